@@ -1,5 +1,6 @@
-// pi's own RpcClient of 0.55.4 in front of agents that do not speak its dialect, or not its revision: the real omp, the real pi 1.5.2,
-// and the reference agent in Opal and Operator. Between them stands `agentese bridge --to pi@0.55`.
+// pi's own RpcClient of 0.55.4 against agents of another dialect or revision behind
+// `agentese bridge --to pi@0.55`. The agents are the real omp, the real pi 1.5.2, and the reference agent in
+// Opal and Operator.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +15,7 @@ const { RpcClient } = await import("./node_modules/@mariozechner/pi-coding-agent
 const agentese = process.env.AGENTESE ?? "agentese";
 const repository = fileURLToPath(new URL("..", import.meta.url));
 const target = process.env.CARGO_TARGET_DIR ?? path.join(repository, "target");
-/** What `interop/revisions/install` installs. */
+/** Returns the path of a program that `interop/revisions/install` installs. */
 const peer = (file) => path.join(process.env.PEERS ?? path.join(target, "interop/peers"), file);
 const PI_152 = "pi152/x/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
 
@@ -31,11 +32,11 @@ const AGENTS = [
   { name: "agentese as operator", dialect: "operator", command: own("operator"), profile: PROFILES.pi },
 ];
 
-/** A prompt with a tool, what is asked for afterwards, and a prompt that is stopped. */
+/** Runs a prompt with a tool, several queries, and a prompt that is aborted. */
 async function drive({ name, dialect, command, profile }, model) {
   const home = await mkdtemp(path.join(tmpdir(), "agentese-bridge-"));
   const files = profile.files(model.url);
-  // Opal keeps its models elsewhere.
+  // Opal uses another file for its models.
   files[".opal/models.json"] ??= files[".pi/agent/models.json"];
   for (const [file, content] of Object.entries(files).filter(([, content]) => content)) {
     const at = path.join(home, file);
@@ -68,7 +69,7 @@ async function drive({ name, dialect, command, profile }, model) {
     await stopped;
     assert.equal((await client.getState()).isStreaming, false, name);
     const last = (await client.getMessages()).at(-1);
-    // Opal forgets an answer that was stopped, and Operator does not say that it was.
+    // Opal drops an aborted answer, and Operator does not report the abort.
     if (dialect === "omp" || dialect === "pi@1.5") assert.deepEqual([last.role, last.stopReason], ["assistant", "aborted"], name);
     const fresh = await client.newSession();
     assert.equal(fresh.cancelled, false, name);

@@ -1,4 +1,4 @@
-// An extension for agents of the pi family: `/dialogs` asks for a colour, whether it shall be so, and for a name.
+// Extension for agents of the pi family: `/dialogs` prompts the user for a colour, a confirmation and a name.
 export default function (pi: any) {
   pi.registerCommand("dialogs", {
     description: "Asks three questions",

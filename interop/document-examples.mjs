@@ -1,5 +1,5 @@
-// The two example clients at the end of pi's RPC document run unchanged. They are taken from the
-// document in pi's npm package, byte for byte, and find the reference agent as `pi` on PATH.
+// Runs the two example clients at the end of pi's RPC document unchanged. They are extracted from
+// the document in pi's npm package, and find the reference agent as `pi` on PATH.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -14,7 +14,7 @@ const block = (language, heading) => {
   return section.match(new RegExp("```" + language + "\\n([\\s\\S]*?)```"))[1];
 };
 
-/** The bound of every wait, in milliseconds. */
+/** Time limit of every wait in milliseconds. */
 const PATIENCE = 60_000;
 
 const folder = await mkdtemp(join(tmpdir(), "agentese-interop-"));
@@ -29,7 +29,7 @@ async function run(name, program, file, source) {
   let printed = "";
   child.stdout.on("data", (data) => (printed += data));
   const exited = new Promise((resolve) => child.on("exit", (code) => resolve({ code })));
-  // The Node example goes on until it is stopped: the agent's log says when the run is over.
+  // The Node example does not exit by itself, so the agent's log shows the end of the run.
   const deadline = Date.now() + PATIENCE;
   let frames = [];
   while (!frames.some((frame) => frame.type === "agent_end")) {

@@ -1,4 +1,5 @@
-// omp's own RpcClient, from its npm package, against the reference agent: every command that it has. It runs under bun.
+// omp's own RpcClient, from its npm package, against the reference agent, with every command of the client.
+// It runs under bun.
 import assert from "node:assert/strict";
 import { appendFile, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,7 +38,7 @@ const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
     throw new Error(`${name}: ${error instanceof Error ? error.message : error}`);
   }
 };
-/** Waits until an event of that type comes; the listener is there before `work` begins. */
+/** Waits for an event of that type; the listener is registered before `work` begins. */
 const until = async (type: string, work: () => Promise<unknown>): Promise<any> => {
   const { promise, resolve, reject } = Promise.withResolvers<any>();
   const timer = setTimeout(() => reject(new Error(`no ${type} within 20 s`)), 20_000);
@@ -71,7 +72,7 @@ try {
   const set = await client.getState();
   assert.deepEqual([set.steeringMode, set.followUpMode, set.autoCompactionEnabled, set.thinkingLevel], ["all", "all", false, "medium"]);
 
-  // A run with a tool, as it streams.
+  // Streamed run with a tool.
   const events = await step("promptAndWait", () => client.promptAndWait("use a tool"));
   const types = events.map((event) => event.type);
   assert.deepEqual([types[0], types.at(-1)], ["agent_start", "agent_end"]);
@@ -83,7 +84,7 @@ try {
   const stats = await step("getSessionStats", () => client.getSessionStats());
   assert.deepEqual([stats.toolCalls, stats.assistantMessages], [1, 2]);
 
-  // Steering, follow-ups, an abort, and a prompt in place of a run.
+  // Steering, follow-ups, an abort, and a prompt that replaces a run.
   await until("message_update", () => step("prompt", () => client.prompt("speak slowly")));
   await step("steer", () => client.steer("turn left"));
   await step("followUp", () => client.followUp("and then"));
@@ -100,7 +101,7 @@ try {
   assert.match((await client.getLastAssistantText()) ?? "", /You said: /);
   await step("abortRetry", () => client.abortRetry());
 
-  // Commands of the user: what one leaves, the next one finds; one that runs is stopped.
+  // User commands: state persists between them, and a running one is aborted.
   await step("bash", () => client.bash("mkdir below; cd below; export LEFT=here"));
   const found = await client.bash("basename $PWD; echo $LEFT; exit 3");
   assert.deepEqual([found.output, found.exitCode], ["below\nhere\n", 3]);
@@ -108,7 +109,7 @@ try {
   await step("abortBash", () => client.abortBash());
   assert.equal((await hanging).cancelled, true);
 
-  // Sessions: a page, a summary, branches, another session and back.
+  // Sessions: a page, a summary, branches, and switches to another session and back.
   const page = await step("exportHtml", () => client.exportHtml(join(home, "page.html")));
   assert.ok((await stat(page.path)).size > 1000);
   const points = await step("getBranchMessages", () => client.getBranchMessages());
@@ -131,7 +132,7 @@ try {
   await appendFile(notes, "not a session\n");
   await refused(client.switchSession(notes), /is not a session/);
 
-  // What its class has, but for starting, stopping and listening.
+  // Methods of its class, except for starting, stopping and listening.
   const own = Object.getOwnPropertyNames(RpcClient.prototype);
   const left = own.filter((name) => !["constructor", "start", "stop", "onEvent", "getStderr", "collectEvents"].includes(name) && !walked.has(name));
   assert.deepEqual(left, [], "methods that were not called");

@@ -1,5 +1,5 @@
-// The page of `agentese web` in front of the real pi and omp, in Chromium: a conversation with a tool, a second tab, the
-// page loaded again in the middle of an answer, a stop. `page.mjs [REVISION…]`, such as `pi@1.5`; without one it is all of them.
+// Page of `agentese web` with the real pi and omp, in Chromium: a conversation with a tool, a second tab, a
+// reload during an answer, an abort. `page.mjs [REVISION…]`, such as `pi@1.5`; all revisions by default.
 import { strict as assert } from "node:assert";
 
 import { openBrowser, openPage, say, settled, skip, Site } from "../web/test/support/page.mjs";
@@ -12,9 +12,9 @@ if (skip) {
   process.exit(0);
 }
 
-/** What comes of the model's call of a tool: its command runs. */
+/** Result of the model's tool call: its command runs. */
 const SHELL = { state: "done", output: "from the tool" };
-/** Where it is otherwise: omp 18.2 does not offer its shell to begin with, so the model calls the first tool that there is. */
+/** Exceptions. omp 18.2 does not offer its shell at first, so the model calls the first available tool. */
 const TOOL = { "omp@18.2": { state: "failed", output: "Path 'looking' not found" } };
 
 async function talk(browser, revision) {
@@ -22,14 +22,14 @@ async function talk(browser, revision) {
   const [dialect] = revision.split("@");
   const files = Object.entries(PROFILES[dialect].files(model.url));
   const home = Object.fromEntries(files.map(([name, content]) => [`home/${name}`, typeof content === "string" ? content : JSON.stringify(content)]));
-  // Which revision it is, the page finds out.
+  // The page detects the revision.
   const site = await Site.start({ dialect, command: REAL[revision](), home });
   try {
     const page = await openPage(browser, site);
-    // The real ones take their time to start.
+    // The real agents start slowly.
     page.setDefaultTimeout(60_000);
     await page.locator("text=one").first().waitFor({ state: "attached" });
-    // omp 18.2 puts words of its own behind the first prompt.
+    // omp 18.2 adds a text after the first prompt.
     await say(page, "hello");
     await page.locator(".message.assistant .markdown").waitFor();
     await settled(page);
@@ -37,7 +37,7 @@ async function talk(browser, revision) {
     const { state, output } = TOOL[revision] ?? SHELL;
     const tool = page.locator(`details.tool.${state}`);
     await tool.waitFor();
-    // A tool that failed is open.
+    // A failed tool is unfolded.
     if ((await tool.getAttribute("open")) === null) await tool.locator("summary").click();
     await tool.locator(".output").first().waitFor();
     assert.equal((await tool.locator(".output").allInnerTexts()).join("").trim(), output);

@@ -1,5 +1,5 @@
-// Runs the example programs against the real pi: `programs.mjs [LANGUAGE…]`. Two of the eight start no agent and are left
-// to the tests of their packages: the agent of one's own, and the replay.
+// Runs the example programs against the real pi: `programs.mjs [LANGUAGE…]`. Two of the eight start no agent,
+// and the tests of their packages cover them: the custom agent and the replay.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,17 +18,17 @@ const TARGET = process.env.TARGET ?? join(ROOT, "target");
 const CLI = join(ROOT, "interop/node_modules/@mariozechner/pi-coding-agent/dist/cli.js");
 const PYTHON = process.env.PYTHON ?? join(ROOT, "interop/.venv/bin/python");
 const PI = [process.execPath, CLI, "--mode", "rpc", "--offline", "--model", "loopback/one"];
-/** How long anything may take, in milliseconds. Ten agents at once start slowly. */
+/** Time limit of every wait in milliseconds. Ten concurrent agents start slowly. */
 const LIMIT = 120_000;
 
-/** How the program of a language is started, and what a question is answered with: words, or the number of an option. */
+/** Command line of a program by language, with the answers to questions: texts, or numbers of options. */
 const LANGUAGES = {
   rust: { start: (name) => [join(TARGET, "debug/examples", name)], answers: "green\nyes\nmine\n" },
   python: { start: (name) => [PYTHON, "-u", join(ROOT, "sdk-python/examples", `${name}.py`)], answers: "2\ny\nmine\n", words: ["/dialogs"] },
   typescript: { start: (name) => [process.execPath, join(ROOT, "sdk-ts/build/examples", `${name}.js`)], answers: "green\nyes\nmine\n" },
 };
 
-/** A program that runs in a home of its own. */
+/** Program that runs in its own home. */
 class Program {
   #said = "";
   #ended = false;
@@ -45,7 +45,7 @@ class Program {
     this.child.stdin.write(text);
   }
 
-  /** Waits for a text, and forgets what was printed up to its end. */
+  /** Waits for a text, and discards the output up to its end. */
   async until(pattern) {
     const deadline = Date.now() + LIMIT;
     for (;;) {
@@ -59,7 +59,7 @@ class Program {
     }
   }
 
-  /** Closes its input, waits for its end with that exit code, and gives what was printed since. */
+  /** Closes the input, waits for the end with that exit code, and returns the remaining output. */
   async end(code = 0) {
     this.child.stdin.end();
     const late = setTimeout(() => this.kill(), LIMIT);
@@ -83,7 +83,7 @@ const CHECKS = {
   async dialogs({ run, answers, words = [] }) {
     const program = run("dialogs", ["--no-session", "-e", join(ROOT, "interop/dialogs.ts")], words);
     program.say(answers);
-    // The Rust program has no method for this question: it is dismissed.
+    // The Rust program has no handler for this question, so it is dismissed.
     const [, name] = await program.until(/colour green, true, (\w+)/);
     await program.end();
     return `three dialogs, the last one ${name === "mine" ? "answered" : "dismissed"}`;
@@ -93,7 +93,7 @@ const CHECKS = {
     const said = await run("ten_at_once", ["--no-session"]).end();
     const answers = said.match(/^\d: .*$/gm) ?? [];
     const [, stopped] = said.match(/(\d+)(?: were)? (?:stopped|cancelled)/) ?? assert.fail(said);
-    // An answer that comes while the others are being cancelled is neither.
+    // An answer that arrives during the cancellation of the others is neither.
     assert.ok(answers.length >= 3 && Number(stopped) >= 1 && answers.length + Number(stopped) <= 10, said);
     return `${answers.length} answers`;
   },
@@ -138,7 +138,7 @@ const CHECKS = {
   async ctrl_c({ run, language }) {
     const program = run("ctrl_c", ["--no-session"]);
     program.say("speak slowly\n");
-    // The Rust program prints whole messages only.
+    // The Rust program prints only whole messages.
     await program.until(language === "rust" ? /Ctrl-C stops this/ : /word 1 /);
     program.child.kill("SIGINT");
     await program.until(/[([]stopped[)\]]/);
@@ -149,7 +149,7 @@ const CHECKS = {
   },
 };
 
-/** Whether a session with something in it is kept in that home. */
+/** Returns true if the home contains a session that is not empty. */
 async function sessions(home) {
   const files = await readdir(join(home, ".pi/agent/sessions"), { recursive: true });
   const sizes = await Promise.all(files.filter((name) => name.endsWith(".jsonl")).map(async (name) => (await stat(join(home, ".pi/agent/sessions", name))).size));

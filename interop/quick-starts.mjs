@@ -1,4 +1,4 @@
-// Takes the quick starts out of the READMEs and runs them: `quick-starts.mjs agentese | pi`.
+// Extracts the quick starts from the READMEs and runs them: `quick-starts.mjs agentese | pi`.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TARGET = process.env.TARGET ?? join(ROOT, "target");
 const PI = "@mariozechner/pi-coding-agent";
 
-/** The command in a quick start, and what the READMEs tell to put in its place. */
+/** Command in a quick start, and its replacement according to the READMEs. */
 const COMMAND = /\["agentese", "--mode", "rpc", "--provider", "scripted"[^\]]*\]/;
 const REAL = '["pi", "--mode", "rpc"]';
 
@@ -31,7 +31,7 @@ const AGENTS = {
 };
 const { bin, change, answers } = AGENTS[agent] ?? assert.fail(`no agent ${agent}; known: ${Object.keys(AGENTS).join(", ")}`);
 
-/** The first example of a language in a README, as it stands there. */
+/** Returns the first example of a language in a README. */
 async function example(readme, language) {
   const text = await readFile(join(ROOT, readme), "utf8");
   const [, code] = text.match(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "m")) ?? assert.fail(`${readme} has no ${language}`);
@@ -40,13 +40,16 @@ async function example(readme, language) {
   return code;
 }
 
-/** The example in sdk-rust is the README's, and is compiled with the rest; for pi a crate is made of it. */
+/**
+ * Returns the Rust example. The one in sdk-rust equals the README and is already compiled; for pi it becomes
+ * a crate.
+ */
 async function rust(scratch) {
   const code = await example("README.md", "rust,no_run");
   const kept = await readFile(join(ROOT, "sdk-rust/examples/quick_start.rs"), "utf8");
   assert.equal(kept.slice(kept.indexOf("use ")), code, "sdk-rust/examples/quick_start.rs is not the README's quick start");
   if (agent === "agentese") {
-    // `interop/quick-starts` has built it.
+    // `interop/quick-starts` has built this program.
     return [join(TARGET, "debug/examples/quick_start")];
   }
   const manifest = `[package]
@@ -66,7 +69,7 @@ tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
   return [join(TARGET, "interop/debug/agentese-interop-quick-start")];
 }
 
-/** The lines of a program in TypeScript; its types are checked by the package's own tests. */
+/** Returns the lines of a TypeScript program; the package's own tests check its types. */
 const typescript = (readme) => async (scratch) => {
   const file = join(scratch, "quick-start.mjs");
   const source = join(scratch, "quick-start.ts");
@@ -89,7 +92,7 @@ const STARTS = {
   "README.md, Rust": rust,
   "README.md, TypeScript": typescript("README.md"),
   "sdk-ts/README.md": typescript("sdk-ts/README.md"),
-  // Against `agentese` the Python package tests its own.
+  // The tests of the Python package cover `agentese`.
   ...(agent === "pi" ? { "sdk-python/README.md": python } : {}),
 };
 
@@ -107,7 +110,7 @@ try {
     const scratch = await mkdtemp(join(tmpdir(), "agentese-quick-start-"));
     try {
       const words = await prepare(scratch);
-      // A home that knows the model on loopback and nothing else.
+      // Home that contains only the model on loopback.
       const home = join(scratch, "home");
       const files = PROFILES.pi.files(model.url);
       files[".pi/agent/settings.json"] = { defaultProvider: "loopback", defaultModel: "one" };

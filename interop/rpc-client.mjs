@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 
-// The package does not export its client: it is imported by its path.
+// The package does not export its client, so it is imported by its path.
 const { RpcClient } = await import("./node_modules/@mariozechner/pi-coding-agent/dist/modes/rpc/rpc-client.js");
 
 const client = new RpcClient({

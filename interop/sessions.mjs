@@ -1,5 +1,6 @@
-// Session files between pi and the reference agent, in a revision of pi (`sessions.mjs [pi@0.55|pi@1.5]`): each opens what
-// the other wrote, shows the same conversation, goes on with it, and hands it back. The model is a script, on loopback.
+// Session files between pi and the reference agent, in a revision of pi (`sessions.mjs [pi@0.55|pi@1.5]`).
+// Each agent opens the other's file, shows the same conversation, continues it, and returns it. The model is
+// a script on loopback.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -12,7 +13,7 @@ import { PROGRAM } from "./agents/real.mjs";
 const REVISION = process.argv[2] ?? "pi@0.55";
 const IS_NEWER = REVISION !== "pi@0.55";
 const AGENTS = { pi: [...PROGRAM[REVISION](), "--offline"], agentese: [process.env.AGENTESE, "--dialect", REVISION] };
-/** The last event of a run, with everything that follows it. */
+/** Last event of a run, after all its other events. */
 const END = IS_NEWER ? "agent_settled" : "agent_end";
 const IMAGE =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -65,7 +66,7 @@ function pieces(block, index) {
 class Agent {
   constructor(name, home, args) {
     const [program, ...first] = AGENTS[name];
-    // Nothing but these: no key of whoever runs this, no settings.
+    // The environment contains only these variables: no keys of the caller, no settings.
     const env = { PATH: process.env.PATH, HOME: home, PI_OFFLINE: "1", NO_COLOR: "1" };
     this.name = name;
     this.child = spawn(program, [...first, "--mode", "rpc", ...args], { cwd: home, env });
@@ -112,22 +113,23 @@ class Agent {
     const from = this.frames.length;
     await this.send("prompt", { message, ...params });
     const end = await this.wait(last, (frame) => frame.type === last, from);
-    // After a retry the end of the run comes later than its mark.
+    // After a retry, the end of the run follows its first end event.
     if (last !== END) await this.wait(END, (frame) => frame.type === END, this.frames.indexOf(end));
   }
 
-  /// What an agent shows of a session, without what belongs to the process.
+  /// Returns the visible state of a session, without values of the process.
   async view() {
     const state = await this.send("get_state");
     const { sessionFile, ...stats } = await this.send("get_session_stats");
     const { messages } = await this.send("get_messages");
-    // A compaction of pi 1.5 gives what the model is told beforehand a new time, which the agent does not show: docs/pi-1.5.md.
+    // A compaction of pi 1.5 gives the system message a new time, which the reference agent does not show:
+    // docs/pi-1.5.md.
     const isCompacted = messages.some(({ role }) => role === "compactionSummary");
     const timeless = ({ timestamp, ...message }) => (isCompacted && message.role === "system" ? message : { timestamp, ...message });
     return {
       messages: messages.map(timeless),
       points: (await this.send("get_fork_messages")).messages,
-      // The document says null where pi says nothing.
+      // The document specifies null; pi omits the member.
       text: (await this.send("get_last_assistant_text")).text ?? null,
       name: state.sessionName,
       level: state.thinkingLevel,
@@ -223,7 +225,7 @@ try {
         return { file: (await agent.send("get_state")).sessionFile, view: await agent.view() };
       });
       const open = (agent) => new Agent(agent, place, ["--session", written.file]);
-      // What the file keeps and the process did not show is the same for both.
+      // The baseline is the session that the writer reopens: the file does not hold all values of the process.
       const kept = await within(open(writer), (agent) => agent.view());
       const read = await within(open(reader), async (agent) => {
         assert.deepEqual(await agent.view(), kept, `${name}: ${reader} reads another session than ${writer}`);

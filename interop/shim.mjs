@@ -1,6 +1,6 @@
-// pi's and omp's own clients spawn `node CLI ARGUMENTS` or `bun CLI ARGUMENTS`: this CLI is the reference agent. Without
-// arguments of its own (INTEROP_ARGUMENTS), it speaks pi with the embedded model. INTEROP_COMMAND, a JSON list, stands in place of
-// all arguments.
+// CLI for pi's and omp's own clients, which spawn `node CLI ARGUMENTS` or `bun CLI ARGUMENTS`: it starts the
+// reference agent. Without INTEROP_ARGUMENTS, the agent speaks pi with the embedded model. INTEROP_COMMAND, a
+// JSON list, replaces all arguments.
 import { spawn } from "node:child_process";
 
 const own = (process.env.INTEROP_ARGUMENTS ?? "--provider scripted").split(" ");

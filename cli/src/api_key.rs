@@ -1,20 +1,20 @@
-//! A key of a provider, on its way from the command line.
+//! Key of a provider from the command line.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-/// A key. What shows the options, or what was made of them, does not show it.
+/// Key. `Debug` output of the options, and of values made from them, does not reveal it.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct ApiKey(String);
 
 impl ApiKey {
-    /// Whether there is nothing in it.
+    /// Returns true if the key is blank.
     pub fn is_empty(&self) -> bool {
         self.reveal().trim().is_empty()
     }
 
-    /// The key itself, for the one who sends it.
+    /// Returns the key itself for a request.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! The options of the command line.
+//! Options of the command line.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ const ABOUT: &str = "\
 A headless coding agent. A client sends commands to its stdin and reads answers and events from
 its stdout, one JSON object per line.";
 
-/// What `--dialect` is about.
+/// Help text of `--dialect`.
 static DIALECT: LazyLock<String> = LazyLock::new(|| {
     let names: Vec<_> = FRONTENDS.iter().map(|frontend| frontend.spec().name).collect();
     format!("The dialect to speak: {}", names.join(", "))
@@ -83,7 +83,7 @@ failure, whose reason is on stderr.";
     after_help = EXAMPLES,
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
-    // As with pi, of an option that is given twice the last one counts; those that make lists grow.
+    // As with pi, the last occurrence of a repeated option wins; lists grow.
     args_override_self = true
 )]
 pub(super) struct Arguments {
@@ -140,7 +140,7 @@ pub(super) struct Schema {
     pub json: bool,
 }
 
-/// What the frames of a growing answer carry.
+/// Content of the frames of a growing answer.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum Updates {
     Snapshots,
@@ -221,7 +221,7 @@ pub(super) struct Inspect {
     pub no_open: bool,
 }
 
-/// What can be added to the help of `bridge`.
+/// Additional help text of `bridge`.
 const BRIDGE: &str = "\
 Examples:
   agentese bridge --to pi -- opal-server
@@ -413,7 +413,7 @@ pub(super) struct Resources {
     pub no_themes: bool,
 }
 
-/// The shortest limit under which a client can still say something.
+/// Minimum limit under which a client can still send a command.
 const SHORTEST_LIMIT: usize = 64;
 
 fn at_least_a_frame(text: &str) -> Result<usize, String> {

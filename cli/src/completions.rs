@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use super::arguments::{Arguments, Completions};
 use super::{Failure, output};
 
-/// Prints a script that a shell reads at its start.
+/// Prints a completion script for a shell.
 pub(super) fn print(options: &Completions) -> Result<ExitCode, Failure> {
     let mut command = Arguments::command().mut_subcommand("call", |_| super::call::all_dialects());
     let mut script = Vec::new();

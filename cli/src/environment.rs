@@ -1,9 +1,9 @@
-//! The environment of this process.
+//! Environment of this process.
 
 use std::ffi::OsString;
 
-/// A variable. `HOME` is the home directory that the system knows of the user, where the variable is not set, as with
-/// pi: services are often started without it.
+/// Returns a variable. If `HOME` is unset, returns the user's home directory from the system, as pi does,
+/// because services often run without it.
 pub(super) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| name != "HOME" || !value.is_empty()).or_else(|| {
         let users = (name == "HOME").then(|| std::fs::read_to_string("/etc/passwd").ok()).flatten()?;
@@ -11,7 +11,7 @@ pub(super) fn variable(name: &str) -> Option<OsString> {
     })
 }
 
-/// The home directory of the user with that number, in lines as of `/etc/passwd`.
+/// Returns the home directory of a user id, from the lines of `/etc/passwd`.
 fn home_of(users: &str, number: u32) -> Option<OsString> {
     users.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();

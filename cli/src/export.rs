@@ -9,8 +9,8 @@ use agentese_server::engine::Customs;
 use agentese_server::export::{Transcript, default_name, from_file, write};
 use agentese_server::providers::{Catalog, ExposeSecret};
 
-/// Writes a session file as one HTML page, without the keys of the catalogue, and prints the page's path. Fails where
-/// it is not a session file, and where the page cannot be written.
+/// Writes a session file as one HTML page, without the keys of the catalogue, and prints the path of the
+/// page. Fails if the file is not a session, or if the page cannot be written.
 pub(super) fn write_page(
     cwd: &Path,
     session: &Path,

@@ -8,7 +8,7 @@ use super::stderr::Stderr;
 use super::table::table;
 use super::{Failure, output};
 
-/// Prints the models, or those whose name has the text in it.
+/// Prints all models, or those whose name contains the text.
 pub(super) fn print<'a>(
     models: impl Iterator<Item = &'a Model>,
     search: Option<&str>,
@@ -27,7 +27,7 @@ pub(super) fn print<'a>(
     output::print(&text(&models))
 }
 
-/// Whether every word of a search is somewhere in the names of a model.
+/// Returns true if the names of a model contain every part of a search.
 fn is_found(model: &Model, search: &str) -> bool {
     let names = format!("{}/{} {}", model.provider, model.id, model.name).to_lowercase();
     search.to_lowercase().split_whitespace().all(|word| names.contains(word))
@@ -50,7 +50,7 @@ fn text(models: &[&Model]) -> String {
     table(["provider", "model", "context", "output", "thinking", "images"], &rows)
 }
 
-/// A number of tokens as people say it.
+/// Formats a number of tokens.
 fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),

@@ -1,15 +1,15 @@
-//! The program `agentese`: the command line of the reference agent.
+//! Program `agentese`: the command line of the reference agent.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `arguments`, `api_key`, `parse` | what can be said, and forgiving what pi forgives |
-//! | `plan`, `surroundings` | what is to be done, read and checked |
+//! | `arguments`, `api_key`, `parse` | options, with the tolerance of pi |
+//! | `plan`, `surroundings` | plan of a run, from options and files |
 //! | `rpc`, `parts`, `stdio`, `trust`, `stdout`, `script_check` | this process as an agent |
 //! | `call` | another agent, called from the command line |
 //! | `bridge` | an agent of one dialect behind a client of another |
-//! | `schema`, `sessions`, `completions`, `list_models` | what is printed instead |
-//! | `web` | a page for an agent, and for a recorded session |
-//! | `stderr`, `output`, `table`, `neutral` | words for people |
+//! | `schema`, `sessions`, `completions`, `list_models` | commands that print and exit |
+//! | `web` | page for an agent, and for a recorded session |
+//! | `stderr`, `output`, `table`, `neutral` | output for people |
 
 mod api_key;
 mod arguments;
@@ -50,7 +50,7 @@ use stderr::{PATIENCE, Stderr};
 
 use agentese_server::extensions::complaints;
 
-/// A failure that ends the program, as stderr tells it.
+/// Failure that ends the program, with its message on stderr.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 enum Failure {
@@ -60,7 +60,7 @@ enum Failure {
     Io { context: String, source: std::io::Error },
     #[error("{path}: {reason}")]
     Script { path: String, reason: String },
-    /// The text is pi's, and stands alone there.
+    /// The text is pi's own, without a prefix.
     #[error(transparent)]
     NoSuchModel(#[from] agentese_server::providers::SelectError),
     #[error("there is no model to ask: {0}")]
@@ -71,16 +71,16 @@ enum Failure {
     Resource(#[from] agentese_server::resources::MissingPath),
 }
 
-/// Messages are made on one turn of the loop and freed on another, thousands at a time where a session is opened;
-/// the system's allocator gives their pages back and takes them again each time.
+/// Allocator of the program. Messages are allocated and freed by the thousand when a session is opened, and
+/// the system's allocator would return and request their pages each time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How long the client of a server that did not start may go on writing.
+/// Time limit for reading further input of a client after a failed start.
 const LINGER: Duration = Duration::from_millis(250);
 
-/// Reads what a client has to say to a server that did not start: one that writes its first command at
-/// once shall find the reason on stderr, and not a broken pipe.
+/// Reads the input of a client after a failed start. A client that writes its first command at once then
+/// finds the reason on stderr, and not a broken pipe.
 fn linger() {
     let is_for_a_client = std::env::args_os().any(|argument| argument == "--mode");
     if !is_for_a_client || std::io::stdin().is_terminal() {
@@ -96,15 +96,15 @@ fn linger() {
     }
 }
 
-/// Ends with 0 after an orderly end, with 1 after a failure (which stderr tells), also where the command line cannot be
-/// read.
+/// Returns 0 after an orderly end, and 1 after a failure with a message on stderr, including an invalid
+/// command line.
 fn main() -> ExitCode {
-    // Commands run under this same binary as their guard; nothing may come before that.
+    // Commands run under this binary as their guard, which must come first.
     if let Some(code) = agentese_server::tools::guard::main_if_guard() {
         return code;
     }
-    // A write beyond the largest size that files may have fails then like any other; unheeded, the signal is the end
-    // without a word. Programs that are started find it as it was.
+    // With a handler, a write beyond the file size limit fails like any other. Without one, the signal ends
+    // the process silently. Child programs start with the original handling.
     let heeded = Arc::new(AtomicBool::new(false));
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, heeded);
     let stderr = Stderr::of_process();
@@ -116,9 +116,9 @@ fn main() -> ExitCode {
             }
             ExitCode::FAILURE
         }),
-        // Help and version are errors to clap, which end well and go to stdout.
+        // clap reports help and version as errors. They go to stdout and exit with success.
         Err(error) if !error.use_stderr() => {
-            // What cannot be written may show only when the last of it is.
+            // A write error may appear only in the final flush.
             match error.print().and_then(|()| std::io::stdout().flush()) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(_) => ExitCode::FAILURE,

@@ -1,22 +1,22 @@
-//! Text from files and models, made harmless for a terminal.
+//! Escaping of text from files and models for a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Returns the text with everything escaped that a terminal would obey or not show: control characters, those that change
-/// the direction of writing, and those without a width. Line ends and tabs stay.
+/// Escapes all characters that a terminal would execute or hide: control characters, direction marks, and
+/// characters without a width. Line ends and tabs remain.
 pub(super) fn neutral(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| shown.extend(character.escape_default()))
 }
 
-/// As [`neutral`], on one line.
+/// Like [`neutral`], but on one line.
 pub(super) fn neutral_line(text: &str) -> Cow<'_, str> {
     let is_hidden =
         |character| is_hidden(character) || matches!(character, '\n' | '\t' | '\u{2028}' | '\u{2029}');
     replace(text, is_hidden, |character, shown| shown.extend(character.escape_default()))
 }
 
-/// As [`neutral`] for JSON text, which means the same afterwards.
+/// Like [`neutral`], for JSON text, with an unchanged meaning.
 pub(super) fn neutral_json(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| {
         for unit in character.encode_utf16(&mut [0; 2]) {
@@ -26,7 +26,7 @@ pub(super) fn neutral_json(text: &str) -> Cow<'_, str> {
 }
 
 fn is_hidden(character: char) -> bool {
-    // Marks, embeddings, overrides and isolates: what stands in a file's name could look like another one.
+    // Marks, embeddings, overrides and isolates: they could make a file name look like another one.
     let turns = matches!(
         character,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'

@@ -1,4 +1,4 @@
-//! Output of commands on stdout, where stdout is no protocol.
+//! Output of commands on stdout, outside of protocols.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use super::Failure;
 use super::neutral::{neutral, neutral_json};
 
-/// Prints a text that ends its own lines. On a terminal, escapes what that would obey. A reader that has seen enough
-/// (`… | head`) is no failure.
+/// Prints a text with its own line ends. On a terminal, control characters are escaped. A reader that closes
+/// the pipe early (`… | head`) is not a failure.
 pub(super) fn print(text: &str) -> Result<ExitCode, Failure> {
     printed(write(text))
 }
 
-/// As [`print`] for JSON text, which stays JSON on a terminal, too.
+/// Like [`print`], for JSON text, which remains JSON on a terminal.
 pub(super) fn print_json(text: &str) -> Result<ExitCode, Failure> {
     printed(write_json(text))
 }
@@ -26,12 +26,12 @@ fn printed(written: io::Result<()>) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Writes text to stdout and flushes it. On a terminal, escapes what that would obey.
+/// Writes text to stdout and flushes it. On a terminal, control characters are escaped.
 pub(super) fn write(text: &str) -> io::Result<()> {
     escaped(text, neutral)
 }
 
-/// As [`write`] for JSON text.
+/// Like [`write`], for JSON text.
 pub(super) fn write_json(text: &str) -> io::Result<()> {
     escaped(text, neutral_json)
 }

@@ -1,4 +1,4 @@
-//! Reading the command line, forgiving what pi forgives.
+//! Parser of the command line, with the tolerance of pi.
 
 use std::ffi::OsString;
 
@@ -8,23 +8,23 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::arguments::Arguments;
 use agentese_server::extensions::GivenFlag;
 
-/// A command line that was understood, and what was left out of it.
+/// Parsed command line, with the ignored options.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub arguments: Arguments,
-    /// Long options that nobody knows yet, in their order: an extension may.
+    /// Unknown long options in order, which may be flags of extensions.
     pub flags: Vec<GivenFlag>,
     pub warnings: Vec<String>,
 }
 
-/// Reads the arguments, the program's name first. Unknown options are set aside, because they may be flags of
-/// extensions, each with the word behind it, which may be its value; short ones become warnings. Everything else
-/// that clap refuses is an error.
+/// Parses the arguments, starting with the program name. Unknown long options are separated, each with the
+/// following argument, because they may be flags of extensions with values. Unknown short options become
+/// warnings. Any other error of clap is returned.
 pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed, clap::Error> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-    // Only an agent has extensions. Everywhere else a word may be the name of a command.
+    // Only an agent has extensions. Otherwise an argument may be the name of a command.
     let serves = arguments.iter().any(|argument| is_it(argument, "--mode"));
-    // A misspelt option that protects must not be left out.
+    // A misspelt protective option must not be ignored.
     let is_strict = arguments.get(1).is_some_and(|word| word == "web" || word == "inspect");
     let (mut flags, mut warnings) = (Vec::new(), Vec::new());
     loop {
@@ -49,12 +49,12 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Par
     }
 }
 
-/// Whether an argument can be the value of the option before it: it is none itself, and no file.
+/// Returns true if an argument can be the value of the preceding option: it is neither an option nor a file.
 fn is_word(argument: &OsString) -> bool {
     !argument.to_string_lossy().starts_with(['-', '@'])
 }
 
-/// Whether an argument is the option: `--name`, `--name=value`, or `-xyz` with the letter in it.
+/// Returns true if an argument is the option: `--name`, `--name=value`, or `-xyz` with its letter.
 fn is_it(argument: &OsString, option: &str) -> bool {
     let argument = argument.to_string_lossy();
     match argument.strip_prefix(option) {
@@ -74,7 +74,7 @@ fn unknown_option(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// The option that may have been meant: one that is at most two slips away.
+/// Returns the most similar option, if it differs by at most two edits.
 fn suggested_option(error: &clap::Error) -> Option<&str> {
     let ContextValue::String(unknown) = error.get(ContextKind::InvalidArg)? else { return None };
     let suggested = match error.get(ContextKind::SuggestedArg)? {
@@ -82,7 +82,7 @@ fn suggested_option(error: &clap::Error) -> Option<&str> {
         ContextValue::Strings(names) => names.first()?,
         _ => return None,
     };
-    // clap finds nearly always something, however far away.
+    // clap nearly always suggests an option, even a very different one.
     (strsim::osa_distance(unknown, suggested) <= 2).then_some(suggested)
 }
 

@@ -1,4 +1,4 @@
-//! The parts of an agent, as a plan has them.
+//! Components of an agent according to a plan.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use agentese_server::subagents::{self, Policies, select_tools};
 use agentese_server::tools::{LocalSpawner, ShellSettings, ToolSet};
 use agentese_server::world::{RandomIds, SystemClock};
 
-/// The pause before each piece of the built-in plan: fast, and still seen as a stream.
+/// Pause before each piece of the built-in script: fast, but still a visible stream.
 const PACE: Duration = Duration::from_millis(2);
 
-/// The extensions that are there.
+/// Returns the options of the discovered extensions.
 pub(super) fn extensions(plan: &Plan, found: Vec<extensions::Found>) -> extensions::Options {
     extensions::Options {
         found,
@@ -36,7 +36,7 @@ pub(super) fn extensions(plan: &Plan, found: Vec<extensions::Found>) -> extensio
     }
 }
 
-/// The MCP servers that there are.
+/// Returns the options of the configured MCP servers.
 pub(super) fn servers(plan: &Plan) -> mcp::Options {
     mcp::Options {
         definitions: plan.servers.clone(),
@@ -48,7 +48,7 @@ pub(super) fn servers(plan: &Plan) -> mcp::Options {
     }
 }
 
-/// The extensions that there are, with those that never start. Those are told of.
+/// Returns the discovered extensions, including unusable ones, and warns about the latter.
 pub(super) fn discover(wanted: &extensions::Wanted, stderr: &Stderr) -> Vec<extensions::Found> {
     let (mut found, unusable) = extensions::discover(wanted);
     for unusable in unusable {
@@ -58,7 +58,7 @@ pub(super) fn discover(wanted: &extensions::Wanted, stderr: &Stderr) -> Vec<exte
     found
 }
 
-/// The models that there are. The embedded one is among them only where it was asked for by name.
+/// Returns the available models. The embedded model is included only if it was requested by name.
 pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> {
     let environment = Arc::new(variable);
     let mut sources = Sources::new(plan.surroundings.agent_dir.clone(), environment);
@@ -95,7 +95,7 @@ fn budgets(settings: &Settings) -> Budgets {
 pub(super) const NO_STORE: &str =
     "no home directory was found for sessions; use --session-dir or --no-session";
 
-/// Where sessions are kept, and the one to go on with.
+/// Returns the store of the sessions, and the session to continue.
 pub(super) fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Option<Session>), Failure> {
     if plan.session == SessionChoice::InMemory {
         return Ok((None, None));
@@ -134,7 +134,7 @@ pub(super) fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Op
     Ok((store, session))
 }
 
-/// The sessions of a working directory, as that home keeps them; none without a place for them.
+/// Returns the store for the sessions of a working directory. Returns `None` without a location for them.
 pub(super) fn store(
     files: &Home,
     session_dir: Option<&Path>,
@@ -152,7 +152,7 @@ pub(super) fn store(
     }
 }
 
-/// The embedded model, with a script where one is given.
+/// Returns the embedded model, with the given script if any.
 fn embedded(script: Option<&Path>) -> Result<Scripted, Failure> {
     let Some(path) = script else { return Ok(Scripted::built_in().paced(PACE)) };
     let context = || path.display().to_string();
@@ -166,8 +166,8 @@ fn embedded(script: Option<&Path>) -> Result<Scripted, Failure> {
     Ok(Scripted::script(script))
 }
 
-/// The built-in tools of those names. `others` says that there may be tools besides: who brings them tells of names that
-/// nobody has.
+/// Returns the built-in tools with those names. With `others`, there may be further tools, and their owner
+/// reports unknown names.
 pub(super) fn tools(names: Vec<String>, others: bool, policies: &Policies, stderr: &Stderr) -> ToolSet {
     let selection = select_tools(names, policies);
     for name in selection.unknown.into_iter().filter(|_| !others) {
@@ -178,7 +178,7 @@ pub(super) fn tools(names: Vec<String>, others: bool, policies: &Policies, stder
     selection.tools
 }
 
-/// What counts for subagents. What programs that were killed left of them is put away meanwhile.
+/// Returns the settings of subagents. A background thread removes the leftovers of killed programs.
 pub(super) fn policies(plan: &Plan) -> Policies {
     let policy = plan.surroundings.subagents(&plan.settings, plan.trust == Trust::Granted);
     let worktrees = policy.worktrees.clone();
@@ -188,7 +188,7 @@ pub(super) fn policies(plan: &Plan) -> Policies {
     Policies::new(policy)
 }
 
-/// How commands are run.
+/// Returns the settings of shell commands.
 pub(super) fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSettings {
     let programs = agent_dir.map(|directory| directory.join("bin")).filter(|directory| directory.is_dir());
     ShellSettings {
@@ -200,12 +200,12 @@ pub(super) fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSetti
     }
 }
 
-/// Where what a client sets is kept: nowhere, unless the settings ask for it.
+/// Returns the storage for settings of a client; by default they are not stored.
 pub(super) fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn Persist> {
     let file = plan.agent_dir().filter(|_| plan.settings.persist_defaults);
     let file = file.map(|directory| directory.join(plan.surroundings.files.settings));
     if let Some(file) = file.as_ref().filter(|file| is_yaml(file)) {
-        // Writing it anew would lose the comments that people keep there.
+        // A rewrite would lose the comments in the file.
         stderr.warn(format_args!(
             "rpc.persistDefaults has no effect: {} is a YAML file, which is never written",
             file.display()

@@ -1,4 +1,4 @@
-//! From options, environment and settings to what is to be done.
+//! Plan of a run, from options, environment and settings.
 
 use std::path::{Path, PathBuf};
 
@@ -17,46 +17,46 @@ use agentese_server::prompt::SystemPrompt;
 use agentese_server::resources::Resources;
 use agentese_server::session::one_line;
 
-/// What a run of the agent is to be: everything is read and checked, and nothing is built.
+/// Plan of a run of the agent: all inputs are read and validated, and no component is built.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub task: Task,
     pub surroundings: Surroundings,
-    /// Whether what the working directory brings along counts.
+    /// Trust in the content of the working directory.
     pub trust: Trust,
-    /// What would count if it were trusted.
+    /// Files that would apply if the directory were trusted.
     pub left_out: Vec<PathBuf>,
-    /// The user's settings, and those of a trusted working directory.
+    /// Settings of the user, and those of a trusted working directory.
     pub settings: Settings,
     pub model: ModelChoice,
     pub system_prompt: SystemPrompt,
     pub resources: Resources,
-    /// The names of tools; none: the default ones.
+    /// Names of the tools; `None` for the default ones.
     pub tools: Option<Vec<String>>,
     pub session: SessionChoice,
-    /// What it is to be called.
+    /// Name of the session.
     pub session_name: Option<String>,
-    /// Where sessions are, if not in the agent directory.
+    /// Location of the sessions outside of the agent directory.
     pub session_dir: Option<PathBuf>,
     pub dialect: &'static Frontend,
-    /// The options, for sessions in other directories where the protocol has them.
+    /// Options for sessions in other directories, for protocols with such sessions.
     pub again: Option<Box<Run>>,
     pub updates: Updates,
     pub max_line: usize,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// Where is looked for extensions.
+    /// Locations of extensions.
     pub extensions: extensions::Wanted,
-    /// The MCP servers that files name.
+    /// MCP servers from configuration files.
     pub servers: Vec<mcp::Definition>,
     /// Options that may be flags of extensions.
     pub flags: Vec<extensions::GivenFlag>,
 }
 
-/// The mode that speaks the Agent Client Protocol.
+/// Mode for the Agent Client Protocol.
 const ACP: &str = "acp";
 
-/// What is to be done.
+/// Task of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Task {
     /// Serve stdin and stdout.
@@ -67,37 +67,37 @@ pub(super) enum Task {
     Export { session: PathBuf, page: Option<PathBuf> },
 }
 
-/// Which model is asked.
+/// Choice of the model.
 #[derive(Debug, Default)]
 pub(super) struct ModelChoice {
-    /// What the command line says: a model that has to be there.
+    /// Model that the command line requires.
     pub provider: Option<String>,
     pub model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
     pub api_key: Option<ApiKey>,
-    /// The models that cycling goes through, as patterns; empty: all.
+    /// Patterns of the models for cycling; empty for all.
     pub scope: Vec<String>,
     pub script: Option<PathBuf>,
 }
 
-/// Which session the agent begins with.
+/// Choice of the initial session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SessionChoice {
-    /// A new one that is kept in memory only.
+    /// New session in memory only.
     InMemory,
-    /// A new one.
+    /// New session.
     New,
-    /// The newest of the working directory, or a new one.
+    /// Latest session of the working directory, or a new one.
     Newest,
-    /// The one in this file, which may not exist yet.
+    /// Session in this file, which may not exist yet.
     File(PathBuf),
-    /// The one whose id begins like this.
+    /// Session whose id has this prefix.
     Id(String),
 }
 
 impl Plan {
-    /// Reads settings, prompts, skills and context files. Fails for options that contradict each other or mean
-    /// nothing.
+    /// Reads settings, prompts, skills and context files. Fails for options that contradict each other or
+    /// have no effect.
     pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Self, Failure> {
         let task = task(&run)?;
         check(&run, &task)?;
@@ -148,18 +148,18 @@ impl Plan {
         })
     }
 
-    /// The working directory.
+    /// Returns the working directory.
     pub fn cwd(&self) -> &Path {
         &self.surroundings.cwd
     }
 
-    /// The directory with the user's settings; none without a home directory.
+    /// Returns the directory with the user's settings; `None` without a home directory.
     pub fn agent_dir(&self) -> Option<&Path> {
         self.surroundings.agent_dir.as_deref()
     }
 }
 
-/// What is said about the command line itself.
+/// Returns warnings about the command line itself.
 fn warnings(run: &Run, task: &Task) -> Vec<String> {
     let advice = "use the provider's environment variable instead";
     let all = [
@@ -181,7 +181,7 @@ fn task(run: &Run) -> Result<Task, Failure> {
     }
 }
 
-/// What to say to somebody who did not say how to talk to the agent.
+/// Returns the error for a command line without a mode.
 fn no_mode(run: &Run) -> String {
     match run.messages.first() {
         Some(word) => {
@@ -191,7 +191,7 @@ fn no_mode(run: &Run) -> String {
     }
 }
 
-/// What can be refused without reading anything.
+/// Rejects invalid options before any file is read.
 fn check(run: &Run, task: &Task) -> Result<(), Failure> {
     if *task == Task::Serve {
         match run.mode.as_deref() {
@@ -209,7 +209,7 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
         }
     }
     if run.messages.iter().any(|message| message.starts_with('@')) {
-        // The text is pi's.
+        // The text is pi's own.
         return refuse("@file arguments are not supported in RPC mode");
     }
     if run.api_key.as_ref().is_some_and(ApiKey::is_empty) {
@@ -221,7 +221,7 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What means nothing to a client that opens sessions itself.
+/// Rejects options without effect for a client that opens sessions itself.
 fn check_acp(run: &Run) -> Result<(), Failure> {
     if run.dialect != FRONTENDS[0].spec().name {
         return refuse("--dialect cannot be combined with --mode acp, which is a protocol of its own");
@@ -237,14 +237,14 @@ fn check_acp(run: &Run) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The tools that are named; `--tools ""` names none.
+/// Returns the named tools; `--tools ""` names no tool.
 fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
     let trimmed = |names: Vec<String>| names.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
     let named = named.map(|names| trimmed(names).into_iter().filter(|name| !name.is_empty()).collect());
     named.or(none.then(Vec::new))
 }
 
-/// The name for the session, on one line.
+/// Returns the name of the session, on one line.
 fn session_name(name: Option<&str>) -> Result<Option<String>, Failure> {
     let name = name.map(|name| one_line(name).trim().to_owned());
     match name.as_deref() {
@@ -263,7 +263,7 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
         (None, false, true) => Ok(SessionChoice::InMemory),
         (None, true, false) => Ok(SessionChoice::Newest),
         (None, false, false) => Ok(SessionChoice::New),
-        // As in pi: whatever looks like a path is one.
+        // As in pi, any text in the form of a path is a path.
         (Some(name), ..) if name.contains(['/', '\\']) || name.ends_with(".jsonl") => {
             Ok(SessionChoice::File(cwd.join(expand_home(Path::new(name), home))))
         }
@@ -279,7 +279,7 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
     }
 }
 
-/// One sentence about everything that would count if the working directory were trusted.
+/// Returns one sentence about all files that would apply if the working directory were trusted.
 fn left_out(cwd: &Path, files: &[PathBuf]) -> Option<String> {
     let (verb, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
     let names = names(cwd, files);

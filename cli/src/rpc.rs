@@ -21,10 +21,10 @@ use agentese_server::providers::{Catalog, SecretString};
 use agentese_server::server::{Builder, Server};
 use agentese_server::tools::LocalSpawner;
 
-/// Sends logs and panics to stderr, in a way that holds nobody up.
+/// Sends logs and panics to stderr without blocking any thread.
 pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
     stderr.take_panics();
-    // The MCP SDK tells of messages, which may hold what nobody is to see; what people need to know is told by us.
+    // The MCP SDK logs messages, which may contain secrets. This program logs the relevant problems itself.
     let default = if verbose { "info,rmcp=off" } else { "warn,rmcp=off" };
     let asked = std::env::var("AGENTESE_LOG").unwrap_or_default();
     let filter =
@@ -39,7 +39,7 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
         .try_init();
 }
 
-/// Serves stdin and stdout. Fails, before anything is read, for what the plan cannot have.
+/// Serves stdin and stdout. Fails before the first input if the plan cannot be met.
 pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
     agentese_server::tools::open_files::raise_limit();
     let max_line = plan.max_line;
@@ -68,22 +68,22 @@ pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> 
     if let Some(reason) = server.no_model() {
         stderr.warn(format_args!("no model is selected; prompts will be rejected: {reason}"));
     }
-    // A large directory or a slow disk holds nothing up.
+    // A separate thread, so that a large directory or a slow disk does not delay the start.
     drop(std::thread::Builder::new().spawn(move || agentese_server::replace::tell_of_copies(&cwd, None)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
     let mut options = Options::default();
     options.max_line = max_line;
-    // More would wait in memory and come no sooner: a pipe holds a megabyte at most.
+    // A larger queue would not speed up the output: a pipe holds a megabyte at most.
     options.outbox_bytes = 4 << 20;
     let code = runtime.block_on(serve(server, options, stderr));
-    // A thread that waits for a terminal or a stuck file system must not hold up the end.
+    // A thread that waits for a terminal or a stuck file system must not delay the exit.
     runtime.shutdown_background();
     persist.finish();
     code
 }
 
-/// The parts of the server that a plan asks for.
+/// Returns the builder of the server for a plan.
 fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, Failure> {
     let (store, session) = session(&plan, stderr)?;
     let found = discover(&plan.extensions, stderr);
@@ -142,7 +142,7 @@ fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, Fai
     Ok(builder)
 }
 
-/// Makes agents for sessions in other directories, by the same options.
+/// Factory of agents for sessions in other directories, with the same options.
 struct Elsewhere {
     run: Run,
     flags: Vec<extensions::GivenFlag>,

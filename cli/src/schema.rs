@@ -9,7 +9,7 @@ use agentese::schema;
 use super::arguments::{Schema, Side};
 use super::{Failure, output};
 
-/// Prints the schema that was asked for. Fails for a dialect that does not exist.
+/// Prints the requested schema. Fails for an unknown dialect.
 pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {
     if let Some([old, new]) = options.diff.as_deref() {
         return changes::print(old, new, options.json);

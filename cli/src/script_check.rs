@@ -1,9 +1,10 @@
-//! Model scripts are written by hand: a misspelt member is an error, not a silent answer of nothing.
+//! Validation of model scripts. People write them by hand, so a misspelt member is an error instead of a
+//! silent empty answer.
 
 use agentese::types::{ModelScript, ScriptBlock, ScriptResponse};
 use agentese::wire::Extra;
 
-/// The path of a member that the format does not have; none where all is well.
+/// Returns the path of an undeclared member; `None` if the script is valid.
 pub(super) fn undeclared(script: &ModelScript) -> Option<String> {
     let responses =
         script.responses.iter().enumerate().map(|(at, response)| (format!("responses[{at}]."), response));

@@ -14,10 +14,10 @@ use agentese_server::config::agent_dir;
 use agentese_server::fronts::Frontend;
 use agentese_server::session::{Record, Scope};
 
-/// How much of a session's first message is shown to people, in characters.
+/// Length of a session's first message in the table, in characters.
 const FIRST: usize = 60;
 
-/// Prints the sessions that were asked for, newest first. Fails where there are none to be had.
+/// Prints the requested sessions, newest first. Fails if the sessions cannot be listed.
 pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
     let listed = list(options)?;
     if listed.is_empty() && !options.json {
@@ -29,13 +29,13 @@ pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The sessions of the working directory that agents of the dialect have kept, newest first. Fails where there are none
-/// to be had.
+/// Returns the sessions of the working directory for agents of the dialect, newest first. Fails if they
+/// cannot be listed.
 pub(super) fn here(dialect: &str) -> Result<Vec<Record>, Failure> {
     list(&Sessions { json: false, all: false, dialect: dialect.to_owned(), session_dir: None })
 }
 
-/// The sessions of the store.
+/// Returns the sessions of the store.
 fn list(options: &Sessions) -> Result<Vec<Record>, Failure> {
     let cwd = std::env::current_dir()
         .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
@@ -48,13 +48,13 @@ fn list(options: &Sessions) -> Result<Vec<Record>, Failure> {
     Ok(store.list(if options.all { Scope::All } else { Scope::Here }))
 }
 
-/// One array, one session per line.
+/// Formats the sessions as an array with one session per line.
 fn as_json(listed: &[Record]) -> String {
     let lines: Vec<_> = listed.iter().map(|session| json!(session).to_string()).collect();
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
-/// One session per line; the directory only where there are several.
+/// Formats one session per line; the directory only for several directories.
 fn as_table(listed: &[Record], all: bool) -> String {
     let minute = |time: &str| match time.get(..16) {
         Some(start) => start.replace('T', " "),

@@ -1,6 +1,6 @@
 //! Signals that end the program.
 
-/// Resolves when the program is told to end.
+/// Resolves when a signal requests the end of the program.
 pub(super) async fn asked_to_stop() {
     #[cfg(unix)]
     {

@@ -1,5 +1,5 @@
-//! Words for people: warnings, errors, logs. A client that never reads stderr must not hold the agent
-//! up, so a thread writes them, and what does not fit into its queue is dropped and counted.
+//! Output for people on stderr: warnings, errors, logs. A separate thread writes it, because a client that
+//! never reads stderr must not block the agent. Texts that exceed the queue are dropped and counted.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -11,19 +11,19 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::neutral::neutral;
 
-/// How many bytes may wait for a reader.
+/// Limit of queued bytes.
 const LIMIT: usize = 1 << 20;
 
-/// How long the end of the process waits for a reader.
+/// Time limit for a reader at the end of the process.
 pub(super) const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Where words for people go. A clone writes to the same place.
+/// Writer for people. Clones share one destination.
 #[derive(Clone)]
 pub(super) struct Stderr(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
-    /// Something is to be written, or was.
+    /// Notified about new and written texts.
     changed: Condvar,
 }
 
@@ -31,7 +31,7 @@ struct Shared {
 struct State {
     waiting: VecDeque<Vec<u8>>,
     bytes: usize,
-    /// Texts that were dropped and that nobody was told of.
+    /// Number of dropped texts that were not reported.
     dropped: u64,
     writing: bool,
     closed: bool,
@@ -49,7 +49,7 @@ impl State {
         self.waiting.push_back(text);
     }
 
-    /// Says how many were dropped, behind what was said before them.
+    /// Reports the number of dropped texts, after the texts before them.
     fn confess(&mut self) {
         let dropped = std::mem::take(&mut self.dropped);
         if dropped > 0 {
@@ -59,12 +59,12 @@ impl State {
 }
 
 impl Stderr {
-    /// Words for this process's stderr.
+    /// Returns a writer for this process's stderr.
     pub fn of_process() -> Self {
         Self::over(io::stderr())
     }
 
-    /// Words for that place, which may block for as long as it wants.
+    /// Returns a writer for a destination, which may block for any time.
     fn over(mut place: impl Write + Send + 'static) -> Self {
         let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
         let theirs = shared.clone();
@@ -73,18 +73,18 @@ impl Stderr {
                 let written = place.write_all(&text).and_then(|()| place.flush());
                 let mut state = theirs.state();
                 state.writing = false;
-                // Nobody will ever read it.
+                // The destination has no reader any more.
                 state.closed = written.is_err();
                 drop(state);
                 theirs.changed.notify_all();
             }
         });
-        // Without a thread there are no words; the agent works all the same.
+        // Without the thread there is no output; the agent still works.
         shared.state().closed = thread.is_err();
         Self(shared)
     }
 
-    /// Says something, with a line end behind it. What a terminal would obey is shown instead.
+    /// Writes a text with a line end. Control characters are escaped.
     pub fn say(&self, text: impl Display) {
         let text = text.to_string();
         let mut text = neutral(&text).into_owned();
@@ -92,7 +92,7 @@ impl Stderr {
         self.push(text.into_bytes());
     }
 
-    /// Says something that the user should know and that stops nothing.
+    /// Writes a warning for the user.
     pub fn warn(&self, text: impl Display) {
         self.say(format_args!("Warning: {text}"));
     }
@@ -102,7 +102,7 @@ impl Stderr {
         if state.closed {
             return;
         }
-        // One text that is too long alone is still better than none.
+        // A single oversized text is still accepted.
         if state.bytes + text.len() > LIMIT && !state.waiting.is_empty() {
             state.dropped += 1;
             return;
@@ -113,7 +113,7 @@ impl Stderr {
         self.0.changed.notify_all();
     }
 
-    /// Waits until everything is written, for `patience` at most.
+    /// Waits until all texts are written, for `patience` at most.
     pub fn flush(&self, patience: Duration) {
         let end = Instant::now() + patience;
         let mut state = self.0.state();
@@ -126,8 +126,8 @@ impl Stderr {
         }
     }
 
-    /// Lets panics be told here too. The standard way would wait for a reader, and a panic inside a
-    /// tool is one that the agent survives.
+    /// Redirects panics to this writer. The standard hook would wait for a reader, although the agent
+    /// survives a panic inside a tool.
     pub fn take_panics(&self) {
         let stderr = self.clone();
         std::panic::set_hook(Box::new(move |panic| {
@@ -143,7 +143,7 @@ impl Stderr {
     }
 }
 
-/// The next text to be written; none when nobody reads any more.
+/// Returns the next text; `None` after the destination has closed.
 fn next(shared: &Shared) -> Option<Vec<u8>> {
     let mut state = shared.state();
     loop {
@@ -190,7 +190,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    /// Ends the thread, and with it the place.
+    /// Ends the thread and closes the destination.
     fn end(stderr: &Stderr) {
         stderr.0.state().closed = true;
         stderr.0.changed.notify_all();
@@ -212,7 +212,7 @@ mod tests {
         });
         all.recv_timeout(LONG).expect("it waits for a reader");
         assert!(stderr.0.state().bytes <= LIMIT + 100);
-        // A reader comes after all: what is left is whole, and the number of what is missing is right.
+        // A late reader receives complete texts, and the correct number of missing ones.
         let reader = std::thread::spawn(move || {
             let mut text = String::new();
             theirs.read_to_string(&mut text).unwrap();

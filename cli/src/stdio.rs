@@ -1,4 +1,4 @@
-//! An agent at stdin and stdout, until its client leaves.
+//! Agent on stdin and stdout, until its client disconnects.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,10 +12,11 @@ use super::stderr::Stderr;
 use super::stdout::Watch;
 use agentese_server::server::Server;
 
-/// How long an orderly shutdown may take. A client that does not read can hold it up for ever.
+/// Time limit of an orderly shutdown. A client that does not read could otherwise delay it forever.
 const SHUTDOWN: Duration = Duration::from_secs(8);
 
-/// Serves stdin and stdout until the client leaves, a signal comes, or the options' token is cancelled.
+/// Serves stdin and stdout until the client disconnects, a signal arrives, or the options' token is
+/// cancelled.
 pub(super) async fn serve(server: Server, options: Options, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let failed = |context: &str| {
         let context = context.to_owned();
@@ -58,7 +59,7 @@ pub(super) async fn serve(server: Server, options: Options, stderr: &Stderr) -> 
     Ok(code)
 }
 
-/// The first signal asks for an orderly end, the second one is the end.
+/// Requests an orderly end at the first signal, and exits at the second one.
 pub(super) fn end_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::JoinHandle<()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

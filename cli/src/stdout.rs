@@ -1,4 +1,4 @@
-//! Noticing that nobody reads stdout any more, also while there is nothing to write.
+//! Detection of a closed stdout, even without pending output.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -7,14 +7,14 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use tokio::sync::oneshot;
 
-/// A second look at stdout.
+/// Observer of stdout.
 pub(super) struct Watch(Option<oneshot::Receiver<()>>);
 
 impl Watch {
-    /// Looks at stdout as it is now. What cannot be watched, such as a file, never breaks.
+    /// Observes the current stdout. A stdout that cannot be observed, such as a file, never breaks.
     ///
-    /// A thread does it, because stdout may be shared and must not become non-blocking for others.
-    /// It ends with the process.
+    /// A separate thread observes it, because stdout may be shared and must not become non-blocking for other
+    /// processes. The thread ends with the process.
     pub fn new() -> Self {
         let (sender, receiver) = oneshot::channel();
         let start = || -> io::Result<()> {
@@ -30,7 +30,7 @@ impl Watch {
         Self(start().is_ok().then_some(receiver))
     }
 
-    /// Resolves when the other side has closed it.
+    /// Resolves when the other side has closed stdout.
     pub async fn broken(&mut self) {
         if let Some(receiver) = &mut self.0
             && receiver.await.is_ok()
@@ -41,10 +41,10 @@ impl Watch {
     }
 }
 
-/// Waits for the other side to close; false where that cannot be known.
+/// Waits until the other side closes; returns false if that cannot be detected.
 fn is_broken(descriptor: &OwnedFd) -> bool {
     loop {
-        // Asked for nothing, the system tells of errors and hang-ups only.
+        // Without requested events, the system reports only errors and hang-ups.
         let mut watched = [PollFd::new(descriptor, PollFlags::empty())];
         match poll(&mut watched, None) {
             Ok(_) => {

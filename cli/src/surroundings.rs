@@ -1,5 +1,5 @@
-//! What is read from files: settings, system prompt, skills, templates, and where extensions are. Once before the agent serves, and once more
-//! when its directory turns out to be trusted.
+//! Configuration from files: settings, system prompt, skills, templates, and locations of extensions. It is
+//! read before the agent serves, and again after its directory becomes trusted.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use agentese_server::prompt::{self, Parts, SystemPrompt, context_files, find_bas
 use agentese_server::resources::{self, Resources, Sources};
 use agentese_server::subagents::Policy;
 
-/// How many warnings about skills and templates are shown.
+/// Number of displayed warnings about skills and templates.
 const SHOWN: usize = 20;
 
-/// Where to look, and what the command line says about it.
+/// Locations of the files, and the related options.
 #[derive(Debug, Clone)]
 pub(super) struct Surroundings {
     pub cwd: PathBuf,
     pub home: Option<PathBuf>,
-    /// Which files hold settings and models.
+    /// Names of the files for settings and models.
     pub files: Home,
-    /// None without a home directory.
+    /// `None` without a home directory.
     pub agent_dir: Option<PathBuf>,
     prompt: prompt::Wanted,
     skills: resources::Wanted,
@@ -34,19 +34,19 @@ pub(super) struct Surroundings {
     extensions: extensions::Wanted,
 }
 
-/// What was found there.
+/// Content of these files.
 #[derive(Debug)]
 pub(super) struct Found {
     pub trust: Trust,
-    /// The user's settings, and those of a trusted working directory.
+    /// Settings of the user, and those of a trusted working directory.
     pub settings: Settings,
     pub system_prompt: SystemPrompt,
     pub resources: Resources,
-    /// Where is looked for extensions.
+    /// Locations of extensions.
     pub extensions: extensions::Wanted,
-    /// The MCP servers that files name.
+    /// MCP servers from configuration files.
     pub servers: Vec<mcp::Definition>,
-    /// Files that would count if the working directory were trusted.
+    /// Files that would apply if the working directory were trusted.
     pub left_out: Vec<PathBuf>,
     pub warnings: Vec<String>,
 }
@@ -85,7 +85,7 @@ impl Surroundings {
         }
     }
 
-    /// What counts for subagents. The project's agents do where it is trusted.
+    /// Returns the settings of subagents. The project's agents apply if it is trusted.
     pub fn subagents(&self, settings: &Settings, trusted: bool) -> Policy {
         let own = |name: &str| self.agent_dir.as_ref().map(|directory| directory.join(name));
         let worktrees = own("worktrees").unwrap_or_else(|| std::env::temp_dir().join("agentese-worktrees"));
@@ -96,18 +96,18 @@ impl Surroundings {
         policy
     }
 
-    /// The folder with the project's agents.
+    /// Returns the folder of the project's agents.
     fn project_agents(&self) -> PathBuf {
         self.files.project_folder(&self.cwd).join("agents")
     }
 
-    /// The folder with the project's extensions.
+    /// Returns the folder of the project's extensions.
     pub fn project_extensions(&self) -> PathBuf {
         self.files.project_folder(&self.cwd).join("extensions")
     }
 
-    /// Reads everything. `trust` is what has been decided already. Fails for what the command line names and is not
-    /// there, and for instructions that cannot be read.
+    /// Reads all files. `trust` is an earlier decision. Fails if a file from the command line does not exist,
+    /// or if instructions are unreadable.
     pub fn read(&self, trust: Option<bool>) -> Result<Found, Failure> {
         let Self { cwd, home, agent_dir, .. } = self;
         let (home, agent_dir) = (home.as_deref(), agent_dir.as_deref());
@@ -168,7 +168,7 @@ impl Surroundings {
     }
 }
 
-/// Some of them, and how many there are besides.
+/// Returns the first warnings, and the number of the others.
 fn few(complaints: impl Iterator<Item = impl Display>) -> Vec<String> {
     let mut shown: Vec<String> = complaints.map(|complaint| complaint.to_string()).collect();
     if shown.len() > SHOWN {
@@ -179,7 +179,7 @@ fn few(complaints: impl Iterator<Item = impl Display>) -> Vec<String> {
     shown
 }
 
-/// The names of files, the working directory's without its path.
+/// Returns the names of files, relative to the working directory if possible.
 pub(super) fn names(cwd: &Path, files: &[PathBuf]) -> String {
     let shown = |file: &PathBuf| file.strip_prefix(cwd).unwrap_or(file).display().to_string();
     files.iter().map(shown).collect::<Vec<_>>().join(", ")

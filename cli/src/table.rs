@@ -1,11 +1,11 @@
-//! Columns for people.
+//! Tables for people.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::neutral::neutral_line;
 
-/// Lines with a heading and columns two spaces apart. What a terminal would obey is shown instead; the
-/// last column is as wide as it wants to be.
+/// Returns lines with a heading and columns two spaces apart. Control characters are escaped. The last column
+/// has no width limit.
 pub(super) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
     let rows: Vec<[String; N]> = std::iter::once(heading.map(str::to_owned))
         .chain(rows.iter().map(|row| std::array::from_fn(|at| neutral_line(&row[at]).into_owned())))
@@ -25,7 +25,7 @@ pub(super) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) ->
     text
 }
 
-/// The text on one line, with an ellipsis where it is longer than `limit` characters.
+/// Returns the text on one line, with an ellipsis if it exceeds `limit` characters.
 pub(super) fn shortened(text: &str, limit: usize) -> String {
     let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((end, _)) = words.char_indices().nth(limit) {

@@ -1,4 +1,4 @@
-//! The working directory's part, once somebody says that it is trusted.
+//! Content of the working directory after the user trusts it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use agentese_server::engine::Granted;
 use agentese_server::extensions::Found;
 use agentese_server::subagents::Policies;
 
-/// What is to be asked and done about a working directory; nothing where it brings nothing, or all is decided.
-/// `loaded` are the extensions that are there in any case.
+/// Returns the pending decision about a working directory. Returns `None` if the directory has no relevant
+/// content, or if the decision is known. `loaded` are the extensions that apply in any case.
 pub(super) fn undecided(
     plan: &Plan,
     loaded: &[Found],
@@ -58,7 +58,7 @@ fn title(cwd: &Path, names: &str) -> String {
     neutral_line(&text).into_owned()
 }
 
-/// Reads everything again, and warns of what nobody has been warned of yet.
+/// Reads all files again, and emits the new warnings.
 fn allowed(
     surroundings: &Surroundings,
     said: &[String],

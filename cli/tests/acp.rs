@@ -1,7 +1,7 @@
-//! `agentese --mode acp`, from outside: what an editor sees. Every frame is compared with the JSON Schema of the protocol's
-//! own project, and with ours.
+//! Tests of `agentese --mode acp` with an editor. Every frame is validated against the JSON Schema of the
+//! protocol's own project, and against ours.
 //!
-//! `npm ci` in `cli/tests/acp` sets the schema up; `make test` does that.
+//! `npm ci` in `cli/tests/acp` installs the schema; `make test` runs it.
 
 #[path = "acp/behind.rs"]
 mod behind;

@@ -1,4 +1,4 @@
-//! `agentese bridge --to ag-ui`: a client of AG-UI over plain HTTP, with the reference agent behind it.
+//! Tests of `agentese bridge --to ag-ui` with an AG-UI client over plain HTTP and the reference agent.
 
 mod program;
 
@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader as Lines};
 use tokio::net::TcpStream;
 
-/// A picture of one point.
+/// Picture of one pixel.
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// The declared form of every event.
+/// Validator of the declared events.
 static FORM: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     let text = agentese::schema::protocol("agui", agentese::schema::Side::Server).unwrap();
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
 });
 
-/// A bridge with agents of a dialect behind it; killed when it is dropped.
+/// Bridge with agents of a dialect behind it; killed on drop.
 struct Bridge {
     child: Child,
     place: tempfile::TempDir,
@@ -30,7 +30,7 @@ struct Bridge {
 }
 
 impl Bridge {
-    /// `settings` are the agent's.
+    /// Starts a bridge. `settings` are those of the agent.
     fn start(dialect: &str, settings: &Value, more: &[&str]) -> Self {
         let place = tempfile::tempdir().unwrap();
         let agent = place.path().join("home/.pi/agent");
@@ -64,7 +64,7 @@ impl Bridge {
         Self { child, place, port: port.parse().unwrap(), path: format!("/{path}") }
     }
 
-    /// Sends a request with these headers; gives the status and the head, and what follows.
+    /// Sends a request with these headers; returns the status, the head and the stream of the body.
     async fn request(
         &self,
         method: &str,
@@ -88,7 +88,7 @@ impl Bridge {
         (status, head, lines)
     }
 
-    /// Asks for a run of a thread.
+    /// Starts a run of a thread.
     async fn ask(&self, thread: &str, members: Value) -> Run {
         let mut input =
             json!({"threadId": thread, "runId": "r1", "messages": [], "tools": [], "context": []});
@@ -100,7 +100,7 @@ impl Bridge {
         Run { lines, seen: Vec::new() }
     }
 
-    /// Says something, and gives the events of the run.
+    /// Sends user input, and returns the events of the run.
     async fn say(&self, thread: &str, words: &str) -> Vec<Value> {
         self.ask(thread, said(words)).await.rest().await
     }
@@ -123,7 +123,7 @@ fn said(words: &str) -> Value {
     json!({"messages": [{"id": format!("my-{words}"), "role": "user", "content": words}]})
 }
 
-/// The events of a run, as they come.
+/// Events of a run as they arrive.
 struct Run {
     lines: Lines<TcpStream>,
     seen: Vec<Value>,
@@ -163,7 +163,7 @@ impl Run {
     }
 }
 
-/// What is begun is ended, nothing comes before the begin and behind the end of the run.
+/// Checks that every started part ends, and that no event precedes the start or follows the end of the run.
 fn check(events: &[Value]) {
     let (mut open, last) = (Vec::new(), events.len() - 1);
     for (place, event) in events.iter().enumerate() {
@@ -191,7 +191,7 @@ fn check(events: &[Value]) {
     assert!(open.is_empty(), "{open:?} is left open: {events:#?}");
 }
 
-/// The pieces of events of a kind.
+/// Returns the joined deltas of events of a kind.
 fn text(events: &[Value], kind: &str) -> String {
     let of_kind = events.iter().filter(|event| event["type"] == kind);
     of_kind.map(|event| event["delta"].as_str().unwrap()).collect()
@@ -225,7 +225,7 @@ async fn agents_of_each_dialect_tell_text_thoughts_and_tools() {
         assert_eq!(messages[0], json!({"id": "my-hello", "role": "user", "content": "hello"}), "{dialect}");
         assert_eq!(messages[2]["id"], find(&first, "TEXT_MESSAGE_START")["messageId"], "{dialect}");
 
-        // The client sends all that it has; the agent has it too.
+        // The client sends its whole history, which the agent already has.
         let mut conversation = messages.as_array().unwrap().clone();
         conversation.extend(said("tool")["messages"].as_array().unwrap().clone());
         let second = bridge.ask("t", json!({"messages": conversation})).await.rest().await;
@@ -332,7 +332,7 @@ async fn a_question_interrupts_the_run_and_its_answer_goes_on_with_it() {
     assert!(bridge.place.path().join("work/made").exists());
     assert_eq!(roles(&second), ["user", "assistant", "tool", "assistant"], "{second:#?}");
 
-    // Words in place of an answer: the question is dismissed, and the run stopped.
+    // User input in place of an answer dismisses the question and aborts the run.
     interrupted(&bridge.say("u", "tool").await);
     let events = bridge.say("u", "hello").await;
     assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{events:#?}");
@@ -350,7 +350,7 @@ async fn who_lacks_the_token_and_pages_of_other_origins_are_refused() {
         ("POST", &bridge.path, &[("origin", "http://evil.example")], 403),
         ("POST", &bridge.path, &[("host", &own), ("sec-fetch-site", "cross-site")], 403),
         ("GET", &bridge.path, &[], 405),
-        // The words lack their thread.
+        // The input lacks its thread.
         ("POST", &bridge.path, &[("origin", "http://localhost:3000")], 400),
         ("OPTIONS", &bridge.path, &[("origin", "http://localhost:3000")], 204),
         ("OPTIONS", &bridge.path, &[("origin", "http://localhost:3001")], 403),

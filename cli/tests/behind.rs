@@ -1,4 +1,4 @@
-//! `agentese bridge --from acp`: an agent that speaks ACP behind front ends of the dialects.
+//! Tests of `agentese bridge --from acp`: an ACP agent behind front ends of the dialects.
 
 mod program;
 
@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use program::{agentese, script, soon};
 use serde_json::{Value, json};
 
-/// A place with the reference agent in ACP, which asks before it runs commands.
+/// Directory of the reference agent in ACP, with approval for commands.
 struct Stage(tempfile::TempDir);
 
 impl Stage {
@@ -33,7 +33,7 @@ impl Stage {
         self.0.path().join("work")
     }
 
-    /// A client of a dialect, before the bridge.
+    /// Connects a client of a dialect to the bridge.
     async fn connect(&self, front: &str, asked: impl Asked) -> Agent {
         let words = ["bridge", "--to", front, "--from", "acp", "--report"].map(str::to_owned);
         let report = self.0.path().join("report.json");
@@ -52,7 +52,7 @@ impl Stage {
     }
 }
 
-/// Answers questions with the option of that place, and keeps them.
+/// Handler that answers questions with the option at an index, and records them.
 #[derive(Clone, Default)]
 struct Chooser {
     place: usize,
@@ -67,7 +67,7 @@ impl Asked for Chooser {
     }
 }
 
-/// The text of an answer, and the events of its run.
+/// Returns the text of an answer, and the events of its run.
 async fn said(agent: &Agent, words: &str) -> (String, Vec<Event>) {
     let mut run = soon("the prompt", agent.prompt(words)).await.unwrap();
     let mut events = Vec::new();
@@ -77,7 +77,7 @@ async fn said(agent: &Agent, words: &str) -> (String, Vec<Event>) {
     (soon("the end", run.result()).await.unwrap().text(), events)
 }
 
-/// The pieces of the answers among events.
+/// Returns the pieces of the answers among events.
 fn grown(events: &[Event]) -> Vec<&str> {
     let text = |event: &'_ Event| matches!(event, Event::TextGrew { .. });
     events
@@ -108,7 +108,7 @@ async fn an_agent_of_acp_does_its_work_behind_a_front_of_each_dialect() {
             _ => None,
         });
         let (state, result) = ended.unwrap_or_else(|| panic!("{front}: no tool ended: {events:#?}"));
-        // A front of Operator can ask nobody: that is a rejection.
+        // A front of Operator has no dialogs, which rejects the call.
         if front == "operator" {
             assert_eq!(state, ToolState::Failed, "{result}");
             continue;

@@ -1,4 +1,4 @@
-//! The binary, from outside.
+//! Tests of the binary from outside.
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 

@@ -11,8 +11,8 @@
 
     extension.run()
 
-Handlers run on threads of their own, so that one may wait for the user while others work. The protocol is
-documented in docs/reference/extensions.md; it needs Python 3.9 or later and nothing else.
+Each handler runs on its own thread, so that one may wait for the user while others work. See
+docs/reference/extensions.md for the protocol. This file needs only Python 3.9 or later.
 """
 
 import json
@@ -24,11 +24,11 @@ PROTOCOL = 1
 
 
 class Cancelled(Exception):
-    """Nobody waits for the handler any more: the run was aborted, or the time is up."""
+    """The agent no longer waits for the handler, after an abort of the run or the time limit."""
 
 
 class Withdrawal:
-    """Takes back the dialogs that were given it, at once or as soon as they are asked: withdraw()."""
+    """Withdraws its dialogs, including later ones: withdraw()."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -36,7 +36,7 @@ class Withdrawal:
         self.is_withdrawn = False
 
     def withdraw(self):
-        """Takes them back; they return as if nobody had answered."""
+        """Withdraws the dialogs, which return like dismissed ones."""
         with self._lock:
             self.is_withdrawn, asked, self._asked = True, self._asked, []
         for take_back in asked:
@@ -51,7 +51,7 @@ class Withdrawal:
 
 
 class Context:
-    """The agent, as one handler sees it. Questions end with the handler that asks them."""
+    """Interface of a handler to the agent. Its dialogs end together with the handler."""
 
     def __init__(self, extension, during=None):
         self._extension = extension
@@ -60,28 +60,28 @@ class Context:
 
     @property
     def cwd(self):
-        """The working directory."""
+        """Working directory."""
         return self._extension.hello.get("cwd", os.getcwd())
 
     @property
     def has_ui(self):
-        """Whether somebody can answer dialogs."""
+        """True if a user can answer dialogs."""
         return self._extension.hello.get("hasUI", False)
 
-    # Dialogs. Each returns what the user answered, or None (False for confirm) where nobody did: within the
-    # timeout (milliseconds), before the Withdrawal. One that is withdrawn already is not shown.
+    # Dialogs. Each returns the user's answer, or None (False for confirm) if the user dismisses it, the
+    # timeout (milliseconds) passes, or it is withdrawn. A dialog that is already withdrawn does not appear.
 
     def select(self, title, options, timeout=None, withdrawal=None):
-        """Asks to choose one of the options."""
+        """Prompts the user to choose an option."""
         return self._ask("select", withdrawal, title=title, options=list(options), timeout=timeout).get("value")
 
     def confirm(self, title, message, timeout=None, withdrawal=None):
-        """Asks for yes or no."""
+        """Prompts the user for yes or no."""
         said = self._ask("confirm", withdrawal, title=title, message=message, timeout=timeout)
         return said.get("confirmed", False)
 
     def input(self, title, placeholder=None, timeout=None, withdrawal=None):
-        """Asks for a line of text."""
+        """Prompts the user for a line of text."""
         return self._ask("input", withdrawal, title=title, placeholder=placeholder, timeout=timeout).get("value")
 
     def editor(self, title, prefill=None, withdrawal=None):
@@ -113,42 +113,42 @@ class Context:
     # Actions.
 
     def send_message(self, custom_type, content, display=True, details=None, trigger_turn=None, deliver_as=None):
-        """Puts a message of its own kind into the conversation."""
+        """Adds a message with a custom type to the conversation."""
         message = {"customType": custom_type, "content": content, "display": display}
         if details is not None:
             message["details"] = details
         self._act("send_message", message=message, triggerTurn=trigger_turn, deliverAs=deliver_as)
 
     def send_user_message(self, content, deliver_as=None):
-        """Says something in the user's place. What comes of it is told to the client."""
+        """Sends a message as user input. The client receives the events of the run."""
         self._send("send_user_message", content=content, deliverAs=deliver_as)
 
     def append_entry(self, custom_type, data=None):
-        """Keeps something in the session that the model does not see."""
+        """Stores an entry in the session that is invisible to the model."""
         self._act("append_entry", customType=custom_type, data=data)
 
     def set_session_name(self, name):
-        """Names the session."""
+        """Sets the name of the session."""
         self._call("set_session_name", name=name)
 
     def set_label(self, entry_id, label=None):
-        """Labels an entry of the session, or takes its label away."""
+        """Labels an entry of the session, or removes its label."""
         self._call("set_label", entryId=entry_id, label=label)
 
     def set_active_tools(self, names):
-        """Says which tools the model can call."""
+        """Sets the tools that the model can call."""
         self._call("set_active_tools", tools=list(names))
 
     def set_model(self, provider, model_id):
-        """Switches to another model; False where there is none of that name."""
+        """Selects another model; returns False if the model does not exist."""
         return self._call("set_model", provider=provider, modelId=model_id).get("found", False)
 
     def set_thinking_level(self, level):
-        """Says how hard the model thinks."""
+        """Sets the thinking level of the model."""
         self._call("set_thinking_level", level=level)
 
     def abort(self):
-        """Stops what the agent does."""
+        """Aborts the work of the agent."""
         self._call("abort")
 
     def shutdown(self):
@@ -156,36 +156,36 @@ class Context:
         self._call("shutdown")
 
     def compact(self, instructions=None):
-        """Compacts the conversation; returns what came of it."""
+        """Compacts the conversation and returns the result."""
         return self._call("compact", customInstructions=instructions)
 
     def state(self):
-        """What the agent is and does; see HostState in the documentation."""
+        """Returns the state of the agent; see HostState in the documentation."""
         return self._call("get_state")
 
     def entries(self):
-        """The session's entries; see SessionEntries in the documentation."""
+        """Returns the entries of the session; see SessionEntries in the documentation."""
         return self._call("get_entries")
 
-    # For commands alone.
+    # For commands only.
 
     def wait_for_idle(self):
-        """Waits until no run is going on."""
+        """Waits until the agent is idle."""
         self._call("wait_for_idle")
 
     def new_session(self, parent=None):
-        """Begins a fresh session; False where an extension stopped it."""
+        """Starts a new session; returns False if an extension prevented it."""
         return not self._call("new_session", parentSession=parent).get("cancelled")
 
     def fork(self, entry_id):
-        """Forks the session; False where an extension stopped it."""
+        """Forks the session; returns False if an extension prevented it."""
         return not self._call("fork", entryId=entry_id).get("cancelled")
 
     def switch_session(self, path):
-        """Goes on with another session; False where an extension stopped it."""
+        """Switches to another session; returns False if an extension prevented it."""
         return not self._call("switch_session", path=path).get("cancelled")
 
-    # Below: how frames are made.
+    # Encoding of frames.
 
     def _send(self, kind, **members):
         self._extension._send({"type": kind, "extension": self._extension.path, **_given(members)})
@@ -200,7 +200,7 @@ class Context:
         if withdrawal is not None and withdrawal.is_withdrawn:
             return {}
         owner = {"extension": self._extension.path}
-        # What outlives its handler asks for itself.
+        # A context that outlives its handler sends the request on its own.
         if self._during in self._extension._running:
             owner["during"] = self._during
         return self._extension._question({"type": kind, **owner, **_given(members)}, withdrawal)
@@ -211,7 +211,7 @@ def _given(members):
 
 
 class Extension:
-    """What an extension brings. Fill it, then run it."""
+    """Extension with its commands, tools and handlers. Register them, then call run()."""
 
     def __init__(self, name=None):
         self.name = name
@@ -222,7 +222,7 @@ class Extension:
         self._handlers = {}
         self._flags = []
         self._out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8", newline="\n")
-        # What is printed by mistake shall not stand between frames.
+        # Accidental output must not appear between frames.
         sys.stdout = sys.stderr
         self._lock = threading.Lock()
         self._answers = {}
@@ -241,8 +241,8 @@ class Extension:
         return add
 
     def tool(self, name, description, parameters, label=None, snippet=None, guidelines=None):
-        """Decorates a tool: handler(params, context, update). It returns a text, or a result as the documentation
-        says; update(text, details) shows what there is so far."""
+        """Decorates a tool: handler(params, context, update). The handler returns a text, or a result in the
+        documented form; update(text, details) shows progress."""
 
         def add(handler):
             offer = {"name": name, "label": label, "description": description, "parameters": parameters}
@@ -253,14 +253,15 @@ class Extension:
         return add
 
     def flag(self, name, kind, description=None, default=None):
-        """Adds a flag of the command line; kind is boolean or string. state() has what was given."""
+        """Adds a command-line flag; kind is boolean or string. state() returns its value."""
         if kind not in ("boolean", "string"):
             raise ValueError(f"the kind of a flag is boolean or string, not {kind!r}")
         self._flags.append(_given({"name": name, "kind": kind, "description": description, "default": default}))
 
     def on(self, event):
-        """Decorates the handler of an event: handler(event, context). What it returns is the answer. Several are
-        called in their order: the last answer counts, and one that blocks, cancels or has dealt with it is the last."""
+        """Decorates the handler of an event: handler(event, context). The return value is the answer. Several
+        handlers run in order, and the last answer wins. After an answer that blocks, cancels or handles the
+        event, no further handler runs."""
 
         def add(handler):
             self._handlers.setdefault(event, []).append(handler)
@@ -269,7 +270,7 @@ class Extension:
         return add
 
     def run(self):
-        """Speaks with the agent until it closes the connection."""
+        """Serves the agent until it closes the connection."""
         for line in sys.stdin:
             if line.strip():
                 self._frame(json.loads(line))
@@ -282,7 +283,7 @@ class Extension:
 
     def _fails_to_load(self, kind, problem, traceback):
         sys.__excepthook__(kind, problem, traceback)
-        # The agent is told, and nothing else is offered.
+        # The agent receives the error and no registrations.
         if not self.hello and issubclass(kind, Exception):
             self._broken = str(problem) or kind.__name__
             self.run()

@@ -1,5 +1,5 @@
-// Clients of ACP by others, with the real pi and omp behind them and `agentese bridge --to acp` between: prompt, streaming, tool
-// call, permission, rejection, cancel, list, load. PEERS says where the agents are.
+// Third-party ACP clients against the real pi and omp behind `agentese bridge --to acp`: prompt, streaming,
+// tool call, permission, rejection, cancel, list, load. PEERS names the folder of the agents.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ const AGENTS = {
   agentese: [process.env.AGENTESE, ...WORDS, "--dialect", "pi"],
 };
 
-/** A home and a directory to work in, and the bridge's command line. */
+/** Creates a home and a working directory, and returns them with the bridge's command line. */
 async function place(name, words, model) {
   const dialect = name === "agentese" ? "pi" : name.split("@")[0];
   const root = await realpath(await mkdtemp(join(tmpdir(), "agentese-acp-behind-")));
@@ -41,7 +41,7 @@ async function place(name, words, model) {
   return { work, env, command, end: () => rm(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }) };
 }
 
-/** Starts the bridge, lets a program use it, and ends it. */
+/** Runs a program with a bridge, and ends the bridge. */
 async function withBridge({ work, env, command }, program) {
   const bridge = spawn(command[0], command.slice(1), { env, cwd: work, stdio: ["pipe", "pipe", "inherit"] });
   const ended = new Promise((done) => bridge.once("exit", done));

@@ -1,4 +1,4 @@
-// A client on the public API of the protocol's own SDK: prompt, streaming, tool call, permission, cancel, load.
+// Client on the public API of the protocol's own SDK: prompt, streaming, tool call, permission, cancel, load.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -9,7 +9,7 @@ import { place } from "./stage.mjs";
 
 const { work, env, command, end } = await place();
 
-/** Starts an agent, lets a program use it, and ends it. */
+/** Runs a program with an agent, and ends the agent. */
 async function withAgent(program) {
   const agent = spawn(command[0], command.slice(1), { env, cwd: work, stdio: ["pipe", "pipe", "inherit"] });
   const ended = new Promise((done) => agent.once("exit", done));

@@ -1,9 +1,9 @@
-// Where an agent works: a place of its own, with a scripted model and a question before each command.
+// Working environment of an agent, with a scripted model and a question before each command.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The model: a call of a tool at "run it", an endless answer at "hang", else a word. */
+/** Model script: a tool call at "run it", an endless answer at "hang", else a short text. */
 const SCRIPT = {
   responses: [
     {
@@ -17,7 +17,10 @@ const SCRIPT = {
   default: { text: "ok" },
 };
 
-/** A place: `work`, the variables for whatever starts the agent, the agent's command line, and what puts the place away. */
+/**
+ * Creates an environment: `work`, the variables, the agent's command line, and a function that removes the
+ * environment.
+ */
 export async function place() {
   const root = await mkdtemp(join(tmpdir(), "agentese-acp-"));
   const [work, home, script] = ["work", "home", "script.json"].map((name) => join(root, name));

@@ -1,5 +1,5 @@
-// An extension for agents of the pi family: `/ask` asks and tells everything that an extension can, and
-// says what was answered; `/boom` fails.
+// Extension for agents of the pi family: `/ask` opens every dialog, sends every notice and reports the
+// answers; `/boom` fails.
 export default function (pi: any) {
   pi.registerCommand("ask", {
     description: "Asks everything",

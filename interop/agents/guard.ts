@@ -1,4 +1,4 @@
-// An extension for agents of the pi family that asks before each command, and blocks what is rejected.
+// Extension for agents of the pi family that prompts the user before each command, and blocks rejected ones.
 export default function (pi: any) {
   pi.on("tool_call", async (event: any, { ui }: any) => {
     if (event.toolName !== "bash") return undefined;

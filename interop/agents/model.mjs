@@ -1,19 +1,19 @@
-// A model on loopback that speaks the Anthropic messages format. What it answers depends on the newest
-// words of the user, so that it does not matter how often an agent asks, or what it asks besides.
+// Model on loopback for the Anthropic messages format. Its answer depends on the latest user input, so that
+// additional requests of an agent do not matter.
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** The words of the prompts, and what each makes the model do. The drivers use the same words. */
+/** Texts of the prompts, and the resulting answers of the model. The drivers use the same texts. */
 const ANSWERS = {
   "use a tool": (tools) => ({ thinking: ["I should ", "look."], text: ["I look."], tool: shell(tools) }),
   "speak slowly": () => ({ text: words(40), delay: 50 }),
   "be overloaded": () => ({ error: { status: 529, type: "overloaded_error", message: "Overloaded" } }),
   "fill the context": () => ({ text: ["It is full."], input: 190_000 }),
-  // For the example programs: work that is interrupted, and five answers of ten that come too late.
+  // For the example programs: work that is interrupted, and five of ten answers that are too late.
   "Begin with the work": () => ({ text: words(40), delay: 50 }),
   ...Object.fromEntries([1, 3, 5, 7, 9].map((n) => [`Tell me about ${n}`, () => ({ text: words(2400), delay: 50 })])),
-  // For omp: its rule against the word interrupts the answer, its list of open tasks makes it remind.
+  // For omp: its rule about the text interrupts the answer, and its list of open tasks triggers a reminder.
   "say the word": () => ({ text: ["The word ", "is ", "forbidden", ", so ", "I do ", "not say it."], delay: 50 }),
   "leave things open": () => ({ text: ["Two tasks."], tool: { name: "todo_write", input: { _i: "planning", ops: TASKS } } }),
 };
@@ -24,7 +24,7 @@ function words(count) {
 
 const TASKS = [{ op: "replace", phases: [{ name: "Work", tasks: ["one", "two"].map((content) => ({ content, status: "pending" })) }] }];
 
-/** A call of the agent's shell tool, in the words that its declaration asks for. */
+/** Returns a call of the agent's shell tool, with the argument names of its declaration. */
 function shell(tools) {
   const tool = tools.find(({ name }) => name === "bash") ?? tools[0];
   const values = { command: "echo from the tool" };
@@ -37,7 +37,7 @@ function texts(content) {
   return content.map((block) => (block.type === "text" ? block.text : block.type === "tool_result" ? texts(block.content ?? "") : "")).join("\n");
 }
 
-/** What is said in answer to a request. */
+/** Returns the answer to a request. */
 function answer({ messages, tools = [] }) {
   const last = messages.at(-1);
   if (Array.isArray(last.content) && last.content.some((block) => block.type === "tool_result")) {
@@ -50,7 +50,7 @@ function answer({ messages, tools = [] }) {
 
 let calls = 0;
 
-/** The events of an answer, in the order of the format. */
+/** Returns the events of an answer, in the order of the format. */
 function* events({ thinking, text, tool, input = 1000 }, request) {
   const id = `msg_${++calls}`;
   const usage = { input_tokens: input, output_tokens: 1, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
@@ -84,7 +84,7 @@ async function respond(request, response) {
   const body = JSON.parse(Buffer.concat(chunks).toString("utf8"));
   const { error, delay = 0, ...said } = answer(body);
   if (error) {
-    // The header keeps the provider's own library from retrying: the agent is to do it.
+    // The header disables the retries of the provider's own library, because the agent must retry.
     response.writeHead(error.status, { "content-type": "application/json", "x-should-retry": "false" });
     return response.end(JSON.stringify({ type: "error", error: { type: error.type, message: error.message } }));
   }
@@ -97,7 +97,7 @@ async function respond(request, response) {
   response.end();
 }
 
-/** Starts the model on a port that the system chooses. */
+/** Starts the model on a free port. */
 export async function startModel() {
   const server = createServer((request, response) => {
     respond(request, response).catch((error) => response.destroy(error));

@@ -1,10 +1,10 @@
-// How each agent is started, and what it finds in its home.
+// Command line and home files of each agent.
 import { fileURLToPath } from "node:url";
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const EXTENSION = path("extension.ts");
 
-/** The models that the agent is told of. Both are the same server. */
+/** Models for the agent. Both are the same server. */
 const models = (url) => ({
   providers: {
     loopback: {
@@ -24,7 +24,7 @@ const models = (url) => ({
   },
 });
 
-/** A rule of omp that interrupts an answer. */
+/** Rule of omp that interrupts an answer. */
 const RULE = `---
 description: the word is not said
 condition: forbidden
@@ -55,7 +55,7 @@ export const PROFILES = {
     extensions: true,
     command: [path("../node_modules/@oven/bun-linux-x64/bin/bun"), path("../node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts"), ...arguments_],
     files: (url) => ({ ".omp/agent/models.yml": models(url), ".omp/agent/config.yml": settings, ".omp/agent/rules/no-word.md": RULE }),
-    // What the agent sends that the declaration has at no such place.
+    // Frames of the agent that the declaration does not allow at that point.
     unknown: {
       developer: "the role of reminders in 13.19; in 12.7 they are messages of the user",
     },

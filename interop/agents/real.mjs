@@ -1,4 +1,4 @@
-// The real agents of each revision, and where they were installed.
+// Real agents of each revision, with their locations.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -6,10 +6,13 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
-/** Where `revisions/install` put the agents that the registry's clients cannot install side by side. */
+/**
+ * Folder of the agents that `revisions/install` installs, because the registry's clients cannot install them
+ * side by side.
+ */
 const PEERS = process.env.PEERS ?? join(TARGET, "interop/peers");
 
-/** What each of them is started with. */
+/** Common arguments of the agents. */
 export const WORDS = ["--mode", "rpc", "--model", "loopback/one"];
 
 const here = (path) => {
@@ -20,13 +23,13 @@ const bun = () => here("omp/bun/node_modules/@oven/bun-linux-x64/bin/bun");
 const PI = "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
 const OMP = "node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts";
 
-/** By revision, what gives the program of the real pi that speaks it. */
+/** Functions that return the program of the real pi, by revision. */
 export const PROGRAM = {
   "pi@0.55": () => [process.execPath, here("pi/node_modules/@mariozechner/pi-coding-agent/dist/cli.js")],
   "pi@1.5": () => [here("pi152/node24/node_modules/.bin/node"), here(`pi152/x/${PI}`)],
 };
 
-/** By revision, what gives the command line of the real agent that speaks it. */
+/** Functions that return the command line of the real agent, by revision. */
 export const REAL = {
   "pi@0.55": () => [...PROGRAM["pi@0.55"](), ...WORDS, "--offline"],
   "pi@1.5": () => [...PROGRAM["pi@1.5"](), ...WORDS, "--offline"],

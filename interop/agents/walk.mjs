@@ -15,12 +15,12 @@ const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const MODEL = path("../../protocol/model.json");
 const declaration = JSON.parse(await readFile(MODEL, "utf8"));
 
-/** What is declared for the revision that an agent speaks. */
+/** Returns the declaration of the revision that an agent speaks. */
 function declared({ dialect, revision }) {
   return declaration.dialects.find((each) => each.name === dialect && each.revision === revision);
 }
 
-/** How long one walk may take, in milliseconds. */
+/** Time limit of one walk in milliseconds. */
 const LIMIT = 240_000;
 
 const DRIVERS = {
@@ -29,7 +29,7 @@ const DRIVERS = {
   TypeScript: [process.execPath, path("typescript/build/walk.js")],
 };
 
-/** Runs a driver in a home of its own and gives what it told. */
+/** Runs a driver in its own home and returns its output. */
 async function walk(profile, driver) {
   const model = await startModel();
   const folder = await mkdtemp(join(tmpdir(), "agentese-walk-"));
@@ -41,7 +41,7 @@ async function walk(profile, driver) {
       await mkdir(dirname(join(home, name)), { recursive: true });
       await writeFile(join(home, name), typeof content === "string" ? content : JSON.stringify(content));
     }
-    // Nothing of the caller's: no keys, no settings.
+    // The environment of the caller is not inherited: no keys, no settings.
     const env = { PATH: process.env.PATH, HOME: home, TMPDIR: folder, TZ: "UTC", LANG: "C.UTF-8", SHELL: "/bin/bash", PI_OFFLINE: "1", WALK_MODEL: MODEL, WALK_REVISION: profile.revision };
     if (profile.extensions) env.WALK_EXTENSIONS = "1";
     const child = spawn(driver[0], [...driver.slice(1), profile.dialect, ...profile.command], {
@@ -70,7 +70,7 @@ async function walk(profile, driver) {
   }
 }
 
-/** What is wrong with a walk, in words. */
+/** Returns descriptions of the problems of a walk. */
 function problems(profile, { steps, end, code, errors }) {
   const commands = declared(profile).commands.map(({ name }) => name);
   const walked = steps.map(({ command }) => command).filter((name) => !name.startsWith("("));
@@ -84,7 +84,7 @@ function problems(profile, { steps, end, code, errors }) {
   return found;
 }
 
-/** Commands that gave something else in another language. */
+/** Returns the commands whose results differ between languages. */
 function differences(walks) {
   const [first, ...others] = Object.entries(walks);
   return others.flatMap(([language, { steps }]) =>
@@ -97,7 +97,7 @@ function differences(walks) {
 
 const cell = (text) => String(text).replaceAll("|", "\\|").replaceAll("\n", " ");
 
-/** The table of an agent: a row for every command, a column for every language. */
+/** Returns the table of an agent: a row for every command, a column for every language. */
 function table(walks) {
   const languages = Object.keys(walks);
   const [first] = Object.values(walks);
@@ -156,7 +156,7 @@ for (const agent of positionals) {
 }
 console.log(`\n${sections.join("\n\n")}`);
 if (values.write) {
-  // The tables stand at the end of the document, under this line.
+  // The tables follow this line at the end of the document.
   const mark = "<!-- interop/agents/run writes what follows -->";
   const [head] = (await readFile(values.write, "utf8")).split(mark);
   await writeFile(values.write, `${head}${mark}\n\n${sections.join("\n\n")}\n`);

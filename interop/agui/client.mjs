@@ -1,5 +1,6 @@
-// `HttpAgent` of @ag-ui/client in front of `agentese bridge --to ag-ui`: text, reasoning, a tool, a question and its answer, a
-// failure, an abort, in each dialect of the agent. Every event is read by the schemas of @ag-ui/core.
+// `HttpAgent` of @ag-ui/client against `agentese bridge --to ag-ui`: text, reasoning, a tool, a question with
+// its answer, a failure, an abort, in each dialect of the agent. The schemas of @ag-ui/core validate every
+// event.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -24,7 +25,7 @@ const SCRIPT = {
 };
 let checked = 0;
 
-/** Lets a program use a bridge, and ends that. */
+/** Runs a program with a bridge, and ends the bridge. */
 async function withBridge(dialect, settings, program) {
   const root = await mkdtemp(join(tmpdir(), "agentese-agui-"));
   const [home, work, script] = [join(root, "home"), join(root, "work"), join(root, "script.json")];
@@ -52,7 +53,7 @@ async function withBridge(dialect, settings, program) {
   }
 }
 
-/** Runs, with every event checked. */
+/** Runs the agent and validates every event. */
 async function run(agent, parameters, onEvent = () => {}) {
   const events = [];
   const seen = ({ event }) => {

@@ -1,5 +1,5 @@
-// Lets one program of each language speak with the real pi and omp in two revisions each, and with the agent of this
-// repository in the same ones: `revisions.mjs [LANGUAGE…]`.
+// Runs one program of each language with the real pi and omp in two revisions each, and with this
+// repository's agent in the same revisions: `revisions.mjs [LANGUAGE…]`.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { REAL, WORDS } from "../agents/real.mjs";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
 const AGENTESE = process.env.AGENTESE ?? join(TARGET, "debug/agentese");
-/** How long one program may take, in milliseconds: six agents start on a busy machine. */
+/** Time limit of one program in milliseconds: six agents start on a busy machine. */
 const LIMIT = 180_000;
 
 const CLIENTS = {
@@ -24,7 +24,7 @@ const CLIENTS = {
   typescript: [process.execPath, join(ROOT, "interop/revisions/build/revisions.js")],
 };
 
-/** For each revision, whether the agent of this repository speaks it, too, and what comes of the newest command. */
+/** Revisions, with support by the agent of this repository, and the result of the newest command. */
 const AGENTS = {
   "pi@0.55": { ours: true, newer: "not in pi@0.55" },
   "pi@1.5": { ours: true, newer: "answered" },
@@ -64,7 +64,7 @@ try {
         const told = await speak(client, dialect, command, model.url);
         const what = `${language}, ${revision}, ${which}`;
         assert.equal(told.revision, revision, what);
-        // What the agent adds to a prompt stands before it.
+        // The agent may add a text before the prompt.
         assert.match(told.texts[0], /^You said: /, what);
         assert.match(told.texts[1], /^The tool said: /, what);
         assert.deepEqual([told.newer, told.busy, told.odd], [newer, false, []], what);

@@ -1,4 +1,4 @@
-// Speaks with any revision of a dialect: `revisions.js DIALECT PROGRAM ARGUMENTS…`. Prints what came of it as JSON.
+// Drives any revision of a dialect: `revisions.js DIALECT PROGRAM ARGUMENTS…`. Prints the result as JSON.
 import { NotInRevisionError, omp, pi } from "agentese";
 import { spawn } from "agentese/stdio";
 

@@ -1,4 +1,5 @@
-// Clients of others spawn a script under their own runtime: this one is the command in TORTURE_AGENT, a JSON array.
+// Script that third-party clients spawn under their own runtime: it runs the command in TORTURE_AGENT, a JSON
+// array.
 import { spawn } from "node:child_process";
 
 const [program, ...given] = JSON.parse(process.env.TORTURE_AGENT);

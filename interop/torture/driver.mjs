@@ -1,8 +1,9 @@
-// The driver of pi's RpcClient and of omp's for `agentese-conformance torture --client`: instructions on stdin, reports on
-// stdout, as docs/conformance-clients.md has them. `node driver.mjs …/rpc-client.js`, `bun driver.mjs …/rpc-client.ts`.
+// Driver of pi's and omp's RpcClient for `agentese-conformance torture --client`: instructions on stdin,
+// reports on stdout, as in docs/conformance-clients.md. `node driver.mjs …/rpc-client.js`,
+// `bun driver.mjs …/rpc-client.ts`.
 //
-// What the client has no method for is reported as `unsupported`. It uses the public methods alone, but for the exit of the
-// agent, which pi's client keeps in a field of its own.
+// Operations without a method in the client are reported as `unsupported`. The driver uses public methods
+// only. The exception is the exit of the agent, which pi's client stores in a private field.
 import { constants } from "node:os";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -11,7 +12,7 @@ const { RpcClient } = await import(pathToFileURL(process.argv[2]).href);
 
 const report = (kind, members = {}) => process.stdout.write(`${JSON.stringify({ report: kind, ...members })}\n`);
 
-/** The parameters of each method, in their order. Methods that are not here have none. */
+/** Parameters of each method, in order. Other methods have no parameters. */
 const PARAMETERS = {
   prompt: ["message", "images"], steer: ["message", "images"], follow_up: ["message", "images"],
   abort_and_prompt: ["message", "images"], new_session: ["parentSession"], set_model: ["provider", "modelId"],
@@ -20,7 +21,7 @@ const PARAMETERS = {
   export_html: ["outputPath"], switch_session: ["sessionPath"], fork: ["entryId"], branch: ["entryId"],
   set_session_name: ["name"],
 };
-/** The member of the data that a method gives in place of all of it. */
+/** Member of the data that a method returns in place of the whole data. */
 const GIVES = {
   get_available_models: "models", get_fork_messages: "messages", get_branch_messages: "messages",
   get_messages: "messages", get_commands: "commands", get_last_assistant_text: "text",
@@ -41,9 +42,9 @@ function start({ command }) {
     const { type: _, ...params } = event;
     report("dialog", { dialog: String(++asked), method: event.method, params });
   });
-  // omp's client waits for a frame of the agent, which comes once the driver is ready.
+  // omp's client waits for a frame of the agent, which arrives once the driver is ready.
   const ready = client.start();
-  // That frame it tells by this promise alone.
+  // Only this promise reports that frame.
   if (!("process" in client)) ready.then(() => report("event", { event: { type: "ready" } }), () => {});
   const terminated = (code, signal) => stopping || report("terminated", { code, signal: constants.signals[signal] ?? null });
   const agent = client.process;

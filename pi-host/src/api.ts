@@ -1,4 +1,4 @@
-/** The object that an extension's factory gets. */
+/** API object for an extension's factory. */
 
 import { type EventBus } from "./event_bus.js";
 import { type ExecOptions, type ExecResult, exec } from "./exec.js";
@@ -9,20 +9,20 @@ import { unsupported } from "./unsupported.js";
 import type { DeliverAs, DoSendMessage, DoSendUserMessage, Model, ThinkingLevel } from "./protocol.js";
 import { textOf } from "./text.js";
 
-/** What an extension shares with the others of the process. */
+/** State that all extensions of the process share. */
 export interface Shared {
   readonly link: Link;
   readonly mirror: Mirror;
   readonly events: EventBus;
-  /** Whether the agent knows what the extension brings; before that it cannot act. */
+  /** True after the registration of the extension at the agent; before that, actions fail. */
   readonly ready: boolean;
-  /** Tells the agent anew what an extension brings. */
+  /** Registers the extension at the agent again. */
   registered(extension: Extension): void;
 }
 
 type Delivery = { triggerTurn?: boolean; deliverAs?: DeliverAs };
 
-/** The object that the factory of `extension` gets. */
+/** Creates the API object for the factory of `extension`. */
 export function createApi(extension: Extension, shared: Shared): Record<string, unknown> {
   return {
     ...registration(extension, shared),
@@ -56,7 +56,8 @@ function registration(extension: Extension, shared: Shared): Record<string, unkn
       extension.flags.set(name, flag);
       shared.registered(extension);
     },
-    // Without a terminal nobody presses keys and nothing is drawn: as in pi's own RPC mode they have no effect.
+    // Without a terminal there are no keys and no drawing. As in pi's own RPC mode, these methods have no
+    // effect.
     registerShortcut(): void {},
     registerMessageRenderer(): void {},
   };
@@ -99,7 +100,7 @@ function actions(extension: Extension, shared: Shared): Record<string, unknown> 
     }),
     setSessionName: act("setSessionName", (name: string) => {
       link.tell({ type: "set_session_name", name: textOf(name) });
-      // The agent will say so too; what is asked in the same breath should see it.
+      // The agent sends this change too, but a getter in the same turn must already see it.
       mirror.change({ sessionName: textOf(name) });
     }),
     setLabel: act("setLabel", (entryId: string, label: string | undefined) => {

@@ -1,4 +1,4 @@
-/** The contexts that handlers get. */
+/** Contexts of handlers. */
 
 import type { Link } from "./link.js";
 import type { Mirror } from "./mirror.js";
@@ -9,14 +9,14 @@ import { SessionView } from "./session.js";
 import { textOf } from "./text.js";
 import { type Handling, UserInterface } from "./ui.js";
 
-/** What a compaction is asked for with. */
+/** Options of a compaction. */
 export interface CompactOptions {
   customInstructions?: string;
   onComplete?: (result: unknown) => void;
   onError?: (error: Error) => void;
 }
 
-/** The context of a handler, as pi's interface has it. */
+/** Context of a handler, as in pi's interface. */
 export interface Context {
   readonly ui: UserInterface;
   readonly hasUI: boolean;
@@ -33,7 +33,7 @@ export interface Context {
   getSystemPrompt(): string;
 }
 
-/** What a command can do besides. */
+/** Context of a command, with additional actions. */
 export interface CommandContext extends Context {
   waitForIdle(): Promise<void>;
   newSession(options?: { parentSession?: string; setup?: unknown }): Promise<{ cancelled: boolean }>;
@@ -43,7 +43,7 @@ export interface CommandContext extends Context {
   reload(): never;
 }
 
-/** Makes the contexts of one extension. */
+/** Factory for the contexts of one extension. */
 export class Contexts {
   readonly #session: SessionView;
   readonly #models: ModelView;
@@ -58,12 +58,12 @@ export class Contexts {
     this.#models = new ModelView(mirror, keysReplaced);
   }
 
-  /** The models as this extension sees them. */
+  /** Models in the view of this extension. */
   get models(): ModelView {
     return this.#models;
   }
 
-  /** The context of an event or a tool. */
+  /** Creates the context of an event or a tool. */
   plain(handling: Handling): Context {
     const { link, mirror } = this;
     let ui: UserInterface | undefined;
@@ -89,7 +89,7 @@ export class Contexts {
     };
   }
 
-  /** The context of a command. */
+  /** Creates the context of a command. */
   command(handling: Handling): CommandContext {
     const { link } = this;
     const more = {
@@ -107,7 +107,7 @@ export class Contexts {
       navigateTree: () => unsupported("ctx.navigateTree()"),
       reload: () => unsupported("ctx.reload()"),
     };
-    // A copy would read the getters now.
+    // A spread would evaluate the getters at once.
     return Object.defineProperties(this.plain(handling), Object.getOwnPropertyDescriptors(more)) as CommandContext;
   }
 

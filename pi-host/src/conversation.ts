@@ -1,10 +1,10 @@
-/** Messages as a model sees them, and as text for a summary. */
+/** Conversion of messages for a model, and into text for a summary. */
 
-/** A message of a session; extensions hand over whatever they have. */
+/** Message of a session; extensions may pass malformed ones. */
 type Message = Record<string, unknown> & { role?: unknown; content?: unknown; timestamp?: unknown };
 type Block = Record<string, unknown> & { type?: unknown; text?: unknown };
 
-/** The messages with those kinds that no model knows turned into words of the user. */
+/** Converts message types that models do not support into user messages. */
 export function convertToLlm(messages: readonly Message[]): Message[] {
   return messages.flatMap((message) => {
     const said = (content: unknown): Message[] => [{ role: "user", content, timestamp: message.timestamp }];
@@ -35,7 +35,7 @@ function ranText(message: Message): string {
   return `Ran \`${String(message["command"])}\`\n${output === "" ? "(no output)" : `\`\`\`\n${output}\n\`\`\``}`;
 }
 
-/** The conversation as text, a paragraph for each thing that was said or done. */
+/** Returns the conversation as text, with a paragraph for each message or call. */
 export function serializeConversation(messages: readonly Message[]): string {
   return messages
     .flatMap((message) => {

@@ -1,20 +1,23 @@
-/** `pi.events`: what the extensions of one process say to each other. */
+/** `pi.events`: events between the extensions of one process. */
 
 import { EventEmitter } from "node:events";
 
-/** A bus on which extensions talk to each other by channel. */
+/** Event bus with named channels. */
 export interface EventBus {
   emit(channel: string, data: unknown): void;
-  /** Listens; what it gives ends that. A listener that fails is reported on stderr, the others go on. */
+  /**
+   * Subscribes to a channel; returns a function that unsubscribes. A failing listener is reported on stderr,
+   * and the other listeners still run.
+   */
   on(channel: string, handler: (data: unknown) => unknown): () => void;
   clear(): void;
 }
 
-/** A bus without listeners. */
+/** Creates a bus without listeners. */
 export function createEventBus(): EventBus {
   const emitter = new EventEmitter();
   emitter.setMaxListeners(0);
-  // An emitter treats this name as its own: without a listener it throws.
+  // The prefix avoids the emitter's special event `error`, which throws without a listener.
   const name = (channel: string): string => `:${channel}`;
   return {
     emit: (channel, data) => void emitter.emit(name(channel), data),

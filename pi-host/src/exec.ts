@@ -1,39 +1,42 @@
-/** `pi.exec`: runs a program beside the agent. */
+/** `pi.exec`: execution of a program beside the agent. */
 
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 
-/** How a program is run. */
+/** Options of a program. */
 export interface ExecOptions {
-  /** Ends the program. */
+  /** Signal that ends the program. */
   signal?: AbortSignal;
-  /** After how many milliseconds it is ended. */
+  /** Time limit in milliseconds. */
   timeout?: number;
-  /** The working directory; the agent's where it is missing. */
+  /** Working directory; by default the one of the agent. */
   cwd?: string;
 }
 
-/** What a program did. */
+/** Result of a program. */
 export interface ExecResult {
-  /** What it wrote; of more than four million characters the end. */
+  /** Output; only the end if it exceeds four million characters. */
   stdout: string;
   stderr: string;
-  /** The exit code; 0 where a signal ended it, and 1 where it could not be started. */
+  /** Exit code; 0 after a signal, and 1 if the program could not be started. */
   code: number;
-  /** Whether it was ended by the signal or the timeout. */
+  /** True if the signal or the timeout ended the program. */
   killed: boolean;
 }
 
-/** How long a program has after it was asked to end, in milliseconds. */
+/** Time in milliseconds between the request to end and the kill. */
 const GRACE = 5000;
 
-/** How long the last words of a program that was ended are waited for, in milliseconds: others may hold its pipes. */
+/**
+ * Time limit in milliseconds for the last output of an ended program, because other processes may hold its
+ * pipes.
+ */
 const LAST_WORDS = 100;
 
-/** How much of a stream is kept, in characters: its end. */
+/** Limit of the retained end of a stream in characters. */
 const KEPT = 4 * 1024 * 1024;
 
-/** Runs a program without a shell and with no stdin. Never fails: what went wrong is in the result. */
+/** Runs a program without a shell and without stdin. Never fails; the result describes errors. */
 export async function exec(
   command: string,
   args: readonly string[],
@@ -74,7 +77,7 @@ export async function exec(
   });
 }
 
-/** What is kept, now and then cut to what is wanted in the end. */
+/** Appends text, and cuts the result occasionally to the retained end. */
 function grown(kept: string, text: string): string {
   const both = kept + text;
   return both.length > 2 * KEPT ? tail(both) : both;
@@ -85,8 +88,8 @@ function tail(text: string): string {
 }
 
 /**
- * The processes below one, with the time of their start, by which one is told from another with its number. They stay in
- * the process group of this process, and end with the agent at the latest.
+ * Returns the descendants of a process with their start times, which distinguish reused process ids. They
+ * stay in the process group of this process, and end with the agent at the latest.
  */
 function family(ancestor: number): Map<number, string> {
   const all = processes();
@@ -106,7 +109,7 @@ function signalAll(family: ReadonlyMap<number, string>, signal: NodeJS.Signals):
     try {
       process.kill(pid, signal);
     } catch {
-      // It has ended meanwhile.
+      // The process has already ended.
     }
   }
 }
@@ -117,7 +120,7 @@ interface Listed {
   since: string;
 }
 
-/** The processes of this machine, as the system lists them now. */
+/** Returns the current processes of this machine. */
 function processes(): Listed[] {
   if (process.platform === "linux") return readdirSync("/proc").flatMap(listed);
   const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,lstart="], { encoding: "utf8" });
@@ -131,7 +134,8 @@ function listed(name: string): Listed[] {
   if (!/^\d+$/.test(name)) return [];
   try {
     const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-    // Behind the name, which may hold anything: the state, the parent, and as the twentieth the start.
+    // After the name, which may contain any character: the state, the parent, and the start time as the
+    // twentieth field.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return [{ pid: Number(name), parent: Number(fields[1]), since: fields[19] ?? "" }];
   } catch {

@@ -1,12 +1,12 @@
-/** An extension that is loaded, and what it brings. */
+/** Loaded extension with its registrations. */
 
 import type { JsonObject, OfferedExtension, OfferedTool } from "./protocol.js";
 import { textOf } from "./text.js";
 
-/** A handler of an event, a command, a tool: whatever the extension wrote. */
+/** Handler of an event, a command or a tool, written by the extension. */
 export type Handler = (...args: unknown[]) => unknown;
 
-/** A tool as an extension registers it. */
+/** Registered tool. */
 export interface ToolDefinition {
   name: string;
   label?: string;
@@ -17,34 +17,34 @@ export interface ToolDefinition {
   execute: Handler;
 }
 
-/** A command as an extension registers it. */
+/** Registered command. */
 export interface CommandDefinition {
   description?: string;
   handler: Handler;
 }
 
-/** A flag as an extension registers it. */
+/** Registered flag. */
 export interface FlagDefinition {
   description?: string;
   type: "boolean" | "string";
   default?: boolean | string;
 }
 
-/** An extension that is loaded, with what it has registered. */
+/** Loaded extension with its registrations. */
 export class Extension {
   readonly handlers = new Map<string, Handler[]>();
   readonly tools = new Map<string, ToolDefinition>();
   readonly commands = new Map<string, CommandDefinition>();
   readonly flags = new Map<string, FlagDefinition>();
-  /** The end of what it was told without being waited for: such events are handled one after another. */
+  /** End of the last event without an answer; such events are handled one after another. */
   told: Promise<void> | undefined;
 
   constructor(
-    /** The file, as the agent named it. */
+    /** File of the extension, as the agent names it. */
     readonly path: string,
   ) {}
 
-  /** What it brings, for the agent. */
+  /** Returns the registrations for the agent. */
   offered(): OfferedExtension {
     return {
       path: this.path,

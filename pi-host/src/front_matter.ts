@@ -1,14 +1,14 @@
-/** The head of a Markdown file, in YAML between two lines of three dashes. */
+/** YAML header of a Markdown file, between two lines of three dashes. */
 
 import { parse } from "yaml";
 
-/** What stands in the head, and the rest. */
+/** Header and body of a file. */
 export interface FrontMatter {
   frontmatter: Record<string, unknown>;
   body: string;
 }
 
-/** Takes a file apart. A file without a head is all body. Fails where the head is no YAML. */
+/** Parses a file. Without a header, the whole file is the body. Fails if the header is not YAML. */
 export function parseFrontmatter(content: string): FrontMatter {
   const text = content.replace(/\r\n?/g, "\n");
   const match = /^---\n([\s\S]*?)\n?---(?:\n|$)([\s\S]*)$/.exec(text);
@@ -18,7 +18,7 @@ export function parseFrontmatter(content: string): FrontMatter {
   return { frontmatter, body: (match[2] ?? "").trim() };
 }
 
-/** The file without its head. */
+/** Returns the file without its header. */
 export function stripFrontmatter(content: string): string {
   return parseFrontmatter(content).body;
 }

@@ -1,7 +1,7 @@
 /**
- * How the handlers of one event work together: which answers chain, and which end it.
+ * Combination of the handlers of one event: chained answers, and answers that end the sequence.
  *
- * The agent asks one extension after the other; what stands here is about the handlers of one.
+ * The agent queries one extension after the other; this module covers the handlers of one extension.
  */
 
 import type { Context } from "./context.js";
@@ -18,20 +18,20 @@ import type {
   ToolResultAnswer,
 } from "./protocol.js";
 
-/** The handling of one event by one extension. */
+/** Handling of one event by one extension. */
 export interface Round {
   readonly handlers: readonly Handler[];
   readonly context: Context;
-  /** Ends where the agent takes its question back. */
+  /** Aborts when the agent withdraws the request. */
   readonly signal: AbortSignal;
-  /** Takes what a handler threw; the others go on. */
+  /** Receives the exception of a handler; the other handlers still run. */
   failed(error: unknown): void;
 }
 
 type Event<K> = Extract<HookEvent, { type: K }>;
 type Chain = (event: never, round: Round) => Promise<HookAnswer | undefined>;
 
-/** Runs the handlers of an event, one after the other. */
+/** Runs the handlers of an event one after the other. */
 export async function handle(event: HookEvent, round: Round): Promise<HookAnswer | undefined> {
   const chain = CHAINS[event.type] ?? all;
   return chain(event as never, round);
@@ -50,7 +50,7 @@ const CHAINS: Partial<Record<string, Chain>> = {
   user_bash: userBash as Chain,
 };
 
-/** Calls a handler; what it throws is reported and counts as no answer. */
+/** Calls a handler. Its exception is reported and treated as a missing answer. */
 async function call<A>(handler: Handler, event: unknown, round: Round): Promise<A | undefined> {
   try {
     return (await handler(event, round.context)) as A | undefined;
@@ -60,13 +60,13 @@ async function call<A>(handler: Handler, event: unknown, round: Round): Promise<
   }
 }
 
-/** Nobody's answer counts. */
+/** Runs all handlers and ignores their answers. */
 async function all(event: HookEvent, round: Round): Promise<undefined> {
   for (const handler of round.handlers) await call(handler, event, round);
   return undefined;
 }
 
-/** What all of them name, in their order. */
+/** Joins the paths of all answers in order. */
 async function resourcesDiscover(
   event: Event<"resources_discover">,
   round: Round,
@@ -83,7 +83,7 @@ async function resourcesDiscover(
   return { skillPaths, promptPaths, themePaths };
 }
 
-/** The last answer counts, and the first that cancels ends it. */
+/** Returns the last answer; an answer that cancels ends the sequence. */
 async function cancellable(event: HookEvent, round: Round): Promise<HookAnswer | undefined> {
   const asked = event.type === "session_before_compact" ? { ...event, signal: round.signal } : event;
   let last: { cancel?: boolean } | undefined;
@@ -95,7 +95,10 @@ async function cancellable(event: HookEvent, round: Round): Promise<HookAnswer |
   return last;
 }
 
-/** Each handler sees what the one before made of the words; the first that deals with them or refuses them ends it. */
+/**
+ * Passes the transformed input from handler to handler; an answer that handles or rejects the input ends the
+ * sequence.
+ */
 async function input(event: Event<"input">, round: Round): Promise<InputAnswer | undefined> {
   let now = event;
   for (const handler of round.handlers) {
@@ -110,7 +113,7 @@ async function input(event: Event<"input">, round: Round): Promise<InputAnswer |
   return { action: "transform", text: now.text, ...(now.images === undefined ? {} : { images: now.images }) };
 }
 
-/** System prompts chain. The protocol has room for one message of an extension. */
+/** Chains the system prompts. The protocol allows one message per extension. */
 async function beforeAgentStart(
   event: Event<"before_agent_start">,
   round: Round,
@@ -127,7 +130,7 @@ async function beforeAgentStart(
   return Object.keys(result).length === 0 ? undefined : result;
 }
 
-/** Messages chain; a handler may also change them in place. */
+/** Chains the messages; a handler may also modify them in place. */
 async function context(event: Event<"context">, round: Round): Promise<ContextAnswer | undefined> {
   const before = JSON.stringify(event.messages);
   let { messages } = event;
@@ -138,7 +141,9 @@ async function context(event: Event<"context">, round: Round): Promise<ContextAn
   return JSON.stringify(messages) === before ? undefined : { messages };
 }
 
-/** The last answer counts, and the first that blocks ends it. A handler that throws blocks the tool. */
+/**
+ * Returns the last answer; an answer that blocks ends the sequence. A handler that throws blocks the tool.
+ */
 async function toolCall(event: Event<"tool_call">, round: Round): Promise<ToolCallAnswer | undefined> {
   let last: ToolCallAnswer | undefined;
   for (const handler of round.handlers) {
@@ -149,7 +154,7 @@ async function toolCall(event: Event<"tool_call">, round: Round): Promise<ToolCa
   return last && { block: last.block === true, ...(last.reason === undefined ? {} : { reason: last.reason }) };
 }
 
-/** Results chain; what is missing in an answer stays as it is. */
+/** Chains the results; members that an answer omits stay unchanged. */
 async function toolResult(event: Event<"tool_result">, round: Round): Promise<ToolResultAnswer | undefined> {
   let change: ToolResultAnswer = {};
   for (const handler of round.handlers) {
@@ -166,7 +171,10 @@ async function toolResult(event: Event<"tool_result">, round: Round): Promise<To
   return Object.keys(change).length === 0 ? undefined : change;
 }
 
-/** The first answer counts. Operations of an extension run here; the agent gets what came of them. */
+/**
+ * Returns the first answer. This process runs the operations of an extension, and the agent receives their
+ * result.
+ */
 async function userBash(event: Event<"user_bash">, round: Round): Promise<HookAnswer | undefined> {
   for (const handler of round.handlers) {
     const answer = await call<UserBashResult>(handler, event, round);

@@ -1,4 +1,4 @@
-/** Serves extensions of pi to an agent: takes its frames, runs handlers, answers. */
+/** Host of pi extensions: receives frames of the agent, runs handlers and sends answers. */
 
 import { createApi, type Shared } from "./api.js";
 import { Contexts } from "./context.js";
@@ -23,36 +23,36 @@ import type { Handling } from "./ui.js";
 
 type Incoming<K> = Extract<HostFrame, { type: K }>;
 
-/** An extension with what makes its contexts. */
+/** Extension with its contexts. */
 interface Loaded {
   readonly extension: Extension;
   readonly contexts: Contexts;
 }
 
-/** The extensions of one process, and the agent that they serve. */
+/** Extensions of one process, and their connection to the agent. */
 export class Host {
   readonly link: Link;
   readonly #loader: (mirror: Mirror) => Loader;
   readonly #loaded = new Map<string, Loaded>();
-  /** The questions of the agent that are being handled. */
+  /** Requests of the agent in progress. */
   readonly #handlings = new Map<string, AbortController>();
   readonly #events = createEventBus();
-  /** The extensions of which the agent knows what they bring. */
+  /** Extensions that are registered at the agent. */
   readonly #known = new Set<string>();
   #mirror: Mirror | undefined;
   #load: ((path: string) => Promise<OfferedExtension>) | undefined;
 
   constructor(
-    /** Writes a line, with its end. */
+    /** Writes a line with its end. */
     write: (line: string) => void,
-    /** Makes what loads extensions, once the agent has introduced itself. */
+    /** Creates the loader of extensions after the introduction of the agent. */
     loader: (mirror: Mirror) => Loader,
   ) {
     this.link = new Link(write, (frame) => this.#receive(frame));
     this.#loader = loader;
   }
 
-  /** Reports what failed where nobody waits: in a timer, in a promise that was forgotten. */
+  /** Reports an error outside of any handler, for example in a timer or an unhandled promise. */
   uncaught(error: unknown): void {
     const stack = error instanceof Error ? (error.stack ?? "") : "";
     const path = [...this.#loaded.keys()].find((path) => stack.includes(path));
@@ -78,12 +78,12 @@ export class Host {
       case "tool":
         return this.#answer(frame.id, (handling, signal) => this.#tool(frame, handling, signal));
       default:
-        // A younger agent may say more.
+        // A newer agent may send other frames.
         return undefined;
     }
   }
 
-  /** Handles a question: the response stands behind every frame of its handling. */
+  /** Handles a request. The response follows every frame of its handling. */
   #answer(id: string, work: (handling: Handling, signal: AbortSignal) => Promise<unknown>): void {
     const handling: Handling = { id, open: true };
     const controller = new AbortController();
@@ -111,7 +111,10 @@ export class Host {
     return { ...loaded, watch: ["state", "entries"], loadsMore: true };
   }
 
-  /** Loads extensions, one after the other, as they are named: the first that registers a name has it. */
+  /**
+   * Loads extensions one after the other in the given order. The first one that registers a name owns the
+   * name.
+   */
   async #loadAll(paths: readonly string[]): Promise<Initialized> {
     if (this.#load === undefined) throw new Error("`load` came before `initialize`");
     const extensions: OfferedExtension[] = [];
@@ -134,10 +137,10 @@ export class Host {
     return extension.offered();
   }
 
-  /** From now on prompts are refused for which the extension gives no key. */
+  /** Rejects further prompts for models without a key from the extension. */
   #decideAboutKeys({ extension, contexts }: Loaded, mirror: Mirror): void {
     const decide = async (): Promise<InputAnswer | undefined> => {
-      // Who fails to decide has not let the prompt pass.
+      // A failed decision rejects the prompt.
       const text = await contexts.models.refusal(mirror.state.model ?? undefined).catch(messageOf);
       return text === undefined ? undefined : { action: "refuse", text };
     };
@@ -160,7 +163,7 @@ export class Host {
     };
   }
 
-  /** An event that nobody waits for. Those of one extension are handled one after another. */
+  /** Handles an event without an answer. Such events of one extension are handled one after another. */
   #told(frame: Incoming<"event">): void {
     const loaded = this.#loaded.get(frame.extension);
     if (loaded === undefined) return;
@@ -224,7 +227,7 @@ export class Host {
   }
 }
 
-/** What a tool shows or gives: content at least. */
+/** Returns the output of a tool in the form of the protocol, with at least its content. */
 function shown<T extends { content: unknown; details?: unknown }>(result: T): T {
   const { content, details } = result;
   return { content: content ?? [], ...(details === undefined ? {} : { details }) } as T;

@@ -1,25 +1,28 @@
-/** The connection with the agent: lines in, lines out, and which answer belongs to which question. */
+/** Connection to the agent: incoming and outgoing lines, and the assignment of responses to requests. */
 
 import { Framer } from "../../sdk-ts/src/framing.js";
 import { messageOf } from "./text.js";
 import type { ExtensionFrame, HostFrame, JsonValue, Question, ResultOf } from "./protocol.js";
 
-/** The longest frame of the agent: a conversation with all of its images. Node has no longer texts than twice that. */
+/**
+ * Limit of a frame from the agent: a conversation with all its images. The maximum length of a text in Node
+ * is twice that.
+ */
 const LONGEST_LINE = 256 * 1024 * 1024;
 
-/** A question that the agent has not answered yet. */
+/** Request without a response. */
 interface Waiting {
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
 
-/** A question with its id, for those who may want to take it back. */
+/** Request with its id, which allows a withdrawal. */
 export interface Asked<T> {
   readonly id: string;
   readonly answer: Promise<T>;
 }
 
-/** The connection with the agent. */
+/** Connection to the agent. */
 export class Link {
   readonly #framer = new Framer({ maxLine: LONGEST_LINE });
   readonly #waiting = new Map<string, Waiting>();
@@ -27,15 +30,15 @@ export class Link {
   #nextId = 1;
 
   constructor(
-    /** Writes a line, with its end. */
+    /** Writes a line with its end. */
     write: (line: string) => void,
-    /** Takes each frame of the agent that is no answer. */
+    /** Receives each frame of the agent that is not a response. */
     private readonly receive: (frame: Exclude<HostFrame, { type: "response" }>) => void,
   ) {
     this.#write = write;
   }
 
-  /** Takes the next bytes from the agent. */
+  /** Consumes the next bytes from the agent. */
   push(chunk: Uint8Array): void {
     this.#framer.push(chunk, {
       line: (text) => this.#line(text),
@@ -43,12 +46,12 @@ export class Link {
     });
   }
 
-  /** Sends a frame that nobody answers. */
+  /** Sends a frame without a response. */
   tell(frame: ExtensionFrame): void {
     this.#write(`${encode(frame)}\n`);
   }
 
-  /** Asks the agent. The answer fails with the agent's words where it refuses. */
+  /** Sends a request. The answer fails with the agent's message if the agent rejects it. */
   ask<Q extends Question>(question: Q): Asked<ResultOf<Q["type"]>> {
     const id = String(this.#nextId++);
     const answer = new Promise<ResultOf<Q["type"]>>((resolve, reject) => {
@@ -58,12 +61,12 @@ export class Link {
     return { id, answer };
   }
 
-  /** Answers a question of the agent. */
+  /** Sends the response to a request of the agent. */
   answer(id: string, result?: unknown): void {
     this.tell({ type: "response", id, ...(result === undefined ? {} : { result: result as JsonValue }) });
   }
 
-  /** Answers that it failed. */
+  /** Sends an error response. */
   refuse(id: string, error: unknown): void {
     this.tell({ type: "response", id, error: messageOf(error) });
   }
@@ -87,7 +90,7 @@ export class Link {
       return;
     }
     const waiting = this.#waiting.get(frame.id);
-    // An answer to a question that was taken back meanwhile.
+    // The request was withdrawn meanwhile.
     if (waiting === undefined) return;
     this.#waiting.delete(frame.id);
     if (frame.error === undefined) waiting.resolve(frame.result);
@@ -95,7 +98,10 @@ export class Link {
   }
 }
 
-/** One line. What JSON has no word for (functions, cycles, big integers) is left out or becomes text. */
+/**
+ * Encodes a frame as one line. Values without a JSON form (functions, cycles, big integers) are omitted or
+ * become text.
+ */
 function encode(frame: ExtensionFrame): string {
   try {
     return JSON.stringify(frame);

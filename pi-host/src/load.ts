@@ -1,25 +1,25 @@
-/** Loads extensions: TypeScript or JavaScript, with pi's packages in the form that this host has of them. */
+/** Loader of extensions in TypeScript or JavaScript, with this host's versions of pi's packages. */
 
 import { createJiti } from "jiti/static";
 
-/** What an extension exports. */
+/** Default export of an extension. */
 export type Factory = (api: Record<string, unknown>) => unknown;
 
-/** Loads the file of an extension. Fails where it cannot be read, run, or exports no factory. */
+/** Loads the file of an extension. Fails if the file is unreadable, throws, or exports no factory. */
 export type Loader = (path: string) => Promise<Factory>;
 
-/** A loader that gives extensions those modules by name. */
+/** Creates a loader that provides the given modules by name. */
 export function createLoader(
   modules: Record<string, unknown>,
-  /** Where compiled extensions are kept, a folder that is nobody else's; not kept where it is missing. */
+  /** Private folder for compiled extensions; without it they are not cached. */
   cache: string | undefined,
 ): Loader {
   const jiti = createJiti(import.meta.url, {
     virtualModules: modules,
-    // Each extension has the modules that it imports for itself, as in pi.
+    // As in pi, each extension has its own instances of imported modules.
     moduleCache: false,
     fsCache: cache ?? false,
-    // Node would look for pi's packages on the disk.
+    // Node would search for pi's packages on disk.
     tryNative: false,
   });
   return async (path) => {

@@ -1,4 +1,4 @@
-/** The program: an extension process that serves the agent on its stdin and stdout. */
+/** Entry point: an extension process that serves the agent on its stdin and stdout. */
 
 import { Host } from "./host.js";
 import { createLoader } from "./load.js";
@@ -18,7 +18,7 @@ function main(): void {
     try {
       channel.write(line);
     } catch {
-      // The agent is gone.
+      // The agent has disconnected.
       process.exit(0);
     }
   };
@@ -30,7 +30,10 @@ function main(): void {
   channel.input.on("error", () => process.exit(0));
 }
 
-/** The folder after `--cache`: where compiled extensions are kept. It has to be nobody else's, for what is there is run. */
+/**
+ * Returns the folder after `--cache` for compiled extensions. The folder must be private, because its files
+ * are executed.
+ */
 function cacheFolder(): string | undefined {
   const at = process.argv.indexOf("--cache");
   return at < 0 ? undefined : process.argv[at + 1];

@@ -1,40 +1,40 @@
 /**
- * What the agent is and does, as far as it told.
+ * State of the agent, as far as its frames reported it.
  *
- * pi's interface has getters where this host has frames. The agent sends what changes before the
- * frame that follows from it, so that a getter in a handler sees what the event is about.
+ * pi's interface has getters, whereas this host receives frames. The agent sends a change before
+ * the frame that follows from it, so that a getter in a handler returns the current value.
  */
 
 import type { HostInitialize, HostState, JsonObject, Model } from "./protocol.js";
 
-/** An entry of the session, as it stands in the file. */
+/** Entry of the session, as in its file. */
 export type Entry = JsonObject & { id: string; parentId: string | null; type: string };
 
-/** What the agent told of itself and of the session. */
+/** Reported state of the agent and the session. */
 export class Mirror {
-  /** The state, with everything that has changed since. */
+  /** State with all later changes. */
   state: HostState = {};
-  /** The head of the session's file, where one is known. */
+  /** Header of the session's file, if known. */
   header: JsonObject | null = null;
-  /** The entries in the order of the file. */
+  /** Entries in the order of the file. */
   entries: Entry[] = [];
-  /** The entry at which the conversation is. */
+  /** Entry at the end of the current branch. */
   leafId: string | null = null;
 
   readonly #byId = new Map<string, Entry>();
   readonly #labels = new Map<string, string>();
 
   constructor(
-    /** How the agent introduced itself. */
+    /** Introduction of the agent. */
     readonly agent: HostInitialize,
   ) {}
 
-  /** Takes what changed in the state. */
+  /** Merges changes into the state. */
   change(state: HostState): void {
     this.state = { ...this.state, ...state };
   }
 
-  /** Takes entries that joined the session, or all of another session. */
+  /** Adds entries of the session, or replaces all entries with those of another session. */
   join(entries: readonly JsonObject[], leafId: string | null, reset: boolean, header?: JsonObject): void {
     if (reset) {
       this.entries = [];
@@ -48,17 +48,17 @@ export class Mirror {
     this.leafId = leafId;
   }
 
-  /** The entry of that id. */
+  /** Returns the entry with that id. */
   entry(id: string): Entry | undefined {
     return this.#byId.get(id);
   }
 
-  /** The label of the entry of that id. */
+  /** Returns the label of the entry with that id. */
   label(id: string): string | undefined {
     return this.#labels.get(id);
   }
 
-  /** The models that can be used. */
+  /** Available models. */
   get models(): readonly Model[] {
     return this.state.models ?? [];
   }

@@ -1,4 +1,4 @@
-/** The models, as extensions of pi look at them. */
+/** Models in the form of pi's interface. */
 
 import type { Mirror } from "./mirror.js";
 import { unsupported } from "./unsupported.js";
@@ -6,15 +6,15 @@ import type { Model } from "./protocol.js";
 
 const KEYS = "keys do not leave the agent";
 
-/** What an extension puts in the place of `getApiKey`. */
+/** Replacement of `getApiKey` by an extension. */
 export type KeyOf = (model: Model) => unknown;
 
-/** `ctx.modelRegistry`: which models can be used. Keys are not handed out. */
+/** `ctx.modelRegistry`: the available models, without their keys. */
 export class ModelView {
   readonly #mirror: Mirror;
   #keyOf: KeyOf | undefined;
 
-  /** `keysReplaced` hears when an extension decides about keys for the first time. */
+  /** Creates a registry. `keysReplaced` is called when an extension first replaces the keys. */
   constructor(
     mirror: Mirror,
     private readonly keysReplaced: () => void,
@@ -22,7 +22,7 @@ export class ModelView {
     this.#mirror = mirror;
   }
 
-  /** The models that can be used; models without a key are not known here. */
+  /** Returns the available models. Models without a key are unknown here. */
   getAll(): Model[] {
     return [...this.#mirror.models];
   }
@@ -39,14 +39,20 @@ export class ModelView {
     return this.#keyOf ?? (() => unsupported("ctx.modelRegistry.getApiKey()", KEYS));
   }
 
-  /** A prompt to a model for which this gives no key is refused. A key that it gives stays here: the agent has its own. */
+  /**
+   * Replaces the lookup of keys. Prompts to a model without a key are rejected. A returned key stays in this
+   * process, because the agent has its own.
+   */
   set getApiKey(keyOf: KeyOf) {
     const first = this.#keyOf === undefined;
     this.#keyOf = keyOf;
     if (first) this.keysReplaced();
   }
 
-  /** Why a prompt to the model is refused; undefined where no extension decides about keys, or where it gives one. */
+  /**
+   * Returns the reason for the rejection of a prompt to the model. Returns `undefined` if no extension
+   * replaced the lookup, or if it returns a key.
+   */
   async refusal(model: Model | undefined): Promise<string | undefined> {
     if (this.#keyOf === undefined || model === undefined) return undefined;
     const key = await this.#keyOf(model);

@@ -1,8 +1,8 @@
-/** Shell commands that an extension runs itself, in the place of the agent. */
+/** Shell commands that an extension runs in place of the agent. */
 
 import type { BashResult, UserBashHook } from "./protocol.js";
 
-/** How an extension runs shell commands. */
+/** Execution of shell commands by an extension. */
 export interface BashOperations {
   exec(
     command: string,
@@ -11,16 +11,16 @@ export interface BashOperations {
   ): Promise<{ exitCode: number | null }>;
 }
 
-/** What an extension answers when the user runs a shell command. */
+/** Answer of an extension to a shell command of the user. */
 export interface UserBashResult {
   operations?: BashOperations;
   result?: BashResult;
 }
 
-/** As much of the output as is kept, in bytes: what the agent's own shell shows. */
+/** Limit of the retained output in bytes, equal to the limit of the agent's own shell. */
 const KEPT = 50 * 1024;
 
-/** Runs a command by the operations of an extension. Fails as they fail. */
+/** Runs a command with the operations of an extension. Fails with their error. */
 export async function runBash(operations: BashOperations, event: UserBashHook, signal: AbortSignal): Promise<BashResult> {
   const tail = new Tail();
   const { exitCode } = await operations.exec(event.command, event.cwd, { onData: (data) => tail.push(data), signal });
@@ -32,7 +32,7 @@ export async function runBash(operations: BashOperations, event: UserBashHook, s
   };
 }
 
-/** The end of an output. */
+/** End of an output. */
 class Tail {
   truncated = false;
   #bytes = Buffer.alloc(0);

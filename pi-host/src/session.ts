@@ -1,18 +1,18 @@
-/** The session for reading, as extensions of pi look at it. */
+/** Read-only session in the form of pi's interface. */
 
 import { dirname } from "node:path";
 
 import type { Entry, Mirror } from "./mirror.js";
 import type { JsonObject } from "./protocol.js";
 
-/** An entry with those that follow it. */
+/** Entry with its children. */
 export interface TreeNode {
   entry: Entry;
   children: TreeNode[];
   label?: string;
 }
 
-/** `ctx.sessionManager`: the session, read only. What is handed out are copies of lists, not of entries. */
+/** `ctx.sessionManager`: the session, read-only. Lists are copied, entries are not. */
 export class SessionView {
   readonly #mirror: Mirror;
 
@@ -24,7 +24,7 @@ export class SessionView {
     return this.#mirror.agent.cwd;
   }
 
-  /** The folder of the session's file; empty where nothing is kept. */
+  /** Returns the folder of the session's file; empty without a file. */
   getSessionDir(): string {
     const file = this.getSessionFile();
     return file === undefined ? "" : dirname(file);
@@ -66,7 +66,7 @@ export class SessionView {
     return this.#mirror.leafId === null ? undefined : this.#mirror.entry(this.#mirror.leafId);
   }
 
-  /** The entries from the first one to that of the id, or to where the conversation is. */
+  /** Returns the entries from the root to the given entry, or to the end of the current branch. */
   getBranch(fromId?: string): Entry[] {
     const branch: Entry[] = [];
     const seen = new Set<string>();
@@ -81,7 +81,7 @@ export class SessionView {
     return branch.reverse();
   }
 
-  /** The entries that follow nothing, each with what follows it, the older ones first. */
+  /** Returns the roots of the session with their descendants, older ones first. */
   getTree(): TreeNode[] {
     const nodes = new Map<string, TreeNode>();
     for (const entry of this.#mirror.entries) nodes.set(entry.id, this.#node(entry));

@@ -1,22 +1,22 @@
 /**
- * Keeps the frames apart from whatever extensions and libraries print.
+ * Separation of the frames from other output of extensions and libraries.
  *
- * Frames get file descriptors of their own. What is left as stdout writes to stderr, and what is left
- * as stdin is empty; children of extensions, which inherit 0 and 1, cannot touch a frame either.
+ * Frames use file descriptors of their own. The remaining stdout writes to stderr, and the remaining stdin is
+ * empty. Children of extensions inherit 0 and 1, so they cannot access the frames either.
  */
 
 import { closeSync, openSync, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 
-/** The two directions in which frames go. */
+/** Channel for the frames of both directions. */
 export interface FrameChannel {
   readonly input: Readable;
-  /** Writes a whole line. Fails where nobody reads any more. */
+  /** Writes a whole line. Fails if the agent has disconnected. */
   write(line: string): void;
 }
 
-/** Takes stdin and stdout for frames. To be called before anything else touches them. */
+/** Claims stdin and stdout for frames. Must be called before any other access to them. */
 export function takeStdio(): FrameChannel {
   const channel = move() ?? { input: process.stdin, write: stdoutWriter() };
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
@@ -28,7 +28,10 @@ function stdoutWriter(): (line: string) => void {
   return (line) => void write(line);
 }
 
-/** Moves both to other descriptors; nothing where they are no pipes, for those cannot be opened again. */
+/**
+ * Moves both streams to other descriptors. Returns `undefined` if they are not pipes, because only pipes can
+ * be reopened.
+ */
 function move(): FrameChannel | undefined {
   const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
   let input: number;
@@ -47,16 +50,16 @@ function move(): FrameChannel | undefined {
   };
 }
 
-/** Gives a descriptor that is in use to the first of these files that can be opened. */
+/** Assigns a descriptor to the first of these files that can be opened. */
 function replace(descriptor: number, paths: readonly string[], flags: string): void {
   closeSync(descriptor);
   for (const path of paths) {
     try {
-      // The lowest free descriptor is taken.
+      // The system assigns the lowest free descriptor.
       openSync(path, flags);
       return;
     } catch {
-      // A socket, for one, cannot be opened.
+      // For example, a socket cannot be opened.
     }
   }
 }

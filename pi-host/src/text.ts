@@ -1,11 +1,11 @@
-/** Small things about values that extensions hand over: they are JavaScript and may be anything. */
+/** Conversion of arbitrary JavaScript values from extensions. */
 
-/** What went wrong, as one text. */
+/** Returns the message of an error. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The value as text. What JavaScript shows where a text is expected, and nothing for nothing. */
+/** Converts a value to text, like JavaScript. Null and undefined become an empty text. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return value === undefined || value === null ? "" : String(value);

@@ -1,13 +1,13 @@
-/** `ctx.ui.theme`: there is no terminal, so that every style leaves its text as it is. */
+/** `ctx.ui.theme` without a terminal: every style returns its text unchanged. */
 
-/** Something that styles text. */
+/** Style of a text. */
 type Style = (text: string) => string;
 
 const plain: Style = (text) => text;
 
-/** A theme without colours. */
+/** Theme without colours. */
 export class Theme {
-  /** Its name. */
+  /** Name of the theme. */
   readonly name: string = "plain";
 
   fg(_colour: string, text: string): string {
@@ -45,7 +45,7 @@ export class Theme {
   }
 }
 
-/** An object in which every member is a style that leaves its text as it is. */
+/** Returns an object with a no-op style for every name. */
 export function plainStyles(): Record<string, Style> {
   return new Proxy<Record<string, Style>>({}, { get: () => plain });
 }

@@ -1,29 +1,29 @@
-/** Cutting output to a size that a model bears, as tools of pi do it: whole lines, and how much was there. */
+/** Truncation of output for a model, as in pi's tools: whole lines, with the original size. */
 
-/** The most lines that are kept where nothing else is asked for. */
+/** Default limit of lines. */
 export const DEFAULT_MAX_LINES = 2000;
-/** The most bytes that are kept where nothing else is asked for. */
+/** Default limit of bytes. */
 export const DEFAULT_MAX_BYTES = 50 * 1024;
 
-/** How much is kept. */
+/** Limits of a truncation. */
 export interface TruncationOptions {
   maxLines?: number;
   maxBytes?: number;
 }
 
-/** What was kept, and of how much. */
+/** Result of a truncation, with the original size. */
 export interface TruncationResult {
   content: string;
   truncated: boolean;
-  /** Which limit was met. */
+  /** Exceeded limit. */
   truncatedBy: "lines" | "bytes" | null;
   totalLines: number;
   totalBytes: number;
   outputLines: number;
   outputBytes: number;
-  /** Whether the last line alone was too long and its end was kept (from the tail only). */
+  /** True if the last line exceeded the limit, and only its end remains (tail only). */
   lastLinePartial: boolean;
-  /** Whether the first line alone was too long, so that nothing was kept (from the head only). */
+  /** True if the first line exceeded the limit, and no content remains (head only). */
   firstLineExceedsLimit: boolean;
   maxLines: number;
   maxBytes: number;
@@ -65,7 +65,7 @@ function truncate(content: string, options: TruncationOptions, from: "head" | "t
   return { content: text, truncated: true, truncatedBy, ...whole, outputLines, outputBytes: size(text), ...flags };
 }
 
-/** The first lines that stay within both limits. */
+/** Returns the first lines within both limits. */
 function keep(
   lines: readonly string[],
   maxLines: number,
@@ -82,7 +82,7 @@ function keep(
   return { kept, truncatedBy: "lines" };
 }
 
-/** The end of a text that takes at most that many bytes, in whole characters. */
+/** Returns the end of a text of at most that many bytes, in whole characters. */
 function endOf(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   let at = Math.max(0, bytes.length - maxBytes);
@@ -90,13 +90,13 @@ function endOf(text: string, maxBytes: number): string {
   return bytes.subarray(at).toString("utf8");
 }
 
-/** Cuts one line to that many characters. */
+/** Cuts a line to that many characters. */
 export function truncateLine(line: string, maxChars = 500): { text: string; wasTruncated: boolean } {
   if (line.length <= maxChars) return { text: line, wasTruncated: false };
   return { text: `${line.slice(0, maxChars)}... [truncated]`, wasTruncated: true };
 }
 
-/** A number of bytes for people. */
+/** Formats a number of bytes. */
 export function formatSize(bytes: number): string {
   if (bytes < 1024) return `${bytes}B`;
   if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)}KB`;

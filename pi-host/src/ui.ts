@@ -1,21 +1,21 @@
-/** `ctx.ui`: what of pi's user interface reaches a client. */
+/** `ctx.ui`: the part of pi's user interface that clients support. */
 
 import type { Link } from "./link.js";
 import type { Question, ValueResult } from "./protocol.js";
 import { textOf } from "./text.js";
 import { Theme } from "./theme.js";
 
-/** What a dialog may be given. */
+/** Options of a dialog. */
 export interface DialogOptions {
-  /** Takes the dialog back. */
+  /** Signal that withdraws the dialog. */
   signal?: AbortSignal;
-  /** After how many milliseconds nobody answers. */
+  /** Time limit of the dialog in milliseconds. */
   timeout?: number;
 }
 
-/** The question of the agent in whose handling something is asked; open until it was answered. */
+/** Request of the agent in progress; open until its answer. */
 export interface Handling {
-  /** The id of the question; missing where nobody waits. */
+  /** Id of the request; missing for an event without an answer. */
   readonly id?: string;
   open: boolean;
 }
@@ -24,7 +24,7 @@ type Dialog = Extract<Question, { type: "select" | "confirm" | "input" | "editor
 
 const theme = new Theme();
 
-/** The user interface of one extension, in the handling of one question. */
+/** User interface of one extension, during the handling of one request. */
 export class UserInterface {
   readonly theme = theme;
   readonly #link: Link;
@@ -38,7 +38,7 @@ export class UserInterface {
     bindMethods(this, UserInterface.prototype);
   }
 
-  /** What the user chose; undefined where nobody answered. */
+  /** Prompts the user for a choice; returns `undefined` if the user dismisses the dialog. */
   async select(title: string, options: readonly string[], how?: DialogOptions): Promise<string | undefined> {
     const answer = await this.#ask(
       { type: "select", ...this.#whose(), title: textOf(title), options: options.map(textOf), ...limit(how) },
@@ -47,7 +47,7 @@ export class UserInterface {
     return answer?.value;
   }
 
-  /** Whether the user agreed; false where nobody answered. */
+  /** Prompts the user for a confirmation; returns false if the user dismisses the dialog. */
   async confirm(title: string, message: string, how?: DialogOptions): Promise<boolean> {
     const answer = await this.#ask(
       { type: "confirm", ...this.#whose(), title: textOf(title), message: textOf(message), ...limit(how) },
@@ -56,7 +56,7 @@ export class UserInterface {
     return answer?.confirmed ?? false;
   }
 
-  /** What the user entered; undefined where nobody answered. */
+  /** Prompts the user for a line of text; returns `undefined` if the user dismisses the dialog. */
   async input(title: string, placeholder?: string, how?: DialogOptions): Promise<string | undefined> {
     const answer = await this.#ask(
       {
@@ -71,7 +71,7 @@ export class UserInterface {
     return entered(answer);
   }
 
-  /** What the user wrote; undefined where nobody answered. */
+  /** Opens an editor; returns `undefined` if the user dismisses it. */
   async editor(title: string, prefill?: string, how?: DialogOptions): Promise<string | undefined> {
     const answer = await this.#ask(
       {
@@ -103,7 +103,7 @@ export class UserInterface {
     });
   }
 
-  /** Shows lines. A component needs a terminal: nothing is sent for one. */
+  /** Displays lines. A component needs a terminal, so it is ignored. */
   setWidget(key: string, content: unknown, options?: { placement?: "aboveEditor" | "belowEditor" }): void {
     if (content !== undefined && !Array.isArray(content)) return;
     this.#link.tell({
@@ -123,12 +123,12 @@ export class UserInterface {
     this.#link.tell({ type: "set_editor_text", extension: this.#extension, text: textOf(text) });
   }
 
-  /** Sets the text: there is nothing to paste into. */
+  /** Sets the text, because there is no editor content to paste into. */
   pasteToEditor(text: string): void {
     this.setEditorText(text);
   }
 
-  // What follows needs a terminal. The answers are those that pi's document on RPC gives.
+  // The following methods need a terminal. Their results are those in pi's document on RPC.
 
   async custom(): Promise<undefined> {
     return undefined;
@@ -169,7 +169,10 @@ export class UserInterface {
     return { extension: this.#extension, ...(open && id !== undefined ? { during: id } : {}) };
   }
 
-  /** Asks, and takes the question back when the signal says so; a signal that has said so already asks nothing. */
+  /**
+   * Opens a dialog, and withdraws it when the signal aborts. If the signal is already aborted, no dialog
+   * opens.
+   */
   async #ask<Q extends Dialog>(question: Q, how?: DialogOptions): Promise<Answer<Q> | undefined> {
     const signal = how?.signal;
     if (signal?.aborted === true) return undefined;
@@ -186,12 +189,12 @@ export class UserInterface {
 
 type Answer<Q extends Dialog> = Q extends { type: "confirm" } ? { confirmed: boolean } : ValueResult;
 
-/** What the client sent, as in pi also where it is no text. */
+/** Returns the value of the client, even if it is not a text, as in pi. */
 function entered(answer: ValueResult | undefined): string | undefined {
   return answer?.value ?? (answer?.other as string | undefined);
 }
 
-/** Extensions take methods out of the object and call them alone. */
+/** Binds the methods, because extensions extract them from the object. */
 function bindMethods(object: object, prototype: object): void {
   for (const name of Object.getOwnPropertyNames(prototype)) {
     const method = Reflect.get(object, name) as unknown;
@@ -201,7 +204,7 @@ function bindMethods(object: object, prototype: object): void {
   }
 }
 
-/** The time limit as the agent wants it: whole milliseconds, and none where there is none. */
+/** Returns the time limit in whole milliseconds for the agent, if there is one. */
 function limit(how: DialogOptions | undefined): { timeout?: number } {
   const timeout = how?.timeout;
   return timeout === undefined || !(timeout > 0) ? {} : { timeout: Math.ceil(timeout) };

@@ -1,11 +1,11 @@
-/** APIs of pi that this host does not support: using one fails with an error that names it. */
+/** Unsupported APIs of pi: their use throws an error with the name of the API. */
 
-/** An API of pi was used that this host does not support. */
+/** Use of an unsupported API of pi. */
 export class UnsupportedError extends Error {
   override readonly name = "UnsupportedError";
 
   constructor(
-    /** What was used, as an extension would write it. */
+    /** Name of the API in the notation of an extension. */
     readonly what: string,
     why?: string,
   ) {
@@ -13,15 +13,15 @@ export class UnsupportedError extends Error {
   }
 }
 
-/** Fails with a {@link UnsupportedError}. */
+/** Throws an {@link UnsupportedError}. */
 export function unsupported(what: string, why?: string): never {
   throw new UnsupportedError(what, why);
 }
 
 /**
- * Stands in for a function or class that is not supported. Extensions can import it and derive classes
- * from it, for what a terminal alone would run must not keep the rest from loading; calling or
- * constructing it fails with a {@link UnsupportedError}.
+ * Returns a stand-in for an unsupported function or class. Extensions can import it and derive classes from
+ * it, so that terminal-only code does not prevent loading. A call or construction throws an
+ * {@link UnsupportedError}.
  */
 export function standIn(what: string): unknown {
   const fail = function (): never {
@@ -37,13 +37,14 @@ export function standIn(what: string): unknown {
   });
 }
 
-/** A module in which every name that it does not have is a {@link standIn}. */
+/** Returns a module in which every missing name is a {@link standIn}. */
 export function moduleWith(name: string, members: Record<string, unknown>): Record<string, unknown> {
   const standIns = new Map<string, unknown>();
   return new Proxy(members, {
     get(target, key) {
       if (typeof key === "symbol" || Object.hasOwn(target, key)) return Reflect.get(target, key) as unknown;
-      // These belong to how modules are loaded. What is no ES module would be copied, and lose its stand-ins.
+      // The module loader uses these names. A module without `__esModule` would be copied, without its
+      // stand-ins.
       if (key === "__esModule") return true;
       if (key === "default" || key === "then") return undefined;
       let found = standIns.get(key);

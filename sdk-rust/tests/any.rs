@@ -1,4 +1,5 @@
-//! Neutral events: every recorded session tells what the vectors say, which are the same in every language.
+//! Neutral events: every recorded session produces the events in the vectors, which are equal in all
+//! languages.
 
 #[path = "support/long.rs"]
 mod long;
@@ -19,9 +20,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Told {
     transcript: String,
-    /// How many events of each type.
+    /// Number of events of each type.
     events: BTreeMap<String, u64>,
-    /// The digest of all of them, in order.
+    /// Digest of all events in order.
     digest: String,
 }
 
@@ -67,7 +68,7 @@ fn every_recorded_session_tells_what_the_vectors_say() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What has grown, put together, is what the message has at its end.
+/// The joined growth of a message equals the message at its end.
 #[test]
 fn what_grows_adds_up_to_what_a_message_is_at_its_end() {
     let text = std::fs::read_to_string(conformance().join("vectors/any.json")).unwrap();
@@ -91,7 +92,8 @@ fn what_grows_adds_up_to_what_a_message_is_at_its_end() {
     assert!(whole > 200, "{whole}");
 }
 
-/// Agents write half of a surrogate pair where they cut a text; it is read as the replacement character.
+/// Agents write half a surrogate pair at the end of a cut text; the client reads it as the replacement
+/// character.
 #[tokio::test]
 async fn half_a_surrogate_pair_loses_neither_an_event_nor_an_answer() {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
@@ -129,7 +131,7 @@ async fn half_a_surrogate_pair_loses_neither_an_event_nor_an_answer() {
     tokio::time::timeout(LONG, peer).await.unwrap().unwrap();
 }
 
-/// The other end of an agent in memory: it hears lines and says lines.
+/// Agent's end of an in-memory connection, for single lines.
 struct Peer {
     lines: tokio::io::Lines<BufReader<tokio::io::ReadHalf<tokio::io::DuplexStream>>>,
     writer: tokio::io::WriteHalf<tokio::io::DuplexStream>,
@@ -155,12 +157,12 @@ async fn in_memory(dialect: &str) -> (Agent, Peer) {
     (agent, Peer { lines: BufReader::new(reader).lines(), writer })
 }
 
-/// A parameter that is dropped changes what a command does: what was to be hidden from the model would be shown to it.
+/// A dropped parameter would change the effect of a command: hidden output would be visible to the model.
 #[tokio::test]
 async fn a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_is_sent() {
     for (dialect, intent, param) in [
         ("omp", Intent::Bash, "hidden"),
-        // It is not known to be of the revision that has it.
+        // The agent's revision, which might have the parameter, is unknown.
         ("pi", Intent::Bash, "hidden"),
         ("pi@0.55", Intent::Bash, "hidden"),
         ("opal", Intent::Compact, "instructions"),
@@ -173,7 +175,7 @@ async fn a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_i
             let takes = agent.takes(intent, name);
             params.extend(takes.then(|| (name.to_owned(), value.into())));
         }
-        // Nothing is no parameter.
+        // A null parameter is omitted.
         params.insert("since".to_owned(), Value::Null);
         params.insert(param.to_owned(), true.into());
         let refused = agent.call(intent, params).await.unwrap_err();
@@ -198,7 +200,7 @@ async fn a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_i
     tokio::time::timeout(LONG, call).await.unwrap().unwrap().unwrap();
 }
 
-/// Where a dialect asks what becomes of words during a run, the others have one answer to that.
+/// In a dialect without a choice for the delivery of input during a run, a hint is omitted.
 #[tokio::test]
 async fn what_is_only_a_hint_is_left_out_where_nobody_takes_it() {
     let (agent, mut peer) = in_memory("operator").await;
@@ -247,7 +249,7 @@ async fn of_a_first_session_that_a_call_opens_and_another_the_last_that_is_answe
         if last == "first" {
             answers.reverse();
         }
-        // Both come at once.
+        // Both responses arrive at once.
         let text: String = answers.iter().map(|answer| format!("{answer}\n")).collect();
         peer.writer.write_all(text.as_bytes()).await.unwrap();
         tokio::time::timeout(LONG, open).await.unwrap().unwrap().unwrap();

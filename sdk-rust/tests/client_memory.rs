@@ -1,4 +1,4 @@
-//! The memory that a long line costs a client, measured in a process of its own: this file holds one test.
+//! Memory cost of a long line for a client, measured in a separate process: this file contains one test.
 #![cfg(target_os = "linux")]
 
 use agentese::framing::{FrameReader, Incoming};
@@ -6,14 +6,14 @@ use agentese::pi;
 use agentese::transport::memory_pair;
 use tokio::io::AsyncWriteExt;
 
-/// The memory that this process holds, in KiB.
+/// Returns the resident memory of this process in KiB.
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// F13: a line of 60 MiB in each direction is given back when it has passed.
+/// F13: the memory of a line of 60 MiB in each direction is released afterwards.
 #[tokio::test]
 async fn fm_f13_the_buffers_of_a_long_line_are_given_back() {
     const LONG: usize = 60 << 20;
@@ -32,7 +32,7 @@ async fn fm_f13_the_buffers_of_a_long_line_are_given_back() {
     writer.write_all(line.as_bytes()).await.unwrap();
     drop(line);
     assert!(events.next_raw().await.unwrap().unwrap().frame().len() > LONG);
-    // The next small ones go through the same buffers.
+    // The following short lines use the same buffers.
     client.send_raw("{}").unwrap();
     let mut batch = Vec::new();
     peer.next_batch(&mut batch).await.unwrap();

@@ -1,4 +1,4 @@
-//! The small programs of `examples/`, against the reference agent: `cargo build -p agentese-cli`.
+//! Small programs of `examples/` against the reference agent: `cargo build -p agentese-cli`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -20,12 +20,12 @@ async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, future).await.unwrap_or_else(|_| panic!("{what} did not happen"))
 }
 
-/// Where cargo puts programs.
+/// Returns the folder of cargo's programs.
 fn built() -> PathBuf {
     std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_owned()
 }
 
-/// The command line of the reference agent whose model says these answers.
+/// Returns the command line of the reference agent with these answers of the model.
 fn agent(folder: &Path, responses: Value, more: &[&str]) -> Vec<String> {
     let program = built().join("agentese");
     assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
@@ -36,7 +36,7 @@ fn agent(folder: &Path, responses: Value, more: &[&str]) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// An example that runs; it is ended with the test.
+/// Running example; it ends together with the test.
 struct Example {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -56,7 +56,7 @@ impl Example {
         within("a line", self.lines.next_line()).await.unwrap().expect("a line and not the end")
     }
 
-    /// The next line that begins so.
+    /// Returns the next line with that prefix.
     async fn shows(&mut self, beginning: &str) -> String {
         loop {
             let line = self.line().await;
@@ -70,7 +70,7 @@ impl Example {
         self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Waits for the end, and gives what was printed since.
+    /// Waits for the end, and returns the remaining output.
     async fn end(mut self) -> Vec<String> {
         drop(self.child.stdin.take());
         let mut rest = Vec::new();
@@ -140,7 +140,7 @@ async fn a_supervisor_restarts_its_agent_and_resumes_the_session() {
     let mut example = Example::start("supervisor", folder.path(), &words);
     let first = example.shows("attempt 1: process ").await;
     let process = first.split(' ').nth(3).unwrap();
-    // A prompt is accepted before it is in the session's file.
+    // The agent accepts a prompt before the session file contains it.
     let kept = async {
         let has_text = |file: std::io::Result<std::fs::DirEntry>| file.unwrap().metadata().unwrap().len() > 0;
         while !std::fs::read_dir(&sessions).is_ok_and(|mut files| files.any(has_text)) {

@@ -1,4 +1,4 @@
-//! Framing, however the bytes are cut.
+//! Framing, independent of the chunking.
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use long::LONG;
 
 type Lines = Vec<Result<String, FramingError>>;
 
-/// What the sans-I/O framer makes of these chunks.
+/// Returns the lines of the sans-I/O framer for these chunks.
 fn framed<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, options: &FramerOptions) -> Lines {
     let mut lines = Vec::new();
     let mut keep = |line: Result<Line<'_>, _>| lines.push(line.map(|line| line.text.to_owned()));
@@ -28,7 +28,7 @@ fn framed<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, options: &FramerOption
     lines
 }
 
-/// Gives one chunk per read.
+/// Reader that returns one chunk per read.
 struct Chunks(VecDeque<Vec<u8>>);
 
 impl AsyncRead for Chunks {
@@ -53,7 +53,7 @@ fn to_end<R: AsyncRead + Unpin>(reader: &mut FrameReader<R>, batch: &mut Vec<Inc
     runtime.block_on(async { while reader.next_batch(batch).await.unwrap() > 0 {} });
 }
 
-/// What the reader makes of these chunks.
+/// Returns the lines of the reader for these chunks.
 fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, options: &FramerOptions) -> Lines {
     // An empty read would be the end of the stream.
     let chunks = chunks.into_iter().filter(|chunk| !chunk.is_empty()).map(<[u8]>::to_vec).collect();
@@ -67,7 +67,7 @@ fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, options: &FramerOptions)
     lines.collect()
 }
 
-/// What the rules say, written down without any regard for chunks or speed.
+/// Returns the lines according to the rules, in a simple implementation without chunks.
 fn expected(stream: &[u8], options: &FramerOptions) -> Lines {
     let mut lines = Vec::new();
     let mut offset = 0;
@@ -178,7 +178,7 @@ fn fm_F07_F08_a_line_that_is_not_utf8_is_one_error_with_its_offsets() {
         b"ok\nab\xff\xfe\nnext\n\xc3\nend\n",
         &[Ok("ok"), invalid(3, 2), Ok("next"), invalid(13, 0), Ok("end")],
     );
-    // A surrogate in UTF-8 clothes, an overlong slash, a character cut by the line end.
+    // An encoded surrogate, an overlong slash, a character cut by the line end.
     check(b"\xed\xa0\x80\n\xc0\xaf\na\xe2\x82\n", &[invalid(0, 0), invalid(4, 0), invalid(7, 1)]);
     check(b"a\nlast\xf0", &[Ok("a"), invalid(2, 4)]);
 }
@@ -200,7 +200,7 @@ fn fm_F12_a_line_over_the_limit_is_one_error_and_the_next_works() {
         &limit(4),
         &[Ok("1234"), too_long(4, 5), Ok("1234"), too_long(4, 17), Ok("ab")],
     );
-    // Too long outranks not UTF-8, however it is cut.
+    // A line that is too long takes precedence over invalid UTF-8, independent of the chunking.
     check_with(b"\xff12345\nab\n", &limit(4), &[too_long(4, 0), Ok("ab")]);
     check_with(b"\n\r\na\n", &limit(0), &[Ok(""), Ok(""), too_long(0, 3)]);
 }
@@ -228,7 +228,7 @@ fn fm_F13_large_frames_arrive_whole() {
         let stream = format!("small\n{frame}\nsmall\n");
         let lines = read(stream.as_bytes().chunks(65_536), &FramerOptions::default());
         assert_eq!(lines.len(), 3);
-        // No assert_eq: nobody wants to read the difference.
+        // Without `assert_eq`, because its output would be huge.
         assert!(lines[1].as_ref().unwrap() == &frame);
         assert_eq!((lines[0].as_deref(), lines[2].as_deref()), (Ok("small"), Ok("small")));
     }
@@ -263,7 +263,7 @@ fn fm_F132_a_finished_framer_starts_anew() {
     assert_eq!(lines, ["b"]);
 }
 
-/// A batch is what one read brought: it never waits for more.
+/// A batch is the content of one read: it never waits for more.
 #[tokio::test]
 async fn a_small_batch_does_not_wait() {
     let (near, mut far) = agentese::transport::memory_pair(1024);
@@ -274,7 +274,7 @@ async fn a_small_batch_does_not_wait() {
     assert_eq!(read.await.expect("waits for more").unwrap(), 2);
     assert_eq!(batch, [Incoming::Frame("a".into()), Incoming::Frame("b".into())]);
 
-    // Giving up on a read loses nothing.
+    // Cancelling a read loses no data.
     let pending = tokio::time::timeout(std::time::Duration::from_millis(1), reader.next_batch(&mut batch));
     assert!(pending.await.is_err());
     tokio::io::AsyncWriteExt::write_all(&mut far.writer, b" whole\n").await.unwrap();
@@ -282,7 +282,7 @@ async fn a_small_batch_does_not_wait() {
     assert_eq!(batch.last(), Some(&Incoming::Frame(FrameText::from("half whole"))));
 }
 
-/// Pieces from which interesting streams are made.
+/// Returns pieces for interesting streams.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => Just(b"\n".to_vec()),

@@ -1,18 +1,19 @@
-//! The memory that hostile lines cost, measured on a process of its own: this file holds one test.
+//! Memory cost of hostile lines, measured in a separate process: this file contains one test.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
 use agentese::framing::{FrameReader, FramerOptions, Incoming};
 use tokio::io::{AsyncReadExt, repeat};
 
-/// The most memory this process ever had, in KiB.
+/// Returns the peak memory of this process in KiB.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// 1 GiB without a line end, then a frame: one fault, the frame, and memory in the order of the limit.
+/// F14: 1 GiB without a line end, followed by a frame, causes one fault and delivers the frame. Memory stays
+/// near the limit.
 #[tokio::test]
 async fn fm_F14_an_endless_line_is_discarded_in_constant_memory() {
     const LIMIT: usize = 4 * 1024 * 1024;
@@ -27,11 +28,11 @@ async fn fm_F14_an_endless_line_is_discarded_in_constant_memory() {
     );
     assert_eq!(all[1], Incoming::Frame("{\"type\":\"abort\"}".into()));
     assert_eq!(all.len(), 2);
-    // Growing by doubling holds the old and the new buffer for a moment.
+    // Growth by doubling briefly holds the old and the new buffer.
     let grown = peak_kib() - before;
     assert!(grown < 4 * LIMIT as u64 / 1024, "grew by {grown} KiB");
 
-    // Small frames that are kept do not keep the buffers they were read into.
+    // Small retained frames do not keep their read buffers alive.
     let line = format!("{{\"pad\":\"{}\"}}\n", "x".repeat(20_000));
     let before = peak_kib();
     let mut kept = Vec::new();

@@ -1,4 +1,4 @@
-//! The skipping scanner, held against serde_json.
+//! Skipping scanner, compared with serde_json.
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
 use agentese::scan::{
@@ -148,7 +148,7 @@ fn fm_F18_integers_are_exact_or_refused() {
     assert!(is_null("null") && !is_null("0"));
 }
 
-/// JSON text of any value, with any spacing, and objects that may repeat a member's name.
+/// Returns JSON text of any value, with any spacing, and objects with possibly repeated member names.
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
@@ -182,7 +182,7 @@ fn object(value: impl Strategy<Value = String>) -> impl Strategy<Value = String>
     })
 }
 
-/// A JSON string with all the escapes that a serializer may choose.
+/// Returns a JSON string with all escapes that a serializer may choose.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-z{}\\[\\]:, ]{0,4}",
@@ -214,7 +214,7 @@ proptest! {
         }
     }
 
-    /// What serde_json accepts as an object is never refused, what is not JSON at all never panics.
+    /// Every object that serde_json accepts is accepted, and invalid JSON never panics.
     #[test]
     fn never_panics_and_never_refuses_an_object(text in "[ {}\\[\\]:,\"\\\\a1ntu\\n\u{e4}]{0,30}") {
         let outcome = scan(&text, &WANTED);
@@ -236,7 +236,7 @@ proptest! {
         let _ = string(&format!("\"\\u{text}\""));
     }
 
-    /// A damaged frame: one byte of a sound object changed.
+    /// Damaged frame: one byte of a valid object is changed.
     #[test]
     fn damaged_objects_never_panic(text in object(json()), at in any::<prop::sample::Index>(), with in "[{}\\[\\]\",:\\\\]") {
         let mut damaged: Vec<char> = text.chars().collect();

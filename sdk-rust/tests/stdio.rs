@@ -1,6 +1,7 @@
-//! This process's own stdio, over everything that a parent may have put there.
+//! Tests of this process's own stdio, with every kind of stdio that a parent may provide.
 //!
-//! The test starts itself again as the server: `server` below is that child, and no test by itself.
+//! The test starts itself again as the server: `server` below is that child process, and not a test by
+//! itself.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
@@ -21,7 +22,7 @@ async fn server() {
     let carrier = std::env::var("AGENTESE_STDIO").expect("is started by the other tests");
     if carrier == "pipe" {
         drop(stdio().unwrap());
-        // Whoever shares the parent's pipes finds them as they were.
+        // The pipes of the parent are unchanged for their other users.
         for flags in [fcntl_getfl(std::io::stdin()).unwrap(), fcntl_getfl(std::io::stdout()).unwrap()] {
             assert!(!flags.contains(OFlags::NONBLOCK));
         }
@@ -32,7 +33,7 @@ async fn server() {
     assert_eq!(nothing, 0, "a foreign reader took frames");
 
     let mut writer = transport.writer;
-    // What the test harness wrote stands before it on the same line.
+    // The output of the test harness precedes it on the same line.
     writer.write_all(b"\n").await.unwrap();
     let mut reader = FrameReader::new(transport.reader);
     let mut batch = Vec::new();
@@ -62,7 +63,7 @@ fn frames() -> String {
     (0..FRAMES).map(|number| format!("{{\"id\":{number}}}\n")).collect()
 }
 
-/// Ends the server and checks what it wrote.
+/// Ends the server and checks its output.
 fn check(server: std::process::Child, stdout: &str) {
     let output = server.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -89,13 +90,13 @@ fn fm_F22_over_pipes_frames_stay_whole_and_foreign_text_goes_to_stderr() {
 fn over_sockets_as_a_node_parent_has_them() {
     let (mut near_in, far_in) = UnixStream::pair().unwrap();
     let (mut near_out, far_out) = UnixStream::pair().unwrap();
-    // Whoever shares the sockets finds them as they were, meanwhile and afterwards.
+    // The sockets remain unchanged for their other users, during and after the test.
     let shared = [far_in.try_clone().unwrap(), far_out.try_clone().unwrap()];
     let server = server_over("socket", OwnedFd::from(far_in), OwnedFd::from(far_out));
     let waits = || shared.iter().all(|socket| !fcntl_getfl(socket).unwrap().contains(OFlags::NONBLOCK));
     let writing = std::thread::spawn(move || near_in.write_all(frames().as_bytes()).unwrap());
     let mut text = String::new();
-    // The sharer keeps the socket open, so that its end does not show; the last frame does.
+    // The other user keeps the socket open, so that only the last frame shows the end.
     let last = format!("{{\"echo\":{{\"id\":{}}}}}\n", FRAMES - 1);
     let mut chunk = vec![0; 1 << 16];
     while !text.ends_with(&last) {

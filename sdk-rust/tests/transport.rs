@@ -1,4 +1,4 @@
-//! Child processes: started, ended, and never waited for in vain.
+//! Child processes: start, end, and bounded waits.
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
 use std::future::Future;
@@ -19,14 +19,14 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, future).await.expect("waited in vain")
 }
 
-/// A shell script that is expected to end when told so, however busy the machine is.
+/// Returns a shell script that ends on request, even on a busy machine.
 fn sh(script: &str) -> ChildOptions {
     ChildOptions::new("sh").arg("-c").arg(script).graces(GRACE, GRACE)
 }
 
-/// Longer than anything that heeds the end of its input or a signal takes.
+/// Time limit for children that obey the end of input or a signal.
 const GRACE: Duration = LONG;
-/// For those that heed neither.
+/// Time limit for children that obey neither.
 const SHORT: Duration = Duration::from_millis(100);
 
 struct Started {
@@ -43,7 +43,7 @@ fn start(options: ChildOptions) -> Started {
 }
 
 impl Started {
-    /// The next line of stdout.
+    /// Returns the next line of stdout.
     async fn line(&mut self) -> Option<String> {
         loop {
             if let Some(incoming) = self.batch.next() {
@@ -63,7 +63,7 @@ impl Started {
     }
 }
 
-/// Whether the process is gone, or dead and only waiting for a parent that is not this process.
+/// Returns true if the process has ended, or is a zombie of another parent.
 fn gone(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
     let mut fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();
@@ -71,7 +71,7 @@ fn gone(pid: u32) -> bool {
     state == "Z" && parent != std::process::id().to_string()
 }
 
-/// Waits until something is so that no future tells of.
+/// Polls a condition without a future.
 async fn until(what: &str, mut so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !so() {
@@ -115,7 +115,7 @@ async fn fm_F27_stderr_is_drained_into_a_bounded_tail() {
     let script = "i=0; line=$(printf '%1023s' x); while [ $i -lt 10240 ]; do echo \"$line\" >&2; i=$((i+1)); done; echo last words >&2; echo done; read _";
     let mut noisy = start(sh(script));
     assert_eq!(noisy.line().await.unwrap(), "done");
-    // Nobody has asked for stderr yet; that it came this far shows that it is read.
+    // stderr has not been requested yet; the progress of the child proves that it is read.
     let exit = soon(noisy.child.shutdown()).await;
     assert_eq!(exit.stderr_tail.len(), 64 * 1024);
     assert!(exit.stderr_tail.ends_with("x\nlast words\n"));
@@ -183,7 +183,7 @@ async fn fm_F35_what_cannot_be_started_is_told_by_kind() {
     let check = |options: ChildOptions, kind: SpawnErrorKind| {
         let spawn = || Transport::from_child(options.clone()).map(|_| ()).unwrap_err();
         let mut error = spawn();
-        // A child that another test starts holds the files written here until it has become another program.
+        // A child of another test holds these files until it executes its program.
         for _ in 0..1000 {
             if error.kind == kind || error.kind != SpawnErrorKind::Busy {
                 break;
@@ -236,7 +236,7 @@ async fn directory_and_environment_are_the_childs() {
 
 #[tokio::test]
 async fn fm_F38_a_dropped_handle_takes_the_child_down_the_ladder() {
-    // A child that heeds the end of its input, one that heeds only SIGTERM, one that heeds nothing.
+    // Children that obey the end of input, only SIGTERM, or neither.
     for (script, eof, term, code, signal) in [
         ("echo $$; read _; exit 5", GRACE, GRACE, Some(5), None),
         ("trap 'exit 6' TERM; echo $$; while :; do sleep 0.01; done", SHORT, GRACE, Some(6), None),
@@ -259,12 +259,12 @@ async fn fm_F38_a_group_is_waited_for_and_killed_without_its_handle() {
     let group = started.child.group();
     assert!(!group.is_over());
     drop(started);
-    // It is past the end of its input and SIGTERM, and has a long time left.
+    // The child ignored the end of its input and SIGTERM, and has a long time left.
     assert!(tokio::time::timeout(3 * SHORT, group.over()).await.is_err());
     group.kill();
     soon(group.over()).await;
     assert!(group.is_over() && gone(pid));
-    // Its number is nobody's concern any more.
+    // The number may belong to another process now.
     group.kill();
 }
 
@@ -311,7 +311,7 @@ fn fm_F38_a_runtime_that_ends_first_kills_and_reaps() {
     drop(runtime);
     assert!(gone(leader), "the leader is left");
     assert_eq!(child.exited().unwrap().signal, Some(9));
-    // The handle is of use still, from any other runtime, and dropping it is no danger.
+    // The handle remains valid in any other runtime, and dropping it is safe.
     let other = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     other.block_on(async {
         assert_eq!(soon(child.shutdown()).await.signal, Some(9));
@@ -339,7 +339,7 @@ async fn fm_F39_what_a_leader_left_behind_is_ended_without_asking() {
     let grandchild = child.pid().await;
     assert!(soon(child.child.exit()).await.success());
     until("the grandchild is gone", || gone(grandchild)).await;
-    // Asking afterwards is answered at once, with the leader's own end.
+    // A later call returns at once, with the leader's own exit.
     assert!(soon(child.child.shutdown()).await.success());
 }
 

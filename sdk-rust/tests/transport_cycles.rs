@@ -1,4 +1,4 @@
-//! Starting and ending children again and again. On a process of its own, because it counts what is open.
+//! Repeated start and end of children, in a separate process, because the test counts open resources.
 #![cfg(target_os = "linux")]
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
@@ -38,7 +38,7 @@ async fn cycle(number: usize) {
     let mut reader = FrameReader::new(transport.reader);
     writer.write_all(b"{}\n").await.unwrap();
     assert_eq!(reader.next_batch(&mut Vec::new()).await.unwrap(), 1);
-    // Every way to end one, in turn.
+    // Every way to end a child, in turn.
     match number % 3 {
         0 => assert!(child.shutdown().await.success()),
         1 => {
@@ -53,16 +53,16 @@ async fn cycle(number: usize) {
     }
 }
 
-/// 200 cycles; `AGENTESE_CYCLES` asks for more.
+/// Runs 200 cycles; `AGENTESE_CYCLES` overrides the number.
 #[tokio::test]
 async fn fm_F40_start_and_stop_leak_nothing() {
     let cycles = std::env::var("AGENTESE_CYCLES").ok().and_then(|count| count.parse().ok()).unwrap_or(200);
-    // The first ones open what the runtime keeps.
+    // The first cycles open the resources that the runtime keeps.
     for number in 0..3 {
         cycle(number).await;
     }
     let settled = async || {
-        // A keeper's last step comes after the exit it reports.
+        // The last step of a keeper follows the exit that it reports.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! The view: every recorded session folds to what the vectors say, which are the same in every language.
+//! View: every recorded session folds to the conversation in the vectors, which is equal in all languages.
 
 mod recorded;
 
@@ -10,7 +10,7 @@ use recorded::{canonical, conformance, frames};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What an answer to the history command says of a view: how well the view knew the conversation before.
+/// Comparison between a view and the response to the history command: the prior knowledge of the view.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Asked {
     complete: bool,
@@ -52,7 +52,7 @@ fn fold(transcript: &str) -> Folded {
     Folded { transcript: transcript.to_owned(), asked, end: digest(&view.conversation()) }
 }
 
-/// Whether a line is the successful answer to the first of the commands that a late view asks.
+/// Returns true if a line is the successful response to the first command of a late view.
 fn is_history(view: &View, before: &Conversation, line: &str) -> bool {
     let history = &view.asks()[0];
     let Ok(frame) = serde_json::from_str::<Value>(line) else { return false };
@@ -95,7 +95,7 @@ fn compare(before: &Conversation, after: &Conversation) -> Asked {
     asked
 }
 
-/// The digest of a conversation, without what the fold remembers for itself.
+/// Returns the digest of a conversation, without the private state of the fold.
 fn digest(conversation: &Conversation) -> String {
     let mut value = json!(conversation);
     value.as_object_mut().unwrap().remove("internal");

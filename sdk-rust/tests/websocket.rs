@@ -1,5 +1,5 @@
-//! An agent behind a WebSocket in memory, and what becomes of a connection that is lost. The clock is paused: it goes on
-//! when nothing else can.
+//! Agent behind an in-memory WebSocket, and recovery of lost connections. The clock is paused: it advances
+//! while all tasks wait.
 
 use std::collections::HashSet;
 use std::io;
@@ -20,28 +20,28 @@ use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
 use tokio_util::sync::CancellationToken;
 
 const ADDRESS: &str = "ws://memory:1/token/ws";
-/// What takes this long hangs.
+/// Time after which an operation is considered stuck.
 const TEN_MINUTES: Duration = Duration::from_secs(600);
 
-/// A server that answers each command once.
+/// Server that answers each command once.
 #[derive(Clone, Default)]
 struct Server(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// The queries with which it was called.
+    /// Queries of the received connections.
     calls: Vec<String>,
     heard: Vec<Value>,
     said: Vec<String>,
     sockets: Vec<Socket>,
     seen: HashSet<String>,
-    /// It knows nothing of taking connections up again.
+    /// True if the server cannot resume connections.
     is_plain: bool,
-    /// What was missed is not kept.
+    /// True if the server drops missed messages.
     forgets: bool,
-    /// What it says does not arrive.
+    /// True if the server's messages do not arrive.
     is_mute: bool,
-    /// It reads nothing.
+    /// True if the server does not read.
     is_deaf: bool,
     refuses: bool,
 }
@@ -140,7 +140,7 @@ impl Server {
         self.state().sockets.last().unwrap().cut.cancel();
     }
 
-    /// The ids of the frames of that type that it heard.
+    /// Returns the ids of the received frames of that type.
     fn ids(&self, kind: &str) -> Vec<String> {
         let state = self.state();
         state
@@ -332,7 +332,7 @@ async fn a_server_waits_for_a_client_that_does_not_read_and_nothing_is_lost() {
     for number in 0..COUNT {
         server.say(json!({"type": "x", "number": number, "text": "x".repeat(500)}));
     }
-    // In the middle of it the connection is lost, when the client has taken nothing yet.
+    // The connection is lost during the transfer, before the client has read any data.
     tokio::time::sleep(Duration::from_secs(1)).await;
     server.cut();
     let mut lines = BufReader::new(reader).lines();

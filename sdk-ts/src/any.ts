@@ -1,8 +1,8 @@
 /**
- * One client for agents of every dialect: what the dialects have in common, with the typed client underneath.
+ * Client for agents of every dialect: neutral commands and events on top of the typed client of one dialect.
  *
- * {@link connect} finds out which dialect an agent speaks; the {@link Agent} has neutral commands and gives neutral
- * events. Which command of a dialect carries what is declared; see docs/any.md.
+ * {@link connect} detects the dialect of an agent. The returned {@link Agent} has neutral commands and emits
+ * neutral events. The declaration maps each intent to a command of the dialect; see docs/any.md.
  */
 
 export { Agent, type AgentOptions, type Answer, type Question, connect } from "./any/agent.js";

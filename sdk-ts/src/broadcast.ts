@@ -1,24 +1,24 @@
-/** The events of one stream, all of them for each reader. */
+/** Distribution of all events of one stream to several readers. */
 
 import { UsageError } from "./error.js";
 import type { EventFrame } from "./event.js";
 import { type Overflow, Queue } from "./queue.js";
 
-/** How long readers that take no events are waited for, in milliseconds. */
+/** Time in milliseconds that the stream waits for an inactive reader. */
 const PATIENCE = 1000;
 
-/** How much is kept for readers that may still come, in UTF-16 units: a turn of the event loop may be long. */
+/** Limit of the log for further readers in UTF-16 units, for long turns of the event loop. */
 const KEPT = 1 << 20;
 
 /**
- * A queue for each reader of a stream. Events wait in the first queue until a reader comes. Readers that come in the
- * same turn of the event loop as the first one, and before more than {@link KEPT} has come in it, are given the same
- * events; later ones are refused, because what was read is not kept.
+ * A queue for each reader of a stream. Events wait in the first queue until a reader comes. Further readers
+ * receive the same events if they start in the same turn of the event loop, before {@link KEPT} is exceeded.
+ * Later readers are rejected, because consumed events are not stored.
  */
 export class Broadcast {
   readonly #first: Queue<EventFrame>;
   #queues: readonly Queue<EventFrame>[];
-  /** Everything since the stream began, while further readers may come. */
+  /** All events since the start of the stream, while further readers may start. */
   #log: EventFrame[] | undefined;
   #logged = 0;
   #isRead = false;
@@ -29,32 +29,34 @@ export class Broadcast {
     this.#queues = [this.#first];
   }
 
-  /** One queue for each reader. */
+  /** Queues, one for each reader. */
   get queues(): readonly Queue<EventFrame>[] {
     return this.#queues;
   }
 
-  /** Whether somebody can read; as long as nobody can, nothing waits for room. */
+  /** Sets whether a reader can exist. Without one, no event waits for room. */
   set isReachable(is: boolean) {
     for (const queue of this.#queues) queue.isReachable = is;
   }
 
-  /** Whether somebody reads, or has read. */
+  /** True if a reader has started. */
   get isRead(): boolean {
     return this.#isRead;
   }
 
-  /** Whether somebody may still take what comes. */
+  /** True if a reader may still consume events. */
   get isSubscribed(): boolean {
     return this.#queues.some((queue) => queue.isSubscribed);
   }
 
-  /** How many events did not reach a reader. */
+  /** Number of events that did not reach a reader. */
   get dropped(): number {
     return this.#queues.reduce((sum, queue) => sum + queue.dropped, 0);
   }
 
-  /** The queue of a new reader. Fails with a {@link UsageError} where the events were read before. */
+  /**
+   * Returns the queue of a new reader. Fails with a {@link UsageError} if the events were already consumed.
+   */
   reader(): Queue<EventFrame> {
     if (!this.#isRead) {
       this.#isRead = true;
@@ -73,7 +75,7 @@ export class Broadcast {
     return queue;
   }
 
-  /** Notes an event for readers that may still come. Pushing it into the queues is the caller's. */
+  /** Adds an event to the log for further readers. The caller pushes it into the queues. */
   note(event: EventFrame): void {
     if (this.#log === undefined) return;
     this.#log.push(event);
@@ -82,15 +84,15 @@ export class Broadcast {
   }
 
   /**
-   * Somebody waits for the end: events wait for room no longer where nobody reads, and for {@link PATIENCE} where
-   * a reader takes nothing.
+   * Limits the wait for room once a caller awaits the end of the stream. Without a reader, events no longer
+   * wait. An inactive reader delays them by {@link PATIENCE} at most.
    */
   awaitEnd(): void {
     this.#isEndAwaited = true;
     for (const queue of this.#queues) queue.limitWait(this.#isRead ? PATIENCE : 0);
   }
 
-  /** Resolves when every reader has had the last event, or has taken none for {@link PATIENCE}. */
+  /** Resolves when every reader has received the last event, or has been inactive for {@link PATIENCE}. */
   async drained(): Promise<void> {
     if (this.#isRead) await Promise.all(this.#queues.map((queue) => queue.drained(PATIENCE)));
   }

@@ -1,4 +1,4 @@
-/** Checking values against the declared types at run time. */
+/** Runtime validation of values against the declared types. */
 
 import { frames, shapes } from "./generated/shapes.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
@@ -9,7 +9,7 @@ export { shapes };
 export type { Misfit };
 export type { Checked, Validate } from "./validation.js";
 
-/** A type: a primitive by its name, a list, a map, or a declared type. */
+/** Type: a primitive by its name, a list, a map, or a declared type. */
 export type TypeCode =
   | "string"
   | "boolean"
@@ -22,12 +22,12 @@ export type TypeCode =
   | { readonly map: TypeCode }
   | { readonly is: string };
 
-/** A member of a record: a fixed value, or a type. */
+/** Member of a record: a fixed value, or a type. */
 export type MemberShape =
   | { readonly value: string | boolean }
   | { readonly type: TypeCode; readonly optional?: boolean; readonly nullable?: boolean };
 
-/** What a declared type looks like. */
+/** Structure of a declared type. */
 export type Shape =
   | { readonly members: Readonly<Record<string, MemberShape>> }
   | { readonly tag: string; readonly open: boolean; readonly variants: Readonly<Record<string, string>> }
@@ -37,18 +37,21 @@ export type Shape =
 /** Declared types by name. */
 export type Shapes = Readonly<Record<string, Shape>>;
 
-/** The declared types of what an agent of one dialect sends. */
+/** Declared types of the frames that an agent of one dialect sends. */
 export interface FrameTypes {
-  /** The data of each command's answer. */
+  /** Data of each command's response. */
   readonly answers: Readonly<Record<string, { readonly type: TypeCode; readonly nullable?: boolean; readonly optional?: boolean }>>;
   readonly events: Readonly<Record<string, string>>;
   readonly dialogs: Readonly<Record<string, string>>;
 }
 
 /**
- * The option `validate` of a client: checks every frame of the agent against the declaration. If a frame does not fit, a
- * call fails with a `DecodeError`, an event is delivered as an unknown event, and a dialog is answered by the declared
- * policy; the tap gets a diagnostic. Every frame is parsed completely, which takes time.
+ * Validator for the option `validate` of a client, which checks every frame of the agent against the
+ * declaration.
+ *
+ * If a frame does not fit, a call fails with a `DecodeError`. An event is delivered as an unknown event, and
+ * a dialog is answered by the declared policy. The tap receives a diagnostic. Every frame is parsed
+ * completely, which takes time.
  *
  * ```ts
  * const client = new pi.Client(transport, { validate });
@@ -68,9 +71,9 @@ export const validate: Validate = (spec, what, name, value) => {
 };
 
 /**
- * Checks a value against a declared type. Gives the first mistake, or `undefined` where the value fits.
+ * Checks a value against a declared type. Returns the first mismatch, or `undefined` if the value fits.
  *
- * Members that the declaration does not name are accepted, and so are tags and strings of open sets.
+ * Undeclared members are accepted, and so are tags and strings outside of open sets.
  */
 export function check(shapes: Shapes, name: string, value: JsonValue | undefined): Misfit | undefined {
   return checkType(shapes, { is: name }, value, "");
@@ -135,7 +138,7 @@ function checkMember(
   return checkType(shapes, member.type, value, where);
 }
 
-/** The first that finds something. */
+/** Returns the first mismatch. */
 function first(checks: readonly (() => Misfit | undefined)[]): Misfit | undefined {
   for (const one of checks) {
     const found = one();

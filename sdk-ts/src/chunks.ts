@@ -1,19 +1,19 @@
 /**
- * Frames that come in pieces, put together.
+ * Reassembly of frames that arrive in pieces.
  *
- * Pieces of one frame follow each other without anything between them. Where that is not so, what has come of the frame
- * is dropped and told once, and reading goes on.
+ * The pieces of a frame follow each other directly. After an interruption, the received pieces are dropped
+ * with one diagnostic, and reading continues.
  */
 
 import type { JsonObject } from "./generated/types.js";
 import type { Chunks } from "./spec.js";
 import type { SafeTap } from "./tap.js";
 
-/** What one piece did. */
+/** Result of one piece. */
 export interface Step {
-  /** The text of a frame that is whole now. */
+  /** Text of the completed frame. */
   readonly whole?: string | undefined;
-  /** Why a frame, or a piece of one, was dropped. */
+  /** Reason for dropping a frame or a piece. */
   readonly fault?: string | undefined;
 }
 
@@ -25,19 +25,19 @@ interface Piece {
   readonly bytes: Uint8Array;
 }
 
-/** The frames of one connection: what stands on one line, and what comes in pieces. */
+/** Frames of one connection, from single lines and from pieces. */
 export class Pieces {
   readonly #chunks: Chunks;
   readonly #tap: Pick<SafeTap, "diagnostic">;
   readonly #assembler = new Assembler();
 
-  /** `tap` hears of frames that could not be put together. */
+  /** Creates an assembler. `tap` receives a diagnostic for each frame that could not be reassembled. */
   constructor(chunks: Chunks, tap: Pick<SafeTap, "diagnostic">) {
     this.#chunks = chunks;
     this.#tap = tap;
   }
 
-  /** A frame that stands on one line, or the one whose last piece this line is; none for other pieces. */
+  /** Returns a frame on a single line, or the frame completed by this piece; `undefined` for other pieces. */
   pass(frame: JsonObject, line: string): string | undefined {
     if (frame["type"] !== this.#chunks.event) {
       this.interrupted("another frame");
@@ -48,7 +48,7 @@ export class Pieces {
     return whole;
   }
 
-  /** Something that is no piece came, or the end. */
+  /** Drops an incomplete frame after another frame or the end. */
   interrupted(by: string): void {
     this.#tell(this.#assembler.interrupted(by));
   }
@@ -58,13 +58,13 @@ export class Pieces {
   }
 }
 
-/** The frame whose pieces come at the moment. */
+/** Assembler of the frame in progress. */
 export class Assembler {
   #pending: { id: string; count: number; length: number; bytes: number; pieces: Uint8Array[] } | undefined;
 
   /**
-   * Something that is no piece came, or the end of the connection. Gives what is to be told of the frame that will never
-   * be whole.
+   * Drops the incomplete frame after another frame or the end of the connection. Returns the diagnostic for
+   * it, if any.
    */
   interrupted(by: string): string | undefined {
     const pending = this.#pending;
@@ -72,7 +72,7 @@ export class Assembler {
     return pending && `${pending.pieces.length} of ${pending.count} pieces of ${pending.id} came, then ${by}`;
   }
 
-  /** Takes an event that carries a piece. */
+  /** Adds the piece in an event. */
   take(chunks: Chunks, event: JsonObject): Step {
     const piece = read(chunks, event);
     if (typeof piece === "string") {
@@ -117,7 +117,7 @@ function text(pieces: readonly Uint8Array[], length: number): string {
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(all);
 }
 
-/** A piece, or what is wrong with it. */
+/** Reads a piece. Returns the text of the error if it is malformed. */
 function read(chunks: Chunks, event: JsonObject): Piece | string {
   const missing = (name: string): string => `a piece of a frame has no \`${name}\``;
   const id = event[chunks.id];

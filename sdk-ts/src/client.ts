@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** The base of all clients: calls, runs, events and the end. */
+/** Base of all clients: calls, runs, events and the termination. */
 
 import { Connection, type Settings } from "./connection/connection.js";
 import type { RunSlot } from "./connection/runs.js";
@@ -15,59 +15,68 @@ import type { Termination } from "./termination.js";
 import type { Transport } from "./transport.js";
 import type { Validate } from "./validation.js";
 
-/** How one call behaves. */
+/** Options of one call. */
 export interface CallOptions {
-  /** How long the call waits for its answer, in milliseconds, in place of the command's own limit; 0 is no limit. */
+  /** Time limit of the call in milliseconds, in place of the command's own limit; 0 is no limit. */
   readonly timeout?: number | undefined;
-  /** Gives up waiting: the call fails with the signal's reason, the agent goes on, a late answer is dropped. */
+  /**
+   * Cancels the wait: the call fails with the signal's reason. The agent continues, and a late response is
+   * dropped.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How a call behaves that starts a run. */
+/** Options of a call that starts a run. */
 export interface RunOptions extends CallOptions {
   /**
-   * Whether `signal` stops the agent as well. The agent is told to abort; the run goes on until the agent has ended
-   * it, and fails with the signal's reason then, or at once where the agent does not obey.
+   * Makes `signal` stop the agent as well: the client sends an abort command. The run fails with the signal's
+   * reason once the agent has ended it, or at once if the agent does not obey.
    */
   readonly abortRun?: boolean | undefined;
 }
 
-/** How a client behaves. */
+/** Options of a client. */
 export interface ClientOptions<T extends AnyTypes> extends Omit<Settings, "watch"> {
   /**
-   * The revision of the dialect that the agent speaks, as in `pi@0.55`, `0.55` or `latest`. Without it the client finds
-   * that out from what the agent sends.
+   * Revision of the dialect that the agent speaks, as in `pi@0.55`, `0.55` or `latest`. By default, the
+   * client detects the revision from the agent's frames.
    */
   readonly revision?: string | undefined;
-  /** Handlers of the agent's questions. A question without a handler is dismissed, and the tap is told. */
+  /**
+   * Handlers of the agent's questions. A question without a handler is dismissed, with a diagnostic for the
+   * tap.
+   */
   readonly dialogs?: T["handlers"] | undefined;
   /**
-   * How long every call waits for its answer, in milliseconds, in place of the command's own limit; 0 is no limit. It holds
-   * for commands without a limit of their own, too (`prompt`, `bash`, `compact`). The run that a prompt starts goes on
-   * after the answer, without a limit.
+   * Time limit of every call in milliseconds, in place of the command's own limit; 0 is no limit. It also
+   * applies to commands without a limit (`prompt`, `bash`, `compact`). The run of a prompt continues after
+   * the response, without a limit.
    */
   readonly timeout?: number | undefined;
-  /** Receives every frame, with keys redacted, and a diagnostic for each irregularity. */
+  /** Observer of every frame, with keys redacted, and of a diagnostic for each irregularity. */
   readonly tap?: Tap | undefined;
-  /** What happens to events when a subscriber does not read; `block` by default. */
+  /** Overflow policy for a subscriber that does not read; `block` by default. */
   readonly overflow?: Overflow | undefined;
   /**
-   * How many characters of events one queue holds; 64 Mi by default. When more than that waits to be written to an
-   * agent that does not read its input, calls fail with a {@link StalledError} at once.
+   * Limit of a queue of events in characters; 64 Mi by default. If more than that waits for an agent that
+   * does not read its input, calls fail with a {@link StalledError} at once.
    */
   readonly queueBytes?: number | undefined;
-  /** The longest line that is read, in bytes; 64 MiB by default. A longer line is skipped, with a diagnostic for the tap. */
+  /** Limit of a line in bytes; 64 MiB by default. A longer line is skipped, with a diagnostic for the tap. */
   readonly maxLine?: number | undefined;
-  /** Checks what the agent sends against the declaration: `validate` of `agentese/check`. Nothing is checked by default. */
+  /**
+   * Validator of received frames against the declaration: `validate` of `agentese/check`. By default, frames
+   * are not validated.
+   */
   readonly validate?: Validate | undefined;
 }
 
-/** Closes the connection of a client that was garbage-collected. */
+/** Closes the connection of a garbage-collected client. */
 const dropped = new FinalizationRegistry<Connection>((connection) => void connection.close());
 
-/** A client of an agent. Each dialect has its own, with a method for every command. */
+/** Client of an agent. Each dialect has a subclass with a method for every command. */
 export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
-  /** The dialect's tables. */
+  /** Tables of the dialect. */
   readonly spec: Spec<T>;
   readonly #connection: Connection;
   #listened: Events<T> | undefined;
@@ -84,59 +93,61 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   }
 
   /**
-   * The revision that the agent speaks, as in `pi@1.5`: the one that was named, or the one that the agent's frames show;
-   * `undefined` until they show it, and where the dialect has one revision. A call of a command that this revision does
-   * not have fails at once with a {@link NotInRevisionError}.
+   * Revision that the agent speaks, as in `pi@1.5`: the one in the options, or the one that the agent's
+   * frames show. It is `undefined` until then, and if the dialect has a single revision. A call of a
+   * command that this revision lacks fails at once with a {@link NotInRevisionError}.
    */
   get revision(): string | undefined {
     const { known } = this.#connection;
     return known.revision && known.id(known.revision);
   }
 
-  /** The id of the agent's process, where `spawn` started it. */
+  /** Id of the agent's process, if `spawn` started it. */
   get processId(): number | undefined {
     return this.#connection.transport.child?.id;
   }
 
-  /** Resolves when the connection has ended, with the value that settled everything. Never rejects. */
+  /** Resolves with the termination when the connection has ended. Never rejects. */
   get terminated(): Promise<Termination> {
     return this.#connection.terminated;
   }
 
-  /** How many events had no reader. */
+  /** Number of events without a reader. */
   get droppedEvents(): number {
     return this.#connection.droppedEvents;
   }
 
   /**
-   * Listens to all events of the connection from now on, those of runs among them.
+   * Subscribes to all events of the connection from now on, including those of runs.
    *
-   * @throws Termination The connection is over.
+   * @throws Termination The connection has ended.
    */
   events(): Events<T> {
     return new Events(this, this.#connection);
   }
 
   /**
-   * Calls the listener with every event of that type from now on. Gives a function that ends this. What a listener
-   * throws is an unhandled rejection, and that listener gets nothing more.
+   * Calls the listener with every event of that type from now on. Returns a function that removes the
+   * listener. If a listener throws, the exception is an unhandled rejection, and that listener receives no
+   * further events.
    *
    * ```ts
    * client.on("tool_execution_start", (event) => console.log(event.toolName));
    * ```
    *
-   * @throws Termination The connection is over.
+   * @throws Termination The connection has ended.
    */
   on<K extends keyof T["events"] & string>(type: K, listener: (event: T["events"][K]) => void): () => void {
     return (this.#listened ??= this.events()).on(type, listener);
   }
 
   /**
-   * Sends a line unchanged and unchecked. Resolves when it is written; does not wait for an answer.
+   * Sends a line unchanged and without validation. Resolves when the line is written, without waiting for a
+   * response.
    *
-   * @throws Termination The connection is over, or ended first.
+   * @throws Termination The connection has ended.
    * @throws StalledError The agent does not read its input.
-   * @throws UsageError The text is more than one line.
+   * @throws UsageError The text contains a line feed.
    */
   async sendRaw(line: string): Promise<void> {
     const { ended, writer } = this.#connection;
@@ -147,9 +158,9 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   }
 
   /**
-   * Sends a command by its wire name, declared or not, and gives the data of its answer.
+   * Sends a command by its wire name, declared or not, and returns the data of its response.
    *
-   * @throws AgentError As every call.
+   * @throws AgentError The call failed.
    */
   request<K extends keyof T["commands"] & string>(
     command: K,
@@ -167,8 +178,8 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   }
 
   /**
-   * Shuts the agent down and waits for its end: its input is closed, then its process group is sent
-   * SIGTERM and at last SIGKILL. Open calls fail with the termination that this resolves with.
+   * Shuts the agent down and waits for its termination. The client closes the agent's input, then sends
+   * SIGTERM and finally SIGKILL to its process group. Open calls fail with the returned termination.
    */
   close(): Promise<Termination> {
     return this.#connection.close();
@@ -197,7 +208,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
     const member = this.spec.session;
     const named = member === undefined ? undefined : (params as Record<string, unknown>)[member];
     const session = typeof named === "string" ? named : undefined;
-    // Where the answer is the end of the run, there is nothing to accept.
+    // If the response ends the run, there is no acceptance.
     let isAccepted = row(this.spec.commands, command)?.answer === undefined;
     let slot: RunSlot | undefined;
     const end = new AbortController();
@@ -211,7 +222,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
       return started.id;
     });
     const followed = slot as RunSlot | undefined;
-    // The handle that reads the events comes with the answer, which may stand behind them.
+    // The response creates the handle that reads the events, and may follow them.
     if (followed !== undefined) followed.events.isReachable = isAccepted;
     const abort = (): void => {
       if (!options.abortRun || followed === undefined) return giveUp();
@@ -235,7 +246,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
     return new make({ client: this, slot: followed as RunSlot, command, answer });
   }
 
-  /** Tells the agent to stop what it is doing, in that session. */
+  /** Sends the command that aborts the work in the given session. */
   async #stop(session: string | undefined): Promise<void> {
     const { commands, session: member } = this.spec;
     const command = Object.keys(commands).find((name) => commands[name]?.run === "stops") ?? "";

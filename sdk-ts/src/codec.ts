@@ -1,9 +1,8 @@
 /**
- * Reading and writing whole frames, for proxies, recorders and checkers.
+ * Decoding and encoding of whole frames, for proxies, recorders and checkers.
  *
- * The line as it came stays beside the typed view, so nothing that the declaration does not name
- * is lost: its UTF-8 form is, byte for byte, what was read. Of events that carry a key the type alone is
- * read; the rest is dropped here.
+ * The original line is stored beside the typed view. Undeclared members are therefore retained, and encoding
+ * returns the original bytes. Only the type remains of events that carry a key.
  */
 
 import { DecodeError } from "./error.js";
@@ -15,31 +14,31 @@ import { isKnown, route } from "./route.js";
 import { type AnyTypes, type Spec, isAnswer, row } from "./spec.js";
 import { validUpTo } from "./utf8.js";
 
-/** The kinds of frames. */
+/** Kinds of frames. */
 export type FrameKind = "answer" | "event" | "dialog" | "command";
 
-/** A decoded line; `known` tells the two forms apart. */
+/** Decoded line; `known` distinguishes the two forms. */
 export type Decoded<F> =
   | {
       /** The declaration names the command, event or dialog. */
       readonly known: true;
       readonly kind: FrameKind;
       readonly frame: F;
-      /** The line as it came. */
+      /** Original line. */
       readonly raw: string;
     }
   | {
-      /** The declaration does not name the command, event or dialog: the frame is newer, or foreign. */
+      /** The declaration does not name the command, event or dialog. */
       readonly known: false;
       readonly kind: FrameKind;
-      /** The type, command or method that the declaration does not name. */
+      /** Undeclared type, command or method. */
       readonly type: string;
       readonly value: JsonObject;
-      /** The line as it came. */
+      /** Original line. */
       readonly raw: string;
     };
 
-/** The text of a line. Fails with a {@link FramingError} where bytes are not UTF-8. */
+/** Returns the text of a line. Fails with a {@link FramingError} if the bytes are not UTF-8. */
 export function lineText(line: string | Uint8Array): string {
   if (typeof line === "string") return line;
   try {
@@ -49,7 +48,9 @@ export function lineText(line: string | Uint8Array): string {
   }
 }
 
-/** Reads a line that an agent sent. Fails with a {@link DecodeError} where the line is not a frame of the dialect. */
+/**
+ * Decodes a line from an agent. Fails with a {@link DecodeError} if the line is not a frame of the dialect.
+ */
 export function decodeServer<T extends AnyTypes>(
   spec: Spec<T>,
   line: string | Uint8Array,
@@ -64,7 +65,9 @@ export function decodeServer<T extends AnyTypes>(
   return { known: false, kind, type, value, raw };
 }
 
-/** Reads a line that a client sent. Fails with a {@link DecodeError} where the line is not a frame of the dialect. */
+/**
+ * Decodes a line from a client. Fails with a {@link DecodeError} if the line is not a frame of the dialect.
+ */
 export function decodeClient<T extends AnyTypes>(
   spec: Spec<T>,
   line: string | Uint8Array,
@@ -82,12 +85,12 @@ export function decodeClient<T extends AnyTypes>(
   return { known: false, kind: "command", type: name, value, raw };
 }
 
-/** The bytes of a line that was read, without a line end: the very bytes that came. */
+/** Returns the original bytes of a decoded line, without a line end. */
 export function encode(decoded: { readonly raw: string }): Uint8Array {
   return new TextEncoder().encode(decoded.raw);
 }
 
-/** Writes a frame as one line, without its end. */
+/** Encodes a frame as one line, without a line end. */
 export function encodeFrame(frame: object): string {
   return stringify(frame);
 }

@@ -1,26 +1,26 @@
 /**
- * Which call an answer belongs to: a table of pending calls, without I/O.
+ * Assignment of responses to calls: a table of pending calls, without I/O.
  *
- * An answer with an id settles that call. A failure without an id (omp and pisces send them, pi
- * 0.55 too) settles the oldest call it can belong to: the oldest of the same command, and for the
- * dialect's `parse` the oldest of all whose failures carry no id by the document.
+ * A response with an id settles that call. omp, pisces and pi 0.55 also send failures without an id. Such a
+ * failure settles the oldest call of the same command. For the dialect's `parse`, it settles the oldest call
+ * with documented failures without an id.
  *
- * A call that its caller gave up stays in the table until its answer comes, so that a late failure
- * without an id is not taken for that of another call.
+ * A cancelled call stays in the table until its response arrives. Otherwise a late failure without an id
+ * could settle another call.
  */
 
-/** A call that an answer was found for. */
+/** Call for which a response arrived. */
 export interface Settled<W> {
   readonly id: string;
   readonly command: string;
   readonly waiter: W;
-  /** True where the answer carried no id. */
+  /** True if the response had no id. */
   readonly attributed: boolean;
-  /** The session in which it stops what goes on, where it does that and names one. */
+  /** Session in which the command aborts work, if it names one. */
   readonly session?: string | undefined;
 }
 
-/** A call; without a waiter it was given up. */
+/** Pending call; without a waiter it is cancelled. */
 interface Pending<W> {
   readonly command: string;
   readonly failsWithId: boolean;
@@ -28,20 +28,20 @@ interface Pending<W> {
   waiter: W | undefined;
 }
 
-/** How many calls that were given up are remembered. */
+/** Number of cancelled calls in the table. */
 const MAX_ABANDONED = 256;
 
-/** The calls that wait for an answer, oldest first. */
+/** Pending calls, oldest first. */
 export class Table<W> {
   readonly #calls = new Map<string, Pending<W>>();
   readonly #abandoned = new Set<string>();
 
-  /** Adds a call. `failsWithId` says that its failures carry its id in any case. */
+  /** Adds a call. `failsWithId` means that its failures always carry its id. */
   insert(id: string, command: string, waiter: W, failsWithId = false, session?: string): void {
     this.#calls.set(id, { command, failsWithId, session, waiter });
   }
 
-  /** Takes the call with that id; none where no call waits under it. */
+  /** Removes and returns the call with that id; `undefined` if no such call is pending. */
   settle(id: string, attributed = false): Settled<W> | undefined {
     const call = this.#calls.get(id);
     this.#forget(id);
@@ -50,8 +50,8 @@ export class Table<W> {
   }
 
   /**
-   * Takes the oldest call that a failure without an id can belong to; none where that one was given up.
-   * `command` is what the failure names; `catchAll` is the name that may stand for any command.
+   * Removes and returns the oldest call to which a failure without an id can belong; `undefined` if that call
+   * was cancelled. `command` is the name in the failure; `catchAll` is the name that may denote any command.
    */
   attribute(command: string | undefined, catchAll: string): Settled<W> | undefined {
     const any = command === undefined || command === catchAll;
@@ -64,7 +64,7 @@ export class Table<W> {
     return unlikely === undefined ? undefined : this.settle(unlikely, true);
   }
 
-  /** Gives up a call: its answer will belong to nobody. Gives who waited; none where it was answered. */
+  /** Cancels a call and returns its waiter; `undefined` if the call was already answered. */
   abandon(id: string): W | undefined {
     const call = this.#calls.get(id);
     const waiter = call?.waiter;
@@ -75,23 +75,26 @@ export class Table<W> {
     return waiter;
   }
 
-  /** Whether somebody waits for the call with that id. */
+  /** Returns true if the call with that id is pending. */
   waits(id: string): boolean {
     return this.#calls.get(id)?.waiter !== undefined;
   }
 
-  /** The id of the call that somebody waits for, of that command where one is named; none where there are several. */
+  /**
+   * Returns the id of the only pending call, of the given command if one is given; `undefined` if there are
+   * several.
+   */
   only(command: string | undefined): string | undefined {
     const ids = this.ids().filter((id) => command === undefined || this.#calls.get(id)?.command === command);
     return ids.length === 1 ? ids[0] : undefined;
   }
 
-  /** The ids of all calls that wait, oldest first. */
+  /** Returns the ids of all pending calls, oldest first. */
   ids(): string[] {
     return [...this.#calls].filter(([, call]) => call.waiter !== undefined).map(([id]) => id);
   }
 
-  /** Takes all calls, oldest first. */
+  /** Removes and returns all calls, oldest first. */
   drain(): W[] {
     const waiters = [...this.#calls.values()].flatMap(({ waiter }) => (waiter === undefined ? [] : [waiter]));
     this.#calls.clear();

@@ -1,19 +1,19 @@
-/** Answering what the agent asks: the frames of answers, and the declared policy where nobody answers. */
+/** Responses to questions of the agent, and the declared policy for unanswered ones. */
 
 import type { JsonValue } from "./generated/types.js";
 import { stringify } from "./json.js";
 import { type AnyTypes, type DialogSpec, type Spec, isAnswered, row } from "./spec.js";
 
-/** A question that a handler is asked. */
+/** Question for a handler. */
 export interface OpenDialog {
   /**
-   * Aborted when the agent withdraws the question, when the question's own time limit has passed, and when the
-   * connection ends (with its `Termination`). What the handler gives after that is not sent.
+   * Aborted when the agent withdraws the question, when the time limit of the question passes, and when the
+   * connection ends (with its `Termination`). A later result of the handler is not sent.
    */
   readonly signal: AbortSignal;
 }
 
-/** The line that answers a question. `id` is raw JSON. */
+/** Returns the line that answers a question. `id` is raw JSON. */
 export function answerLine(
   spec: Spec<AnyTypes>,
   id: string,
@@ -28,8 +28,8 @@ export function answerLine(
 }
 
 /**
- * The line that the declared policy gives: the dialog's own fallback, that of any other dialog
- * where this one is not declared, and an error where there is none. Nothing for notices.
+ * Returns the line that the declared policy sends: the fallback of the dialog, or of any other dialog if this
+ * one is undeclared. Without a fallback it is an error. Returns `undefined` for notices.
  */
 export function policyLine(spec: Spec<AnyTypes>, id: string, method: string): string | undefined {
   const declared = row(spec.dialogs, method);
@@ -43,7 +43,7 @@ export function policyLine(spec: Spec<AnyTypes>, id: string, method: string): st
   return `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":"${message}"}}`;
 }
 
-/** What is wrong with the members of an answer; `undefined` where they are what the declaration says. */
+/** Returns the mismatch between an answer and its declaration; `undefined` if the answer is valid. */
 export function answerFault(declared: DialogSpec, members: unknown): string | undefined {
   if (typeof members !== "object" || members === null) return `the answer is ${JSON.stringify(members)}, no object`;
   for (const [name, type] of Object.entries(declared.answer ?? {})) {
@@ -58,7 +58,7 @@ export function answerFault(declared: DialogSpec, members: unknown): string | un
   return undefined;
 }
 
-/** The members that a handler is given: those of the dialog, without what stands around them. */
+/** Returns the parameters of a dialog for its handler, without the envelope. */
 export function dialogParams(spec: Spec<AnyTypes>, params: Record<string, JsonValue>): Record<string, JsonValue> {
   if (spec.dialogFrames === undefined) return params;
   const { type: _type, id: _id, method: _method, ...members } = params;

@@ -1,6 +1,6 @@
 import type { FailureKind } from "./failure.js";
 
-/** What can go wrong, by kind, to branch on. A {@link RefusedError} has the kind of the documented failure, where it is one. */
+/** Kinds of errors. A {@link RefusedError} has the kind of the documented failure, if it is one. */
 export type ErrorKind =
   | FailureKind
   | "spawn"
@@ -18,9 +18,9 @@ export type ErrorKind =
   | "usage"
   | "detached";
 
-/** A failure of a call, a run or the connection. */
+/** Failure of a call, a run or the connection. */
 export abstract class AgentError extends Error {
-  /** What kind of failure it is. */
+  /** Kind of the failure. */
   abstract readonly kind: ErrorKind;
 
   constructor(message: string, options?: ErrorOptions) {
@@ -29,31 +29,31 @@ export abstract class AgentError extends Error {
   }
 
   /**
-   * Whether the same call can be made again on the same connection without doing anything twice, and may succeed
-   * a little later.
+   * True if the same call may be repeated on the same connection without a double effect, and may succeed
+   * later.
    */
   readonly isRetryable: boolean = false;
 }
 
-/** What an answer says that is a refusal. */
+/** Content of a rejection. */
 export interface Refused {
-  /** Which documented failure it is; `refused` where the declaration does not name it. */
+  /** Kind of the documented failure; `refused` if the declaration names no such failure. */
   readonly kind: FailureKind | "refused";
-  /** The command that was refused. */
+  /** Rejected command. */
   readonly command: string | undefined;
-  /** What the agent says, unchanged. */
+  /** Unchanged message of the agent. */
   readonly message: string;
-  /** The JSON-RPC code, in dialects that have codes. */
+  /** JSON-RPC code, in dialects with codes. */
   readonly code?: number | undefined;
-  /** The JSON-RPC data, where there is any. */
+  /** JSON-RPC data, if any. */
   readonly data?: unknown;
-  /** True where the answer carried no id and was given to the oldest call that it can belong to. */
+  /** True if the response had no id and was assigned to the oldest possible call. */
   readonly attributed: boolean;
 }
 
 /**
- * The agent rejected the command. `message` is what the agent says; `kind` names the failure where it is a
- * documented one, as in `no_api_key`.
+ * The agent rejected the command. `message` is the agent's text; `kind` names a documented failure, as in
+ * `no_api_key`.
  */
 export class RefusedError extends AgentError implements Refused {
   override readonly kind: FailureKind | "refused";
@@ -62,7 +62,7 @@ export class RefusedError extends AgentError implements Refused {
   readonly data: unknown;
   readonly attributed: boolean;
 
-  /** The kind of the documented failure; `undefined` where the declaration does not name it. */
+  /** Kind of the documented failure; `undefined` if the declaration names no such failure. */
   get failure(): FailureKind | undefined {
     return this.kind === "refused" ? undefined : this.kind;
   }
@@ -78,31 +78,31 @@ export class RefusedError extends AgentError implements Refused {
 }
 
 /**
- * The run failed: its request to the model, after the retries that the agent makes by itself. `message` is the reason
- * that the agent gives.
+ * The run failed: its model request failed after all retries of the agent. `message` is the reason that the
+ * agent gives.
  */
 export class RunFailedError extends AgentError {
   override readonly kind = "run_failed";
 
   constructor(
     message: string,
-    /** The code of the failure, in dialects that tell one. */
+    /** Code of the failure, in dialects with such codes. */
     readonly code?: string | undefined,
-    /** Whether the same prompt may succeed when it is sent again: the agent itself had tried again, or was started anew. */
+    /** True if the same prompt may succeed later: the agent retried by itself, or was restarted. */
     override readonly isRetryable: boolean = false,
   ) {
     super(message);
   }
 }
 
-/** No answer came in time. The agent may have carried out the command all the same; an answer that comes later is dropped. */
+/** No response arrived in time. The agent may have executed the command; a later response is dropped. */
 export class TimedOutError extends AgentError {
   override readonly kind = "timed_out";
 
   constructor(
-    /** The command's wire name. */
+    /** Wire name of the command. */
     readonly command: string,
-    /** How long the call waited for its answer, in milliseconds. */
+    /** Waiting time of the call in milliseconds. */
     readonly after: number,
     override readonly isRetryable: boolean = false,
   ) {
@@ -111,16 +111,16 @@ export class TimedOutError extends AgentError {
 }
 
 /**
- * No answer came in time because the reader waits for a subscriber that does not read; or nothing was sent,
- * because the agent does not read its input (`after` is 0).
+ * No response arrived in time, because the reader waits for a subscriber that does not read. Or nothing was
+ * sent, because the agent does not read its input (`after` is 0).
  */
 export class StalledError extends AgentError {
   override readonly kind = "stalled";
 
   constructor(
-    /** The command's wire name. */
+    /** Wire name of the command. */
     readonly command: string,
-    /** How long the call waited for its answer, in milliseconds. */
+    /** Waiting time of the call in milliseconds. */
     readonly after: number,
     override readonly isRetryable: boolean = after === 0,
   ) {
@@ -133,18 +133,18 @@ export class StalledError extends AgentError {
 }
 
 /**
- * The agent speaks a revision of its dialect that does not have the command. Nothing was sent, or the agent answered
- * that it does not know the command.
+ * The agent speaks a revision of its dialect that lacks the command. Nothing was sent, or the agent
+ * responded that the command is unknown.
  */
 export class NotInRevisionError extends AgentError {
   override readonly kind = "not_in_revision";
 
   constructor(
-    /** The command's wire name. */
+    /** Wire name of the command. */
     readonly command: string,
-    /** The agent's revision, as `pi@0.55`. */
+    /** Revision of the agent, for example `pi@0.55`. */
     readonly revision: string,
-    /** The revisions that have the command, as `pi@1.5`. */
+    /** Revisions with the command, for example `pi@1.5`. */
     readonly known: string,
   ) {
     super(`\`${command}\` is not in ${revision}, which the agent speaks; it is in ${known}`);
@@ -152,48 +152,48 @@ export class NotInRevisionError extends AgentError {
 }
 
 /**
- * The agent speaks another dialect than this client: a frame came that the client's dialect cannot have, before any that it
- * has. The agent answers nothing that this client sends.
+ * The agent speaks another dialect than this client. A frame of another dialect arrived before any frame of
+ * the client's dialect. The agent does not respond to this client.
  */
 export class OtherDialectError extends AgentError {
   override readonly kind = "other_dialect";
 
   constructor(
-    /** The dialect of the client, as `pi`. */
+    /** Dialect of the client, for example `pi`. */
     readonly dialect: string,
-    /** The dialects that have such frames, as `opal or acp`. */
+    /** Dialects with such frames, for example `opal or acp`. */
     readonly seen: string,
-    /** How the frame begins, without keys. */
+    /** Beginning of the frame, without keys. */
     readonly frame: string,
   ) {
     super(`the agent does not speak ${dialect}: its frames are those of ${seen}, as in ${frame}; use a client of that dialect`);
   }
 }
 
-/** A line that is not a frame of its dialect. */
+/** Line that is not a frame of its dialect. */
 export class DecodeError extends AgentError {
   override readonly kind = "decode";
 
   constructor(
     message: string,
-    /** The whole line. It may hold keys. */
+    /** Whole line. It may contain keys. */
     readonly raw: string,
   ) {
     super(message);
   }
 }
 
-/** A mistake of the caller. */
+/** Misuse of the API by the caller. */
 export class UsageError extends AgentError {
   override readonly kind = "usage";
 }
 
-/** Events did not reach this subscriber because its queue was full. */
+/** Events did not reach this subscriber, because its queue was full. */
 export class DetachedError extends AgentError {
   override readonly kind = "detached";
 
   constructor(
-    /** How many events it did not get. */
+    /** Number of lost events. */
     readonly dropped: number,
   ) {
     super(`the subscriber's queue was full: ${dropped} events were dropped`);

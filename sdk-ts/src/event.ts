@@ -1,53 +1,53 @@
-/** Events as subscribers see them. */
+/** Events in the form that subscribers receive. */
 
 import type { JsonObject } from "./generated/types.js";
 import type { AnyTypes, EventOf, EventSpec } from "./spec.js";
 
-/** The `type` of an event that the declaration does not name. */
+/** Value of `type` for undeclared events. */
 export const UNKNOWN = "(unknown)";
 
-/** An event that the declaration does not name: younger than it, or foreign. */
+/** Undeclared event: newer than the declaration, or foreign. */
 export interface UnknownEvent {
   readonly type: typeof UNKNOWN;
-  /** The type that it came with. */
+  /** Original type. */
   readonly name: string;
-  /** The event's object. */
+  /** Object of the event. */
   readonly value: JsonObject;
 }
 
-/** An event with the line that it came in. */
+/** Event with its original line. */
 export interface RawEvent<T extends AnyTypes> {
   readonly event: EventOf<T> | UnknownEvent;
-  /** The line as it came. Writing it out again changes not a byte. */
+  /** Original line. Writing it out again preserves every byte. */
   readonly raw: string;
 }
 
-/** An event on its way. */
+/** Event in transit. */
 export class EventFrame {
   constructor(
     readonly type: string,
-    /** The event's object. */
+    /** Object of the event. */
     readonly body: JsonObject,
-    /** The line as it came. */
+    /** Original line. */
     readonly raw: string,
-    /** What the declaration knows of it. */
+    /** Declaration of the event, if any. */
     readonly spec: EventSpec | undefined,
-    /** The session that it belongs to, where it says so. */
+    /** Session of the event, if it names one. */
     readonly session: string | undefined = undefined,
   ) {}
 
-  /** What it weighs in a queue. */
+  /** Size in a queue. */
   get size(): number {
     return this.raw.length;
   }
 
-  /** Equal keys: the newer one makes the older one pointless. */
+  /** Key of a snapshot: a newer event with an equal key supersedes an older one. */
   get key(): string | undefined {
     return this.spec?.snapshot ? `${this.type} ${this.session ?? ""}` : undefined;
   }
 }
 
-/** An event as it is handed over. */
+/** Returns an event in the form for subscribers. */
 export function eventOf<T extends AnyTypes>({ type, body, spec }: EventFrame): EventOf<T> | UnknownEvent {
   return spec === undefined ? { type: UNKNOWN, name: type, value: body } : (body as EventOf<T>);
 }

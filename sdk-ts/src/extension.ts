@@ -1,5 +1,6 @@
 /**
- * Extensions of agents: an extension is a program that the agent starts. It has commands, tools and handlers of events.
+ * Library for extensions. An extension is a program that the agent starts, with commands, tools and handlers
+ * of events.
  *
  *     const extension = new Extension("hello");
  *     extension.command({ name: "hello", description: "Says hello" }, async (_args, context) => {
@@ -8,8 +9,8 @@
  *     });
  *     await extension.run();
  *
- * Handlers run side by side, so that one may wait for the user while others work. The protocol is documented in
- * docs/reference/extensions.md; this one file needs Node.js and nothing else.
+ * Handlers run side by side, so that one may wait for the user while others work. See
+ * docs/reference/extensions.md for the protocol. This single file needs only Node.js.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -24,35 +25,38 @@ import type {
 export type * from "./generated/extension.js";
 
 const PROTOCOL: ProtocolVersion = 1;
-/** How long running handlers may keep the process after the agent has closed the connection, in milliseconds. */
+/** Time limit of running handlers after the agent has closed the connection, in milliseconds. */
 const FAREWELL_MS = 500;
 
-/** The name of an event. */
+/** Name of an event. */
 export type EventType = HookEvent["type"];
-/** An event by its name. */
+/** Event with that name. */
 export type EventOf<T extends EventType> = Extract<HookEvent, { type: T }>;
-/** What a handler of that event may answer. */
+/** Possible answer of a handler of that event. */
 export type AnswerOf<T extends EventType> = T extends keyof HookAnswers ? HookAnswers[T] : undefined;
 
 type Awaitable<T> = T | Promise<T>;
-/** Handles an event. What it returns is the answer. */
+/** Handler of an event. Its return value is the answer. */
 export type EventHandler<T extends EventType> = (event: EventOf<T>, context: Context) => Awaitable<AnswerOf<T> | void>;
-/** Carries out a command; `args` is the text after its name. */
+/** Handler of a command; `args` is the text after its name. */
 export type CommandHandler = (args: string, context: CommandContext) => Awaitable<void>;
-/** Shows the progress of a tool, in place of what it showed before. */
+/** Shows the progress of a tool, in place of the previous progress. */
 export type ToolUpdate = (content: string | ToolProgress["content"], details?: JsonValue) => void;
-/** Carries out a tool call; returns a text or a whole result. */
+/** Handler of a tool call; returns a text or a whole result. */
 export type ToolHandler<P> = (params: P, context: Context, update: ToolUpdate) => Awaitable<ToolResult | string | void>;
 
 /** Options of a dialog. */
 export interface DialogOptions {
   /** Time limit in milliseconds; no limit by default. */
   timeout?: number;
-  /** Withdraws the dialog; the result is that of a dismissed dialog. With a signal that is already aborted, no dialog is shown. */
+  /**
+   * Withdraws the dialog, with the result of a dismissed dialog. If the signal is already aborted, no dialog
+   * appears.
+   */
   signal?: AbortSignal;
 }
 
-/** The agent rejected a request; `message` is what the agent said. */
+/** The agent rejected a request; `message` is the text of the agent. */
 export class RefusedError extends Error {
   override readonly name = "RefusedError";
 }
@@ -63,7 +67,7 @@ export class EndedError extends Error {
   override readonly message = "the agent has closed the connection";
 }
 
-/** A request of the agent that is being handled; without an id the agent does not wait for the answer. */
+/** Request of the agent in progress; without an id the agent does not await an answer. */
 interface Handling {
   readonly id?: string;
   readonly controller: AbortController;
@@ -71,13 +75,13 @@ interface Handling {
 }
 
 type FrameType = ExtensionFrame["type"];
-/** What a frame says, but for who asks. Members that are missing may be undefined: JSON leaves those out. */
+/** Members of a frame without its envelope. Optional members may be `undefined`, because JSON omits them. */
 type Members<T extends FrameType> = Loose<Omit<Extract<ExtensionFrame, { type: T }>, "type" | "extension">>;
 type Asking<T extends FrameType> = Omit<Members<T>, "id">;
 type Loose<T> = { [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] };
 type ResultOf<T> = T extends keyof HostAnswers ? NonNullable<HostAnswers[T]> : undefined;
 
-/** Frames out, and which answer belongs to which question. */
+/** Outgoing frames, and the assignment of responses to requests. */
 class Link {
   readonly handlings = new AsyncLocalStorage<Handling>();
   hello: HostInitialize | undefined;
@@ -120,9 +124,9 @@ class Link {
   }
 }
 
-/** The agent, as one handler sees it. Dialogs end with the handler that asks them. */
+/** Interface of a handler to the agent. Its dialogs end together with the handler. */
 export class Context {
-  /** Aborted when the agent does not wait for the handler any more: the run was aborted, or the time limit has passed. */
+  /** Aborted when the agent no longer waits for the handler: after an abort of the run or the time limit. */
   readonly signal: AbortSignal;
   /** @internal */
   protected readonly link: Link;
@@ -135,31 +139,31 @@ export class Context {
     this.#handling = handling;
   }
 
-  /** The working directory. */
+  /** Working directory. */
   get cwd(): string {
     return this.link.hello?.cwd ?? process.cwd();
   }
-  /** Whether somebody can answer dialogs. */
+  /** True if a user can answer dialogs. */
   get hasUI(): boolean {
     return this.link.hello?.hasUI ?? false;
   }
 
-  /** Asks the user to choose one of the options; `undefined` if the dialog is dismissed. */
+  /** Prompts the user to choose an option; returns `undefined` if the user dismisses the dialog. */
   async select<T extends string>(title: string, options: readonly T[], how?: DialogOptions): Promise<T | undefined> {
     const answer = await this.#dialog("select", { title, options: [...options], timeout: limit(how) }, how);
     return answer?.value as T | undefined;
   }
-  /** Asks the user for yes or no; false if the dialog is dismissed. */
+  /** Prompts the user for yes or no; returns false if the user dismisses the dialog. */
   async confirm(title: string, message: string, how?: DialogOptions): Promise<boolean> {
     return (await this.#dialog("confirm", { title, message, timeout: limit(how) }, how))?.confirmed ?? false;
   }
-  /** Asks the user for a line of text; `undefined` if the dialog is dismissed. */
+  /** Prompts the user for a line of text; returns `undefined` if the user dismisses the dialog. */
   async input(title: string, placeholder?: string, how?: DialogOptions): Promise<string | undefined> {
     return (await this.#dialog("input", { title, placeholder, timeout: limit(how) }, how))?.value;
   }
-  /** Opens an editor; `undefined` if it is dismissed. */
+  /** Opens an editor; returns `undefined` if the user dismisses it. */
   async editor(title: string, prefill?: string, how?: DialogOptions): Promise<string | undefined> {
-    // The agent knows no limit for editors: after it, the question is taken back.
+    // The agent has no time limit for editors, so this side withdraws the question.
     return (await this.#dialog("editor", { title, prefill }, how, limit(how)))?.value;
   }
 
@@ -188,42 +192,42 @@ export class Context {
     this.link.tell("log", { level, message });
   }
 
-  /** Puts a message of its own kind into the conversation; it is shown unless `display` is false. */
+  /** Adds a message with a custom type to the conversation; it is displayed unless `display` is false. */
   async sendMessage(
     message: Omit<ExtensionMessage, "display"> & { display?: boolean },
     how: { triggerTurn?: boolean; deliverAs?: DeliverAs } = {},
   ): Promise<void> {
     await this.link.ask("send_message", { message: { display: true, ...message }, ...how });
   }
-  /** Sends a message as the user. The client receives the events of the run. */
+  /** Sends a message as user input. The client receives the events of the run. */
   sendUserMessage(content: InputContent, deliverAs?: "steer" | "followUp"): void {
     this.link.tell("send_user_message", { content, deliverAs });
   }
-  /** Keeps something in the session that the model does not see. */
+  /** Stores an entry in the session that is invisible to the model. */
   async appendEntry(customType: string, data?: JsonValue): Promise<void> {
     await this.link.ask("append_entry", { customType, data });
   }
-  /** Names the session. */
+  /** Sets the name of the session. */
   async setSessionName(name: string): Promise<void> {
     await this.link.ask("set_session_name", { name });
   }
-  /** Labels an entry of the session, or takes its label away. */
+  /** Labels an entry of the session, or removes its label. */
   async setLabel(entryId: string, label?: string): Promise<void> {
     await this.link.ask("set_label", { entryId, label });
   }
-  /** Says which tools the model can call. */
+  /** Sets the tools that the model can call. */
   async setActiveTools(tools: readonly string[]): Promise<void> {
     await this.link.ask("set_active_tools", { tools: [...tools] });
   }
-  /** Switches to another model; false where there is none of that name. */
+  /** Selects another model; returns false if the model does not exist. */
   async setModel(provider: string, modelId: string): Promise<boolean> {
     return (await this.link.ask("set_model", { provider, modelId })).found;
   }
-  /** Says how hard the model thinks. */
+  /** Sets the thinking level of the model. */
   async setThinkingLevel(level: ThinkingLevel): Promise<void> {
     await this.link.ask("set_thinking_level", { level });
   }
-  /** Stops what the agent does. */
+  /** Aborts the work of the agent. */
   async abort(): Promise<void> {
     await this.link.ask("abort", {});
   }
@@ -231,15 +235,15 @@ export class Context {
   async shutdown(): Promise<void> {
     await this.link.ask("shutdown", {});
   }
-  /** Compacts the conversation; gives what came of it. */
+  /** Compacts the conversation and returns the result. */
   compact(customInstructions?: string): Promise<CompactionResult> {
     return this.link.ask("compact", { customInstructions });
   }
-  /** What the agent is and does. */
+  /** Returns the state of the agent. */
   state(): Promise<HostState> {
     return this.link.ask("get_state", {});
   }
-  /** The session's entries. */
+  /** Returns the entries of the session. */
   entries(): Promise<SessionEntries> {
     return this.link.ask("get_entries", {});
   }
@@ -263,33 +267,41 @@ export class Context {
     }
   }
 
-  /** The question that a dialog belongs to: a context that outlives its own serves the one that is worked at. */
+  /**
+   * Returns the request that a dialog belongs to. A context that outlives its request uses the current one.
+   */
   #during(): string | undefined {
     return [this.#handling, this.link.handlings.getStore()].find((each) => each?.open)?.id;
   }
 }
 
-/** The agent, as the handler of a command sees it. Only a command can wait for what follows: an event is part of it. */
+/**
+ * Interface of a command's handler to the agent. Only a command can wait for later work, because an event is
+ * part of that work.
+ */
 export class CommandContext extends Context {
-  /** Waits until no run is going on. */
+  /** Waits until the agent is idle. */
   async waitForIdle(): Promise<void> {
     await this.link.ask("wait_for_idle", {});
   }
-  /** Begins a fresh session; false where an extension stopped it. */
+  /** Starts a new session; returns false if an extension prevented it. */
   async newSession(parentSession?: string): Promise<boolean> {
     return !(await this.link.ask("new_session", { parentSession })).cancelled;
   }
-  /** Forks the session before a message of the user; false where an extension stopped it. */
+  /** Forks the session before a user message; returns false if an extension prevented it. */
   async fork(entryId: string): Promise<boolean> {
     return !(await this.link.ask("fork", { entryId })).cancelled;
   }
-  /** Goes on with another session; false where an extension stopped it. */
+  /** Switches to another session; returns false if an extension prevented it. */
   async switchSession(path: string): Promise<boolean> {
     return !(await this.link.ask("switch_session", { path })).cancelled;
   }
 }
 
-/** What an extension brings. Fill it, then run it. A process is one extension. */
+/**
+ * Extension with its commands, tools and handlers. Register them, then call `run`. A process contains one
+ * extension.
+ */
 export class Extension {
   static #taken = false;
   readonly #link: Link;
@@ -302,7 +314,7 @@ export class Extension {
   #speaking = false;
   #broken: string | undefined;
 
-  /** Takes stdout for its frames: what is printed from now on goes to stderr. */
+  /** Creates an extension and claims stdout for frames. Further output of the program goes to stderr. */
   constructor(name?: string) {
     if (Extension.#taken) throw new Error("this process already has an extension");
     Extension.#taken = true;
@@ -310,14 +322,17 @@ export class Extension {
     for (const fault of ["uncaughtException", "unhandledRejection"] as const) {
       process.on(fault, (error: unknown) => this.#uncaught(error));
     }
-    // The agent may be gone before an answer is written.
+    // The agent may exit before an answer is written.
     process.stdout.on("error", () => undefined);
     this.#link = new Link(process.stdout.write.bind(process.stdout));
-    // What is printed by mistake shall not stand between frames.
+    // Accidental output must not appear between frames.
     process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
   }
 
-  /** The agent, for what is no handler: helpers, timers. Within a handler its dialogs belong to that handler. */
+  /**
+   * Interface to the agent outside of handlers, for helpers and timers. Within a handler, its dialogs belong
+   * to that handler.
+   */
   get context(): Context {
     return new Context(this.#link, this.#link.handlings.getStore() ?? { controller: new AbortController(), open: false });
   }
@@ -327,34 +342,34 @@ export class Extension {
     this.#add(this.#commands, "command", offer.name, { offer, handler });
   }
 
-  /** Adds a tool for the model. The agent checks arguments against `parameters`; `P` is what that says. */
+  /**
+   * Adds a tool for the model. The agent validates arguments against `parameters`; `P` is the corresponding
+   * type.
+   */
   tool<P = JsonObject>(offer: OfferedTool, handler: ToolHandler<P>): void {
     this.#add(this.#tools, "tool", offer.name, { offer, handler });
   }
 
-  /** Adds a flag of the command line. */
+  /** Adds a command-line flag. */
   flag(offer: OfferedFlag): void {
     this.#add(this.#flags, "flag", offer.name, offer);
   }
 
-  /** What the command line said for a flag, else its default. */
+  /** Returns the value of a flag on the command line, or its default. */
   async flagValue(name: string): Promise<JsonValue | undefined> {
     return (await this.context.state()).flags?.[name] ?? this.#flags.get(name)?.default;
   }
 
   /**
-   * Hears of an event. Several handlers of one event are called in their order: the last answer counts, and one that
-   * blocks, cancels or has dealt with it is the last.
+   * Subscribes to an event. Several handlers of one event run in order, and the last answer wins. After an
+   * answer that blocks, cancels or handles the event, no further handler runs.
    */
   on<T extends EventType>(type: T, handler: EventHandler<T>): void {
     this.#handlers.set(type, [...(this.#handlers.get(type) ?? []), handler]);
     this.#changed();
   }
 
-  /**
-   * Speaks with the agent until it closes the connection. After that nothing keeps the process for more than half a
-   * second.
-   */
+  /** Serves the agent until it closes the connection. Afterwards the process ends within half a second. */
   async run(): Promise<void> {
     if (process.stdin.isTTY) {
       throw new Error("an extension is started by an agent, which talks to it over stdin and stdout");
@@ -364,7 +379,7 @@ export class Extension {
     process.stdin.setEncoding("utf8");
     try {
       for await (const chunk of process.stdin) {
-        // LF alone ends a line.
+        // Only LF ends a line.
         const [first = "", ...lines] = (chunk as string).split("\n");
         rest += first;
         for (const line of lines) {
@@ -373,7 +388,7 @@ export class Extension {
         }
       }
     } catch {
-      // A connection that broke has ended too.
+      // A broken connection has ended too.
     }
     this.#running.forEach((handling) => handling.controller.abort(new EndedError()));
     this.#link.end();
@@ -386,7 +401,7 @@ export class Extension {
     this.#changed();
   }
 
-  /** What is added later is said anew. */
+  /** Registers the extension again after a change. */
   #changed(): void {
     if (this.#link.hello !== undefined) void this.#link.ask("register", { offered: this.#offered(this.#link.hello) });
   }
@@ -454,7 +469,7 @@ export class Extension {
     if (frame.type === "command") {
       const command = this.#commands.get(frame.name);
       if (command === undefined) throw new Error(`unknown command ${frame.name}`);
-      // Its result is not looked at.
+      // The result of a command is ignored.
       return void (await command.handler(frame.args, new CommandContext(this.#link, handling)));
     }
     const tool = this.#tools.get(frame.name);
@@ -479,7 +494,7 @@ export class Extension {
     this.#link.tell("response", { id, result: result as JsonValue | undefined });
   }
 
-  /** Something that nobody waits for failed. Before the extension is run, that is why it cannot be loaded. */
+  /** Reports an uncaught error. Before `run`, it is the reason for a failed load. */
   #uncaught(error: unknown): void {
     if (this.#speaking) return this.#failed("uncaught", error);
     console.error(error);
@@ -493,7 +508,7 @@ export class Extension {
     this.#link.tell("failed", { event, error: messageOf(failure) });
   }
 
-  /** Where it went wrong, for those who look into the log. */
+  /** Logs the stack of an error. */
   #explain(failure: unknown): void {
     const stack = failure instanceof Error ? failure.stack : undefined;
     if (stack !== undefined) this.#link.tell("log", { level: "debug", message: stack });
@@ -504,7 +519,7 @@ function contentOf(shown: string | ToolProgress["content"]): ToolProgress["conte
   return typeof shown === "string" ? [{ type: "text", text: shown }] : shown;
 }
 
-/** Whether no handler behind the one that answered so is asked. */
+/** Returns true if an answer ends the sequence of handlers. */
 function ends(answer: unknown): boolean {
   const { block, cancel, action } = (answer ?? {}) as ToolCallAnswer & CancelAnswer & Partial<InputAnswer>;
   return block === true || cancel === true || action === "handled";

@@ -1,4 +1,4 @@
-/** Documented failures: which one an agent's words are. */
+/** Recognition of documented failures by the text of the agent. */
 
 import type {
   FailureText,
@@ -14,12 +14,12 @@ import type { AnyTypes, Spec } from "./spec.js";
 export type FailureKind = OmpFailure | OpalFailure | OperatorFailure | PiFailure | PiscesFailure;
 
 /**
- * The kind of a failure by its text, and by its code where the dialect has codes; `undefined` where no document names
- * it. `command` is what the answer names.
+ * Returns the kind of a failure by its text, and by its code in dialects with codes. Returns
+ * `undefined` if no document names the failure. `command` is the name in the response.
  *
- * A text that begins as answers to unreadable lines do is looked for without that beginning first: real agents answer
- * failures of commands that way. Of several that fit, the one with the most fixed characters counts. A documented text
- * without any fixed character fits answers to unreadable lines only.
+ * A prefix for unreadable lines is removed from the text before the first search, because real agents prepend
+ * it to failures of commands. Among several matches, the text with the most fixed characters wins. A
+ * documented text without fixed characters matches responses to unreadable lines only.
  */
 export function failureKind(
   spec: Spec<AnyTypes>,
@@ -43,7 +43,7 @@ export function failureKind(
   return found?.kind as FailureKind | undefined;
 }
 
-/** The texts between the placeholders. */
+/** Returns the texts between the placeholders. */
 function parts({ text }: FailureText): string[] {
   return text.split(/\{[^}]*\}/);
 }

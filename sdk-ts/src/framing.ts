@@ -1,12 +1,12 @@
 /**
- * Lines in and out of a byte stream, the way every dialect frames its JSON.
+ * Framing of JSON lines, common to all dialects.
  *
- * Only LF ends a line. One CR before it is dropped; every other separator that Unicode knows
- * (U+2028, U+2029, U+0085, a bare CR) is data, because JSON strings may hold it. Each line is
- * checked as UTF-8 on its own, so that one bad line costs one error and never the stream.
+ * Only LF ends a line. One CR before it is dropped. Every other Unicode separator (U+2028, U+2029, U+0085, a
+ * bare CR) is data, because JSON strings may contain it. Each line is validated as UTF-8 on its own, so that
+ * a bad line causes one error and reading continues.
  *
- * Of short lines, bytes become text in large pieces and lines are cut from the text: one decoding of many lines is many
- * times faster than one of each. The bytes of a long line are put together in memory that is used again, and become text once.
+ * Short lines are decoded together and cut from the text, because one decoding of many lines is many times
+ * faster. The bytes of a long line are collected in reusable memory and decoded once.
  */
 
 import { AgentError } from "./error.js";
@@ -14,30 +14,30 @@ import { maySeal } from "./redact.js";
 import { Seen } from "./scan.js";
 import { asciiText, indexOf, lastIndexOf, validUpTo } from "./utf8.js";
 
-/** The default limit for the length of a line, in bytes: 64 MiB. */
+/** Default limit of a line in bytes: 64 MiB. */
 export const DEFAULT_MAX_LINE = 64 * 1024 * 1024;
 
 /** Options of a framer. */
 export interface FramerOptions {
-  /** The longest line accepted, in bytes without its line end; 64 MiB by default. */
+  /** Limit of a line in bytes without its line end; 64 MiB by default. */
   readonly maxLine?: number | undefined;
-  /** Whether a byte order mark at the start of the stream stays in the first line. */
+  /** Keeps a byte order mark at the start of the stream in the first line. */
   readonly keepBom?: boolean | undefined;
 }
 
-/** One line that could not be delivered. The stream goes on at the next line. */
+/** Line that could not be delivered. The stream continues at the next line. */
 export class FramingError extends AgentError {
   override readonly kind = "framing";
 
   constructor(
-    /** What is wrong with the line. */
+    /** Kind of the error. */
     readonly fault: "too_long" | "invalid_utf8",
-    /** Where the line starts in the stream, in bytes. */
+    /** Offset of the line in the stream, in bytes. */
     readonly offset: number,
-    /** The longest line accepted, in bytes; or how many bytes of the line are sound UTF-8. */
+    /** Limit of a line in bytes, or the number of valid UTF-8 bytes in the line. */
     readonly bytes: number,
     /**
-     * How the line begins.
+     * Beginning of the line.
      *
      * @internal
      */
@@ -51,11 +51,11 @@ export class FramingError extends AgentError {
   }
 }
 
-/** Receives the lines of a framer. */
+/** Receiver of the lines of a framer. */
 export interface LineSink {
-  /** A line without its end. A blank line is empty text. */
+  /** Receives a line without its end. A blank line is empty text. */
   line(text: string): void;
-  /** A line that could not be delivered. */
+  /** Receives the error of a line that could not be delivered. */
   fault(error: FramingError): void;
 }
 
@@ -64,19 +64,19 @@ const CR = 0x0d;
 const BOM = "\ufeff";
 const NOTHING = new Uint8Array(0);
 
-/** From this length on, in bytes, a line is made of its own bytes; of shorter ones many are cut from one text. */
+/** Lines of at least this many bytes are decoded alone, shorter ones in groups. */
 const LONG = 4096;
 
-/** How much of a line that is not delivered is kept, in bytes: enough for its type and its id. */
+/** Number of retained bytes of a rejected line, enough for its type and its id. */
 const HEAD = 1024;
 
-/** Memory for a line that grew beyond this, in bytes, is not kept. */
+/** Limit of the retained memory for a line in bytes. */
 const KEPT = 1 << 20;
 
-/** A state machine from bytes to lines, however the bytes are chunked. */
+/** State machine from bytes to lines, independent of the chunking. */
 export class Framer {
   /**
-   * The long strings of its lines, for whoever reads them.
+   * Long strings of the lines, for their readers.
    *
    * @internal
    */
@@ -84,21 +84,21 @@ export class Framer {
   readonly #maxLine: number;
   readonly #keepBom: boolean;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  /** The bytes of the line that has not ended yet, in memory that is used again. */
+  /** Bytes of the unfinished line, in reusable memory. */
   #tail = NOTHING;
-  /** How many they are. */
+  /** Number of these bytes. */
   #held = 0;
-  /** The line was too long and has been reported: everything up to its LF is thrown away. */
+  /** True after the error of a line that is too long, until its LF. */
   #discarding = false;
-  /** How many bytes of the stream have been taken, those that are held not counted. */
+  /** Number of consumed bytes of the stream, without the held ones. */
   #taken = 0;
-  /** No line has been seen yet: a byte order mark may come. */
+  /** True before the first line, which may begin with a byte order mark. */
   #atStart = true;
-  /** The text that lines are being cut from. */
+  /** Text from which lines are being cut. */
   #text = "";
-  /** Whether that text has an escape; open until somebody asks, true where nothing is known. */
+  /** True if this text may contain an escape; `undefined` until the first query. */
   #escapes: boolean | undefined = true;
-  /** Whether it has what may be sealed, likewise. */
+  /** True if this text may contain a frame to strip; `undefined` until the first query. */
   #seals: boolean | undefined = true;
 
   constructor(options: FramerOptions = {}) {
@@ -106,30 +106,30 @@ export class Framer {
     this.#keepBom = options.keepBom ?? false;
   }
 
-  /** How many bytes of the stream have been taken. */
+  /** Number of consumed bytes of the stream. */
   get offset(): number {
     return this.#taken + this.#held;
   }
 
-  /** How many bytes of an unfinished line are held. */
+  /** Number of held bytes of an unfinished line. */
   get buffered(): number {
     return this.#held;
   }
 
   /**
-   * Whether the line that a sink is being handed may have a `\u` escape in it. One search for all lines
-   * of a chunk takes a tenth of the time that a search of each takes.
+   * True if the current line may contain a `\u` escape. One search over all lines of a chunk takes a tenth of
+   * the time of a search per line.
    */
   get mayEscape(): boolean {
     return (this.#escapes ??= this.#text.includes("\\u"));
   }
 
-  /** As `mayEscape`: whether the line may be a frame of which nothing is shown but its type. */
+  /** Like `mayEscape`: true if only the type of the frame in the line may be shown. */
   get maySeal(): boolean {
     return (this.#seals ??= maySeal(this.#text));
   }
 
-  /** Takes the next bytes of the stream and hands each line that they end to the sink, in order. */
+  /** Consumes the next bytes of the stream and passes each completed line to the sink, in order. */
   push(chunk: Uint8Array, sink: LineSink): void {
     let isText = true;
     for (let start = 0; ; ) {
@@ -160,8 +160,8 @@ export class Framer {
   }
 
   /**
-   * Ends the stream: a last line without LF is delivered. The framer then stands at the start of a
-   * new stream. Says whether there was such a line.
+   * Ends the stream and delivers a last line without LF. Afterwards the framer is at the start of a new
+   * stream. Returns true if there was such a line.
    */
   finish(sink: LineSink): boolean {
     const unterminated = this.#discarding || this.#held > 0;
@@ -172,7 +172,10 @@ export class Framer {
     return unterminated;
   }
 
-  /** Hands out short lines, of which the last one lacks its LF. Says false where it has to be done line by line. */
+  /**
+   * Delivers short lines, of which the last one lacks its LF. Returns false if the lines must be handled one
+   * by one.
+   */
   #cut(lines: Uint8Array, sink: LineSink): boolean {
     if (lines.length > this.#maxLine) return false;
     let text: string;
@@ -194,14 +197,14 @@ export class Framer {
     return true;
   }
 
-  /** Keeps bytes of a line that has not ended, or throws it away where it is too long. */
+  /** Holds bytes of an unfinished line, or drops the line if it is too long. */
   #hold(part: Uint8Array, sink: LineSink): void {
     if (part.length === 0) return;
     const held = this.#held + part.length;
     if (this.#discarding) {
       this.#taken += part.length;
     } else if (held > this.#maxLine && !(held - 1 === this.#maxLine && part.at(-1) === CR)) {
-      // The CR may be the one before its LF.
+      // The CR may precede the LF of this line.
       this.#fault("too_long", this.#maxLine, sink, this.#tail.subarray(0, this.#held), part);
       this.#release(held);
       this.#discarding = true;
@@ -216,11 +219,11 @@ export class Framer {
     }
   }
 
-  /** Hands out one line, or says what is wrong with it. */
+  /** Delivers one line or its error. */
   #deliver(bytes: Uint8Array, terminated: boolean, sink: LineSink): void {
     const line = terminated && bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes;
     let text: string | undefined;
-    // Length first, so that what is said of a line does not depend on how it was chunked.
+    // The length is checked first, so that the result does not depend on the chunking.
     if (line.length > this.#maxLine) {
       this.#fault("too_long", this.#maxLine, sink, line);
     } else {
@@ -247,7 +250,7 @@ export class Framer {
     sink.fault(new FramingError(fault, this.#taken, bytes, head.join("")));
   }
 
-  /** So many bytes are a line that nothing is held of any more. */
+  /** Releases the given number of bytes after their line. */
   #release(bytes: number): void {
     this.#taken += bytes;
     this.#held = 0;

@@ -1,17 +1,17 @@
-/** The type and the id of a line that cannot be read as a frame: it is too long, nested too deep, cut or malformed. */
+/** Type and id of a line that is unreadable as a frame: too long, nested too deep, cut or malformed. */
 
-/** The members of a line by which its receiver is found, as they stand in it, as far as they could be read. */
+/** Raw members of a line that identify its receiver, as far as they are readable. */
 export type Glance = Partial<Record<string, string>>;
 
-/** A string that is whole, or a piece of what stands between strings. */
+/** Complete string, or a token between strings. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gy;
 
-/** What lies between tokens. */
+/** Space between tokens. */
 const SPACE = /\s*/y;
 
 /**
- * Reads the `id`, `type` and `method` of the outermost object. Values are skipped without descending, so that no nesting is
- * too deep, and nothing behind the first break of the structure is read.
+ * Reads the `id`, `type` and `method` of the outermost object. Values are skipped without recursion, so that the
+ * nesting depth is unlimited. Text after the first structural error is not read.
  */
 export function glance(text: string): Glance {
   const found: Glance = {};

@@ -1,8 +1,8 @@
 /**
  * Typed clients of coding agents that speak JSON lines, over any pair of web streams.
  *
- * Each dialect is a namespace with its types, its tables and its `Client`. To start an agent as a
- * process use `spawn` of `agentese/stdio`.
+ * Each dialect is a namespace with its types, its tables and its `Client`. `spawn` of
+ * `agentese/stdio` starts an agent as a process.
  */
 
 export { type CallOptions, type ClientOptions, RpcClient, type RunOptions } from "./client.js";

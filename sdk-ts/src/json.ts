@@ -1,14 +1,14 @@
-/** Reading and writing JSON: lone surrogates are replaced, and members of long objects are parsed when they are first read. */
+/** JSON with replaced lone surrogates, and with lazy parsing of the members of long objects. */
 
 import { DecodeError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
 import { MAX_DEPTH, type Member, type Members, type Seen, scanMembers } from "./scan.js";
 
-/** From this length on, in UTF-16 units, an object is not parsed until its members are looked at. */
+/** Objects of at least this length in UTF-16 units are parsed lazily. */
 export const LAZY_FROM = 4096;
 
 /**
- * Parses JSON text. Lone surrogates, which only escapes can hold, become U+FFFD.
+ * Parses JSON text. Lone surrogates, which only escapes can express, become U+FFFD.
  *
  * Fails with the error of `JSON.parse`.
  */
@@ -17,25 +17,25 @@ export function parse(text: string, source: Source = ALONE): JsonValue {
   return source.mayEscape && text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? (replaceLoneSurrogates(value) as JsonValue) : value;
 }
 
-/** Where a line comes from. */
+/** Origin of a line. */
 export interface Source {
-  /** Whether the line may have a `\u` escape. */
+  /** True if the line may contain a `\u` escape. */
   readonly mayEscape: boolean;
-  /** The long strings of the lines before. */
+  /** Long strings of the preceding lines. */
   readonly seen?: Seen;
 }
 
-/** Any text may have an escape. */
+/** Origin of text that may contain an escape. */
 const ALONE: Source = { mayEscape: true };
 
-/** Writes a value as JSON in one line. Lone surrogates become U+FFFD. */
+/** Writes a value as JSON in one line. Replaces lone surrogates by U+FFFD. */
 export function stringify(value: unknown): string {
   const text = JSON.stringify(value) ?? "null";
   // Only a lone surrogate is written as an escape.
   return text.includes("\\ud") ? (JSON.stringify(replaceLoneSurrogates(value)) ?? "null") : text;
 }
 
-/** A member as it stands in the line, where parsing and writing it again could change how it looks. */
+/** Returns the original text of a member, if parsing and writing could change it. */
 export function rawMember(line: string, name: string, value: JsonValue): string {
   if (typeof value === "string") return stringify(value);
   const members = scanMembers(line);
@@ -53,13 +53,15 @@ function replaceLoneSurrogates(value: unknown): unknown {
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /**
- * Reads a line that should be one JSON object.
+ * Parses a line as one JSON object.
  *
- * Members of long objects are parsed when they are first read, at every level. Each is an own, enumerable member, so
- * that copying and `JSON.stringify` work.
- * Fails with a {@link DecodeError}; where a member of a long object is malformed, not before that member is
- * read. `source` is the text that the line is a part of, `members` what is in a long one; `report` is told of the first
- * number of each value that no double holds.
+ * Members of long objects are parsed at the first access, at every level. Each is an own, enumerable member,
+ * so copying and `JSON.stringify` work.
+ *
+ * Fails with a {@link DecodeError}; for a malformed member of a long object, at the first access.
+ *
+ * `source` is the origin of the line. `members` are the scanned members of a long line. `report` receives,
+ * for each value, the first number that no double represents.
  */
 export function parseObject(text: string, source?: Source, members: Members | string = "", report?: Report): JsonObject {
   if (text.length < LAZY_FROM) {
@@ -80,17 +82,17 @@ export function parseObject(text: string, source?: Source, members: Members | st
   return lazyObject(text, found, report);
 }
 
-/** Is told of a number that is not read exactly, as it was written. */
+/** Receives the text of an inexact number. */
 export type Report = (number: string) => void;
 
-/** Refuses a value that is nested too deep, and reports the first of its numbers that is not exact. */
+/** Rejects a value that is nested too deep, and reports its first inexact number. */
 function look(value: JsonValue, text: string, report: Report | undefined): void {
   const isLarge = hasLarge(value, 0, text);
   const inexact = isLarge && report && numbersOf(text).find((number) => !isExact(number));
   if (inexact) report(inexact);
 }
 
-/** Whether a number of the value may not be exact. `depth` is how many brackets are around the value. */
+/** Returns true if the value may contain an inexact number. `depth` is the number of enclosing brackets. */
 function hasLarge(value: JsonValue, depth: number, text: string): boolean {
   if (typeof value === "number") return !(value <= Number.MAX_SAFE_INTEGER && value >= -Number.MAX_SAFE_INTEGER);
   if (typeof value !== "object" || value === null) return false;
@@ -101,7 +103,7 @@ function hasLarge(value: JsonValue, depth: number, text: string): boolean {
   return isLarge;
 }
 
-/** The numbers of a JSON text, as they are written. */
+/** Returns the numbers of a JSON text in their original form. */
 function numbersOf(text: string): string[] {
   return [...text.matchAll(/"(?:[^"\\]|\\.)*"|(-?\d[-+.\deE]*)/g)].flatMap(([, number]) => number ?? []);
 }
@@ -112,12 +114,12 @@ function isExact(number: string): boolean {
 }
 
 /**
- * Where an object keeps what was not parsed yet: a function from a member's name to its value, which may be given. A
- * symbol and not a private name, because who wraps the object (a framework's proxy) has to see it.
+ * Key of the unparsed members: a function from a member's name to its value, or to a new value. It is a
+ * symbol instead of a private name, so that the proxies of frameworks can access it.
  */
 const UNREAD = Symbol("unread");
 
-/** What was read or given. */
+/** Parsed or assigned value. */
 type Value = [value: JsonValue];
 
 interface Unread extends JsonObject {
@@ -125,12 +127,12 @@ interface Unread extends JsonObject {
 }
 
 /**
- * The accessors of members by name, shared by all objects. Engines give accessors a long life, and
- * an accessor of one object alone would keep its text for as long.
+ * Accessors of members by name, shared by all objects. Engines retain accessors for long, and an accessor of
+ * a single object would retain its text.
  */
 const accessors = new Map<string, PropertyDescriptor>();
 
-/** So many names are kept; the names come from the wire. */
+/** Limit of the accessors; the names come from the wire. */
 const MAX_ACCESSORS = 1000;
 
 function accessor(name: string): PropertyDescriptor {
@@ -197,7 +199,7 @@ function part(text: string, start: number, end: number, report?: Report): JsonVa
   return value;
 }
 
-/** A long value below the levels that were scanned with the line. */
+/** Parses a long value below the scanned levels. */
 function long(text: string, start: number, end: number, report?: Report): JsonValue {
   const isObject = text.charCodeAt(start) === 0x7b;
   return isObject ? parseObject(text.slice(start, end), undefined, "", report) : part(text, start, end, report);

@@ -1,4 +1,4 @@
-/** Lines of dialects whose revisions name parameters differently, or limit what they read. */
+/** Lines of dialects with renamed parameters or length limits in some revisions. */
 
 import { commandLine } from "./connection/writer.js";
 import { UsageError } from "./error.js";
@@ -11,7 +11,8 @@ export const lines: Lines = {
     const plain = (params: object): string => commandLine(spec, command, id, params);
     const names = row(spec.commands, command)?.renamed;
     const { revision } = known;
-    // Until the revision is known they stand there with all their names, unless a revision would not read a line that long.
+    // Until the revision is known, parameters appear under all their names, unless that line is too long for
+    // a revision.
     if (revision === undefined) {
       if (names === undefined) return plain(params);
       const line = plain({ ...params, ...alsoCalled(params, names) });
@@ -35,19 +36,19 @@ export const lines: Lines = {
   },
 };
 
-/** How long a line is in UTF-8, in bytes. */
+/** Returns the length of a line in UTF-8 bytes. */
 function byteLength(line: string): number {
   return new TextEncoder().encode(line).length;
 }
 
-/** The members that have another name too, under that name; where it is not there as well. */
+/** Returns the renamed members under their new names, if these are absent. */
 function alsoCalled(params: object, names: Names): object {
   const members = params as Readonly<Record<string, unknown>>;
   const both = Object.entries(names).filter(([name, later]) => name in members && !(later in members));
   return Object.fromEntries(both.map(([name, later]) => [later, members[name]]));
 }
 
-/** The parameters with the other names, in their order. */
+/** Returns the parameters with the new names, in their order. */
 function renamed(params: object, names: Names): object {
   const entries = Object.entries(params).map(([name, value]) => {
     const later = Object.hasOwn(names, name) ? names[name] : undefined;

@@ -1,20 +1,20 @@
 import type { UnknownEvent } from "./event.js";
 import type { UnknownVariant } from "./generated/types.js";
 
-/** What the declaration does not name. */
+/** Types outside of the declaration. */
 type Undeclared = UnknownEvent | UnknownVariant;
 
-/** What is done for each type, and for what is none of them. */
+/** Functions for each type, and for all other types. */
 export type Arms<E extends { readonly type: string }, R> = {
   readonly [K in Exclude<E, Undeclared>["type"]]: (value: Extract<E, { readonly type: K }>) => R;
 } & {
-  /** What the declaration does not name. */
+  /** Function for undeclared types. */
   readonly _: (value: UnknownEvent | { readonly type: string }) => R;
 };
 
 /**
- * Calls the arm that belongs to the value's `type`. Exhaustive: leaving out an arm does not compile,
- * and what is younger than the declaration goes to `_`.
+ * Calls the function for the value's `type`. The match is exhaustive: a missing function does not compile.
+ * Types that are newer than the declaration go to `_`.
  *
  * ```ts
  * const text = match(block, {

@@ -1,37 +1,37 @@
-/** How a run stands, as its events tell it: which events tell it, and where, is declared. */
+/** Outcome of a run from its events, by declared rules. */
 
 import { RunFailedError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
 
-/** What an event tells of how a run stands. */
+/** Outcome that an event reports. */
 export type Told = "failed" | "aborted" | "retried" | "fine";
 
-/** What an event tells, and where in it. Paths are names with dots between. */
+/** Rule for the outcome in an event. Paths are names separated by dots. */
 export interface OutcomeRule {
-  /** The list for each of whose items the rule holds; without it the event itself. */
+  /** List whose items the rule applies to; without it, the event itself. */
   readonly over?: string;
-  /** All of these have to hold. */
+  /** Conditions, all of which must hold. */
   readonly when?: readonly { readonly is?: readonly string[]; readonly has?: string }[];
-  /** What is told, where `words` say nothing else; `fine` without it. */
+  /** Outcome if `words` yields no other one; `fine` by default. */
   readonly told?: Told;
-  /** A member, and what its values tell. */
+  /** Member, and the outcomes of its values. */
   readonly words?: readonly [string, Readonly<Record<string, Told>>];
-  /** Where the reason stands: the first of these that has a value. */
+  /** Paths of the reason; the first one with a value applies. */
   readonly message?: readonly string[];
-  /** The reason, where it stands nowhere. */
+  /** Reason if no path has a value. */
   readonly text?: string;
-  /** Where the code of the failure stands, likewise. */
+  /** Paths of the code of the failure; the first one with a value applies. */
   readonly code?: readonly string[];
-  /** Whether the same prompt may succeed. */
+  /** True if the same prompt may succeed later. */
   readonly retryable?: boolean;
 }
 
-/** How a run came out that is over. */
+/** Outcome of a completed run. */
 export type Verdict = "done" | "aborted" | RunFailedError;
 
 type Found = JsonValue | undefined;
 
-/** How a run stands. */
+/** Outcome of a run so far. */
 export class Standing {
   #told: Told | undefined;
   #message: string | undefined;
@@ -39,7 +39,7 @@ export class Standing {
   #retryable = false;
   #isStopped = false;
 
-  /** Takes what an event tells by these rules. */
+  /** Applies the rules to an event. */
   hear(rules: readonly OutcomeRule[], body: JsonObject): void {
     for (const rule of rules) {
       const list = rule.over === undefined ? [body] : at(body, rule.over);
@@ -47,24 +47,24 @@ export class Standing {
     }
   }
 
-  /** The agent has acknowledged that it stops. */
+  /** Records that the agent has acknowledged an abort. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** The prompt was refused while its run was going on. */
+  /** Records that the prompt was rejected during its run. */
   refuse(message: string, code: string | undefined): void {
     if (this.#told !== "failed") this.#message = message;
     this.#told = "failed";
     this.#code ??= code;
   }
 
-  /** Whether it failed or was stopped, as far as was told. */
+  /** True if the run failed or was aborted according to its events. */
   get isAmiss(): boolean {
     return this.#told === "failed" || this.#told === "aborted";
   }
 
-  /** How the run came out, where it is over now. */
+  /** Returns the outcome if the run ends now. */
   verdict(): Verdict {
     if (this.#told === "aborted") return "aborted";
     if (this.#told === "failed" && !this.#isStopped) {
@@ -82,7 +82,7 @@ export class Standing {
     const [path, words] = rule.words ?? ["", undefined];
     const said = words === undefined ? undefined : word(at(value, path));
     const told = (said !== undefined && words !== undefined && Object.hasOwn(words, said) ? words[said] : rule.told) ?? "fine";
-    // What failed has failed until the next answer of the model.
+    // A failure persists until the next answer of the model.
     if (told === "retried") this.#retryable = true;
     else if (told === "failed") {
       const before = this.#told === "failed" ? { message: this.#message, code: this.#code } : {};
@@ -98,7 +98,7 @@ export class Standing {
   }
 }
 
-/** The value at a path; null counts as none. */
+/** Returns the value at a path, or `undefined` for null. */
 function at(value: Found, path: string): Found {
   let found = value;
   for (const name of path.split(".")) {
@@ -108,12 +108,12 @@ function at(value: Found, path: string): Found {
   return found ?? undefined;
 }
 
-/** A value as rules name it. */
+/** Returns a value in the form that rules use. */
 function word(value: Found): string | undefined {
   return value === undefined || typeof value === "object" ? undefined : String(value);
 }
 
-/** The first of these members that has a value, as text. */
+/** Returns the first of these members with a value, as text. */
 function first(value: Found, paths: readonly string[] = []): string | undefined {
   const found = paths.map((path) => at(value, path)).find((member) => member !== undefined);
   return word(found) ?? (found === undefined ? undefined : JSON.stringify(found));

@@ -1,33 +1,38 @@
 /**
- * The queue between the reader and one subscriber, bounded in size.
+ * Queue between the reader and one subscriber, bounded in size.
  *
- * The bound is on the sum of the items' sizes, not on their number. The end of the queue carries a reason, which
- * the subscriber sees after the last item.
+ * The limit applies to the sum of the item sizes, not to their number. The end of the queue has a reason,
+ * which the subscriber receives after the last item.
  */
 
 import { DetachedError } from "./error.js";
 import { within } from "./timer.js";
 
-/** How much a queue holds by default: 64 Mi characters. */
+/** Default limit of a queue: 64 Mi characters. */
 export const DEFAULT_QUEUE_BYTES = 64 * 1024 * 1024;
 
 /**
- * What happens to an event for which there is no room. `block`: the reader waits, memory stays
- * flat. `coalesce`: a newer snapshot takes the place of the newest queued one of its kind, others
- * wait. `detach`: the subscriber reads what is queued and then fails with a {@link DetachedError}.
+ * Overflow policy for an event without room.
+ *
+ * `block`: the reader waits, and memory stays constant. `coalesce`: a newer snapshot replaces the newest
+ * queued one of its kind; other events wait. `detach`: the subscriber reads the queued events and then fails
+ * with a {@link DetachedError}.
  */
 export type Overflow = "block" | "coalesce" | "detach";
 
-/** What became of a pushed item; `full` is not in the queue and has to wait for room. */
+/** Outcome of a push. A `full` item is not in the queue and must wait for room. */
 export type Pushed = "queued" | "dropped" | "full";
 
-/** How much may wait for a subscriber before the reader lets it come after: memory that is touched soon is fast. */
+/**
+ * Size of queued items beyond which the reader lets the subscriber run first. Recently written memory is fast
+ * to read.
+ */
 const AHEAD = 16 * 1024;
 
-/** An item of a queue. */
+/** Item of a queue. */
 export interface Item {
   readonly size: number;
-  /** Equal keys: the newer one makes the older one pointless. */
+  /** Key of a snapshot: a newer item with an equal key supersedes an older one. */
   readonly key: string | undefined;
 }
 
@@ -36,7 +41,7 @@ interface Taker<T> {
   end(error: unknown): void;
 }
 
-/** A queue that holds up to `cap`. One item larger than that is taken when the queue is empty. */
+/** Queue with a size limit. A larger single item is accepted when the queue is empty. */
 export class Queue<T extends Item> {
   #cap: number;
   readonly #overflow: Overflow;
@@ -44,26 +49,29 @@ export class Queue<T extends Item> {
   #head = 0;
   #size = 0;
   #takers: Taker<T>[] = [];
-  /** Who is given every item at once, in place of those that take one. */
+  /** Listener that receives every item at once, in place of single reads. */
   #listener: Taker<T> | undefined;
   #waiting: (() => void)[] = [];
   #idle: () => void = () => undefined;
-  /** Whether nothing was taken since somebody waited for that. */
+  /** True if no item was consumed since the last call of `idle`. */
   #waitedFor = false;
   #state: "open" | "detached" | "closed" = "open";
   #error: unknown;
   #isToldOfEnd = false;
   #subscribed = true;
   #drained: (() => void)[] = [];
-  /** How long an item waits for room while the subscriber takes nothing, in milliseconds; without it for ever. */
+  /**
+   * Time limit in milliseconds for an item that waits for room while the subscriber is inactive; without it
+   * no limit.
+   */
   #patience: number | undefined;
-  /** Items that find no room are dropped. */
+  /** True if items without room are dropped. */
   #lossy = false;
-  /** How many items were dropped for want of room. */
+  /** Number of items dropped for lack of room. */
   #lost = 0;
   #dropped = 0;
   #taken = 0;
-  /** Whether somebody can take what is pushed; as long as nobody can, nothing waits for room. */
+  /** True if a subscriber can consume items. Otherwise no item waits for room. */
   isReachable = true;
 
   constructor(cap: number, overflow: Overflow) {
@@ -71,22 +79,22 @@ export class Queue<T extends Item> {
     this.#overflow = overflow;
   }
 
-  /** How many items have been dropped. */
+  /** Number of dropped items. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Whether somebody may still take what is pushed. */
+  /** True while the subscriber may still consume items. */
   get isSubscribed(): boolean {
     return this.#subscribed;
   }
 
-  /** What waits to be taken, oldest first. */
+  /** Returns the queued items, oldest first. */
   queued(): T[] {
     return this.#items.slice(this.#head);
   }
 
-  /** A queue of the same kind, and at the same end, in which these items wait. */
+  /** Returns a queue with the same policy and state that contains the given items. */
   copy(items: readonly T[]): Queue<T> {
     const queue = new Queue<T>(this.#cap, this.#overflow);
     queue.#items = [...items];
@@ -100,8 +108,8 @@ export class Queue<T extends Item> {
   }
 
   /**
-   * Resolves when nothing waits to be taken, for the one who would rather not get ahead of the subscriber. None where
-   * little waits, or where the subscriber was waited for and has taken nothing since.
+   * Resolves when the queue is empty, so that the caller does not get ahead of the subscriber. Returns
+   * `undefined` if the queue is short, or if the subscriber consumed nothing since the last call.
    */
   idle(): Promise<void> | undefined {
     if (this.#size <= AHEAD || this.#waitedFor) return undefined;
@@ -110,9 +118,9 @@ export class Queue<T extends Item> {
   }
 
   /**
-   * Resolves when the end has come and everything before it was taken, when nobody will take it any
-   * more, or when nothing was taken for `patience` milliseconds: who waits here may be the very one
-   * who would have to take it.
+   * Resolves after the end of the queue when every item was consumed, or when the subscriber has left. Also
+   * resolves when no item was consumed for `patience` milliseconds, because the caller may be the subscriber
+   * itself.
    */
   async drained(patience: number): Promise<void> {
     while (this.#subscribed && (this.#state === "open" || this.#head < this.#items.length)) {
@@ -122,7 +130,7 @@ export class Queue<T extends Item> {
     }
   }
 
-  /** Queues an item, unless it is dropped or has to wait. */
+  /** Queues an item, unless it is dropped or must wait. */
   push(item: T): Pushed {
     if (!this.#subscribed || this.#state !== "open") return this.#drop();
     const taker = this.#listener ?? this.#takers.shift();
@@ -153,7 +161,7 @@ export class Queue<T extends Item> {
     return "queued";
   }
 
-  /** Resolves when an item of that size need not wait any more: there is room, or it would be dropped. */
+  /** Resolves when an item of that size no longer has to wait: it fits or will be dropped. */
   async room(size: number): Promise<void> {
     while (this.#subscribed && this.#state === "open" && !this.#lossy && this.isReachable && !this.#hasRoom(size)) {
       const woken = new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -164,7 +172,10 @@ export class Queue<T extends Item> {
     }
   }
 
-  /** The next item, as `view` shows it; after the last one the end, and the error that it came with once. */
+  /**
+   * Returns the next item, as converted by `view`. After the last item it returns the end, or fails once with
+   * the error of the end.
+   */
   next<V>(view: (item: T) => V): Promise<IteratorResult<V, undefined>> {
     if (this.#head < this.#items.length) return Promise.resolve({ done: false, value: view(this.#take()) });
     return new Promise((resolve, reject) => {
@@ -180,8 +191,8 @@ export class Queue<T extends Item> {
   }
 
   /**
-   * Gives every item to the listener as it is pushed. Resolves at the end; fails with the end's error,
-   * or with what the listener throws, who then gets nothing more.
+   * Passes every item to the listener at once. Resolves at the end, and fails with its error. A listener that
+   * throws receives no further items, and the promise fails with its exception.
    */
   forEach(listener: (item: T) => void): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -204,7 +215,7 @@ export class Queue<T extends Item> {
     });
   }
 
-  /** Ends the queue. What is queued can still be taken; the first end counts. */
+  /** Ends the queue. Queued items can still be consumed; the first reason applies. */
   close(error?: unknown): void {
     if (this.#state === "open") {
       this.#state = "closed";
@@ -217,7 +228,7 @@ export class Queue<T extends Item> {
     }
   }
 
-  /** Nobody listens any more: what is queued and what comes is dropped. */
+  /** Removes the subscriber. Queued and further items are dropped. */
   unsubscribe(): void {
     this.#subscribed = false;
     this.#items = [];
@@ -230,15 +241,15 @@ export class Queue<T extends Item> {
   }
 
   /**
-   * From now on nothing waits for room longer than that many milliseconds, unless the subscriber takes something
-   * meanwhile. What is dropped then is told at the end, with a {@link DetachedError}.
+   * Limits the wait for room to the given number of milliseconds without activity of the subscriber. Later
+   * losses cause a {@link DetachedError} at the end.
    */
   limitWait(patience: number): void {
     this.#patience = patience;
     this.#wake();
   }
 
-  /** From now on there is room for everything: what may still come is little. */
+  /** Removes the size limit, because few further items can arrive. */
   removeLimit(): void {
     this.#cap = Infinity;
     this.#wake();
@@ -263,7 +274,7 @@ export class Queue<T extends Item> {
     return item;
   }
 
-  /** All who take, and take no more. */
+  /** Removes and returns all pending readers. */
   #ending(): Taker<T>[] {
     const ending = this.#takers.splice(0);
     if (this.#listener !== undefined) ending.push(this.#listener);
@@ -279,7 +290,7 @@ export class Queue<T extends Item> {
     if (this.#isToldOfEnd) return undefined;
     this.#isToldOfEnd = true;
     if (this.#state === "detached") return new DetachedError(this.#dropped);
-    // Nobody is told of a loss who stopped listening.
+    // A subscriber that has left receives no error about losses.
     return this.#error ?? (this.#lost > 0 && this.#subscribed ? new DetachedError(this.#lost) : undefined);
   }
 
@@ -292,7 +303,10 @@ export class Queue<T extends Item> {
     return "dropped";
   }
 
-  /** Where the newest queued item with that key is; -1: nowhere. Nothing is moved across an item without a key. */
+  /**
+   * Returns the position of the newest queued item with that key, or -1. No item may pass an item without a
+   * key.
+   */
   #replaceable(key: string): number {
     for (let at = this.#items.length - 1; at >= this.#head; at--) {
       const found = this.#items[at]?.key;

@@ -1,26 +1,26 @@
-/** Frames of another dialect: an agent that speaks one never answers a client of the other. */
+/** Recognition of frames of another dialect. An agent never responds to a client of another framing. */
 
 import { OtherDialectError } from "./error.js";
 import type { JsonObject } from "./generated/types.js";
 import { redact } from "./redact.js";
 import type { AnyTypes, Spec } from "./spec.js";
 
-/** A dialect, and the types of its frames (in JSON-RPC: the methods) in one text, with spaces between them. */
+/** Dialect, and its frame types or JSON-RPC methods in one text, separated by spaces. */
 export type Recognised = readonly [dialect: string, names: string];
 
-/** How much of a frame an error shows, in characters. */
+/** Length of the frame in an error, in characters. */
 const SHOWN = 100;
 
 /**
- * The error with which calls fail whose agent sends that frame, if dialects have it that are framed otherwise than the
- * one of `spec`.
+ * Returns the error of all calls if the frame belongs to dialects with another framing than
+ * `spec`; `undefined` otherwise.
  */
 export function otherDialect(spec: Spec<AnyTypes>, frame: JsonObject, line: string): OtherDialectError | undefined {
   const { type, jsonrpc, method } = frame;
   let name: unknown;
   let isAnswer: boolean;
   if (spec.framing === "json-rpc") {
-    // Of lines: a type, and nothing of JSON-RPC.
+    // A frame of line dialects has a type and no member of JSON-RPC.
     if (typeof type !== "string" || jsonrpc !== undefined) return undefined;
     isAnswer = type === "response" && typeof frame["success"] === "boolean";
     name = type === "event" ? (frame["event"] as JsonObject | null)?.["type"] : type;

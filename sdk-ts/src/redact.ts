@@ -1,29 +1,31 @@
-/** Replacing keys in text before anybody sees it. */
+/** Redaction of keys in text, before any observer receives the text. */
 
 import { ENVELOPES, KEYS, type KeyShape, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH } from "./generated/secrets.js";
 import { type Members, scanMembers } from "./scan.js";
 
 export { REDACTED };
 
-/** Words that look like keys; a group is a scheme before one, which is kept. */
+/** Pattern of keys; its group is a preceding scheme, which remains. */
 const KEY = new RegExp(`(?<![A-Za-z0-9])(?:${KEYS.map((shape) => pattern(shape, `{${shape.rest},}`)).join("|")})`, "g");
 
-/** What begins as a key at the end of a text that was cut. */
+/** Pattern of an incomplete key at the end of a cut text. */
 const CUT_KEY = new RegExp(`(?<![A-Za-z0-9])(?:${KEYS.map((shape) => pattern(shape, "+$")).join("|")})`, "g");
 
-/** The beginnings of keys, for a quick look: most text has none. */
+/** Pattern of the beginnings of keys for a quick test, because most text contains no key. */
 const BEGINNINGS = new RegExp(KEYS.map(beginning).join("|"));
 
 /**
- * The frame with the values of members that hold keys, and words that look like keys, replaced. With `isCut` it is
- * the beginning of a frame: what stands at its end and begins as a key does is replaced as well.
+ * Returns a frame with all keys replaced: values of members that hold keys, and text in the shape of a key.
+ * With `isCut`, the frame may end early, and an incomplete key at its end is replaced too.
  */
 export function redact(frame: string, isCut = false): string {
   const shown = sealed(frame);
   if (shown !== undefined) return shown;
   let out = "";
   let copied = 0;
-  /** How many brackets are open within the value of a member that holds a key; none outside of one. */
+  /**
+   * Number of open brackets in the value of a member that holds a key; `undefined` outside of such a value.
+   */
   let depth: number | undefined;
   let at = 0;
   for (;;) {
@@ -49,15 +51,21 @@ export function redact(frame: string, isCut = false): string {
   return copied === 0 ? frame : out + frame.slice(copied);
 }
 
-/** What may be a frame of which nothing is shown but its type: it has the type as a string, or escapes in which it may be. */
+/**
+ * Returns true if only the type of the frame may have to be shown: the text contains such a type, or
+ * escapes that may spell one.
+ */
 export function maySeal(text: string): boolean {
   return text.includes("\\u00") || QUOTED.some((type) => text.includes(type));
 }
 
-/** The types of such frames, as strings. */
+/** Types of such frames, as strings. */
 const QUOTED = SEALED.map((type) => `"${type}"`);
 
-/** What is shown of a frame of which nothing is shown but its type; none of any other frame. `members` is what was found in it. */
+/**
+ * Returns the visible part of a frame of which only the type may be shown; `undefined` for any other frame.
+ * `members` are its scanned members.
+ */
 export function sealed(frame: string, members?: Members | string): string | undefined {
   const types = members || maySeal(frame) ? typesIn(frame, true, members) : [];
   const type = SEALED.find((type) => types?.includes(type) ?? plainLetters(frame).includes(`"${type}"`));
@@ -67,14 +75,14 @@ export function sealed(frame: string, members?: Members | string): string | unde
   return JSON.stringify(envelope === undefined ? { type } : { type: envelope, [envelope]: { type } });
 }
 
-/** A type is the same however its letters are written. */
+/** Decodes escaped letters, because a type is the same in either form. */
 function plainLetters(frame: string): string {
   return frame.replace(/\\u00([4-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
 }
 
 /**
- * The types that a frame names, those within envelopes first, and of several of one object in their order; undefined where
- * it is the beginning of a frame, or none at all: what looks like such an event is taken for one then.
+ * Returns the types in a frame, those within envelopes first, and several types of one object in order.
+ * Returns `undefined` for an incomplete or malformed frame, which is then searched as text.
  */
 function typesIn(text: string, isFrame: boolean, members = scanMembers(text)): unknown[] | undefined {
   if (typeof members === "string") return undefined;
@@ -95,18 +103,21 @@ function typesIn(text: string, isFrame: boolean, members = scanMembers(text)): u
   return [...inner, ...types];
 }
 
-/** The text with the words that look like keys replaced. The text is plain, without the escapes of JSON. */
+/** Returns plain text, without JSON escapes, with all keys replaced. */
 export function redactText(text: string): string {
   return withoutKeys(text, false);
 }
 
-/** Whether a member of that name holds a key. */
+/** Returns true if a member of that name holds a key. */
 export function holdsKey(name: string): boolean {
   const plain = name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
   return MEMBERS.some((member) => plain === member || (member.length >= SUFFIX_LENGTH && plain.endsWith(member)));
 }
 
-/** What is shown of a string of a frame, as it stands there: all of it is replaced where a key in it has escapes. */
+/**
+ * Returns the visible form of a string in a frame. If a key in the string contains escapes, the whole string
+ * is replaced.
+ */
 function stringWithoutKeys(text: string, isCut: boolean): string {
   const shown = withoutKeys(text, true, isCut);
   if (!text.includes("\\")) return shown;
@@ -115,7 +126,7 @@ function stringWithoutKeys(text: string, isCut: boolean): string {
   return expected === plain || unescaped(shown) === expected ? shown : REDACTED;
 }
 
-/** A string without its escapes; of an escape that is none the letter stays. */
+/** Decodes the escapes of a string. An invalid escape becomes its letter. */
 function unescaped(text: string): string {
   if (!text.includes("\\")) return text;
   return text.replace(/\\(?:u([0-9a-fA-F]{4})|u[0-9a-fA-F]{0,3}|([^]?))/g, (_, code?: string, letter?: string) =>
@@ -127,7 +138,7 @@ const LETTERS: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r
 
 function withoutKeys(text: string, isEscaped: boolean, isCut = false): string {
   if (!BEGINNINGS.test(text)) return text;
-  // The letter of an escape is no part of the word behind it: `\nsk-…` holds a key.
+  // The letter of an escape does not belong to the following text: `\nsk-…` holds a key.
   const parts = isEscaped && text.includes("\\") ? text.split(/(\\(?:u[0-9a-fA-F]{0,4}|.))/) : [text];
   const replaced = (part: string, key: RegExp): string =>
     part.replace(key, (_, scheme: unknown) => (typeof scheme === "string" ? scheme : "") + REDACTED);
@@ -138,7 +149,10 @@ function withoutKeys(text: string, isEscaped: boolean, isCut = false): string {
   return shown.join("");
 }
 
-/** How deep the brackets between two strings lead; none where the value that holds a key is over. */
+/**
+ * Returns the bracket depth after the text between two strings; `undefined` after the end of the value that
+ * holds a key.
+ */
 function depthAfter(frame: string, from: number, to: number, depth: number): number | undefined {
   for (let at = from; at < to; at++) {
     const unit = frame[at];
@@ -166,7 +180,7 @@ function pattern(shape: KeyShape, times: string): string {
   return shape.scheme ? `(${beginning(shape)})${rest}` : beginning(shape) + rest;
 }
 
-/** A scheme is found in any case. */
+/** Returns a pattern for the beginning of a key. Schemes match in any case. */
 function beginning({ prefix, scheme }: KeyShape): string {
   return scheme ? literal(prefix).replace(/[A-Za-z]/g, (letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`) : literal(prefix);
 }

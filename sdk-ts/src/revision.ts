@@ -1,17 +1,20 @@
 /**
- * Which revision of its dialect an agent speaks, as far as its frames show it: a state machine without I/O.
+ * Detection of the revision that an agent speaks: a state machine without I/O.
  *
- * The declaration names frames that only younger or only older revisions send. Each that comes narrows down what is
- * possible; calls never wait for it.
+ * The declaration names frames that only newer or only older revisions send. Each such frame narrows down the
+ * candidates. Calls never wait for the detection.
  */
 
 import type { JsonValue } from "./generated/types.js";
 import type { AnyTypes, RevisionSpec, Sign, Spec } from "./spec.js";
 
-/** What stands in place of a revision for the newest one. */
+/** Name for the newest revision. */
 const LATEST = "latest";
 
-/** The revision of a dialect that is meant by `REVISION`, `NAME@REVISION` or `latest`; none where there is no such one. */
+/**
+ * Returns the name of the revision for `REVISION`, `NAME@REVISION` or `latest`; `undefined` if it does not
+ * exist.
+ */
 export function revisionOf(spec: Spec<AnyTypes>, asked: string): string | undefined {
   const names = namesOf(spec);
   const name = asked.startsWith(`${spec.name}@`) ? asked.slice(spec.name.length + 1) : asked;
@@ -19,30 +22,30 @@ export function revisionOf(spec: Spec<AnyTypes>, asked: string): string | undefi
   return names.find((known) => known === name);
 }
 
-/** The names of the revisions of a dialect, the oldest first. */
+/** Returns the names of the revisions of a dialect, oldest first. */
 export function namesOf(spec: Spec<AnyTypes>): string[] {
   return spec.revisions?.map(({ name }) => name) ?? [spec.revision];
 }
 
-/** A command that the agent's revision does not have: that revision, and those that have it. */
+/** Command that the agent's revision lacks, with the agent's revision and the revisions that have it. */
 export interface Lack {
   readonly revision: string;
   readonly known: string;
 }
 
-/** A frame that the named revision does not send: that revision, and the one that the frame shows. */
+/** Frame that the named revision does not send, with both the named revision and the detected one. */
 export interface Contradiction {
   readonly told: string;
   readonly seen: string;
 }
 
-/** What is known of an agent's revision. */
+/** Knowledge about the agent's revision. */
 export class Known {
-  /** Whether frames can say nothing more, so that none has to be looked at. */
+  /** True if no further frame can narrow down the revision. */
   isSettled: boolean;
   readonly #dialect: string;
   readonly #revisions: readonly RevisionSpec[];
-  /** The place of the revision that the caller named. */
+  /** Index of the revision that the caller named. */
   readonly #told: number | undefined;
   #oldest = 0;
   #youngest: number;
@@ -56,29 +59,29 @@ export class Known {
     this.isSettled = this.#youngest === 0;
   }
 
-  /** The revision: the one that was named, or the only one that is left. */
+  /** Revision that the caller named, or the only remaining candidate. */
   get revision(): RevisionSpec | undefined {
     const [from, to] = this.#possible;
     return from === to ? this.#revisions[from] : undefined;
   }
 
-  /** As `pi@1.5`. */
+  /** Returns the full name of a revision, for example `pi@1.5`. */
   id(revision: RevisionSpec | undefined): string {
     return `${this.#dialect}@${revision?.name ?? ""}`;
   }
 
-  /** Looks at an event. `isBare` says whether it stood in no envelope. */
+  /** Processes an event. `isBare` means that the event had no envelope. */
   event(type: unknown, body: object, isBare: boolean): Contradiction | undefined {
     return this.#look((sign) => sign.isBare === isBare || (sign.event === type && fits(sign, body)));
   }
 
-  /** Looks at the data of a successful answer. */
+  /** Processes the data of a successful response. */
   answer(command: string, data: JsonValue | undefined): Contradiction | undefined {
     const object = typeof data === "object" && data !== null ? data : {};
     return this.#look((sign) => sign.answer === command && (sign.member ? fits(sign, object) : data === undefined));
   }
 
-  /** Where no revision that the agent may have has a command, and others have it. */
+  /** Returns the lack of a command in all candidate revisions, if other revisions have it. */
   lacks(command: string): Lack | undefined {
     const [from, to] = this.#possible;
     const possible = this.#revisions.slice(from, to + 1);
@@ -86,7 +89,10 @@ export class Known {
     return { revision: this.id(this.#revisions[to]), known: this.#having(command) };
   }
 
-  /** The agent does not know a command, which other revisions may have. */
+  /**
+   * Processes the agent's rejection of an unknown command. Returns the lack if other revisions have the
+   * command.
+   */
   unknown(command: string): Lack | undefined {
     const [from, to] = this.#possible;
     for (let place = to; place >= from; place--) {
@@ -117,7 +123,7 @@ export class Known {
   }
 
   #narrowed(): Contradiction | undefined {
-    // Frames that speak against each other: what an agent has says more than what it has not.
+    // If frames contradict each other, a present feature outweighs an absent one.
     if (this.#oldest > this.#youngest) this.#youngest = this.#oldest;
     const told = this.#told;
     const isYounger = told !== undefined && told < this.#oldest;

@@ -1,27 +1,27 @@
-/** Telling apart what an agent sends: answers, events and dialogs. */
+/** Routing of received frames: responses, events and dialogs. */
 
 import { DecodeError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
 import { type AnyTypes, type Spec, row } from "./spec.js";
 
-/** A line from the agent, as far as routing needs to know it. */
+/** Routed line from the agent. */
 export type Routed =
   | {
       readonly kind: "answer";
-      /** The id; none where there is none, or JSON-RPC has null. */
+      /** Id; `undefined` if it is absent, or null in JSON-RPC. */
       readonly id: JsonValue | undefined;
-      /** The command that it names. */
+      /** Command in the response. */
       readonly command: string | undefined;
       readonly success: boolean;
-      /** The object whose member `data` or `result` holds the data. */
+      /** Object with the data in its member `data` or `result`. */
       readonly frame: JsonObject;
     }
   | {
       readonly kind: "event";
       readonly type: string;
-      /** The event's object, without its envelope. */
+      /** Object of the event, without its envelope. */
       readonly body: JsonObject;
-      /** The session that it belongs to, where it says so. */
+      /** Session of the event, if it names one. */
       readonly session: string | undefined;
     }
   | {
@@ -32,15 +32,15 @@ export type Routed =
     };
 
 /**
- * Tells whether a frame is an answer, an event or a dialog.
+ * Classifies a frame as a response, an event or a dialog.
  *
- * Fails with a {@link DecodeError} where it is none of these.
+ * Fails with a {@link DecodeError} for any other frame.
  */
 export function route(spec: Spec<AnyTypes>, frame: JsonObject, raw: string): Routed {
   return spec.framing === "json-rpc" ? jsonRpc(spec, frame, raw) : flat(spec, frame, raw);
 }
 
-/** The data of an answer that succeeded. */
+/** Returns the data of a successful response. */
 export function dataOf(frame: JsonObject): JsonValue | undefined {
   return frame["type"] === "response" ? frame["data"] : frame["result"];
 }
@@ -69,7 +69,8 @@ function flat(spec: Spec, frame: JsonObject, raw: string): Routed {
     if (method === undefined) throw new DecodeError("the dialog has no `method`", raw);
     return { kind: "dialog", id, method, params: frame };
   }
-  // Operator's stored server sends events bare although its document wraps them; both are read.
+  // Operator's stored server sends events without the documented envelope, so both forms are
+  // accepted.
   if (type === "event" && spec.framing === "enveloped") {
     const body = object(frame["event"]);
     const inner = text(body?.["type"]);
@@ -96,11 +97,12 @@ function jsonRpc(spec: Spec, frame: JsonObject, raw: string): Routed {
   if (id === undefined) throw new DecodeError("the frame has neither `method` nor `id`", raw);
   const success = !("error" in frame);
   if (success && !("result" in frame)) throw new DecodeError("the response has neither `result` nor `error`", raw);
-  // A failure with a null id belongs to no request; a success with one answers a null id.
+  // A failure with a null id belongs to no request; a success with a null id answers a request with
+  // a null id.
   return { kind: "answer", id: id === null && !success ? undefined : id, command: undefined, success, frame };
 }
 
-/** Whether the declaration names the command, event or dialog. */
+/** Returns true if the declaration names the command, event or dialog. */
 export function isKnown(spec: Spec<AnyTypes>, routed: Routed): boolean {
   switch (routed.kind) {
     case "answer":

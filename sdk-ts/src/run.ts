@@ -1,4 +1,4 @@
-/** Runs: the work that a prompt starts. And the events of a connection. */
+/** Runs of an agent, and the events of a connection. */
 
 import type { Broadcast } from "./broadcast.js";
 import type { RpcClient } from "./client.js";
@@ -10,39 +10,39 @@ import type { JsonValue } from "./generated/types.js";
 import type { EndedBy } from "./run_tracker.js";
 import type { AnyTypes, EventOf } from "./spec.js";
 
-/** How a run ended. */
+/** Result of a run. */
 export interface RunResult<T extends AnyTypes> {
   /**
-   * What ended it: its last event, the answer to its command, the agent took the prompt and started no run, or it
-   * acknowledged an abort and nothing ended the run after that.
+   * Cause of the end: the last event, the response to the command, a prompt without a run, or an abort after
+   * which no other end arrived.
    */
   readonly endedBy: EndedBy;
-  /** The last event that could be the end, as `agent_end` in the pi family. */
+  /** Last event that may end the run, for example `agent_end` in the pi family. */
   readonly last: EventOf<T> | UnknownEvent | undefined;
   /**
-   * Whether it is certain that nothing follows. False where the agent was asked for its state, to be sure, and gave
-   * none within the declared limit (5 seconds).
+   * True if it is certain that no further event follows. False if the agent did not confirm its state within
+   * the declared limit (5 seconds).
    */
   readonly confirmed: boolean;
-  /** Whether somebody stopped the run, whoever it was. That is no failure. */
+  /** True if the run was aborted, by any client. An abort is not a failure. */
   readonly aborted: boolean;
-  /** Why the run failed, where it did; only `wait` gives a result with a failure. */
+  /** Reason of a failed run; only results of `wait` can have one. */
   readonly failure: RunFailedError | undefined;
 }
 
-/** Unsubscribes streams that were garbage-collected, so that the reader does not wait for room in their queues. */
+/** Unsubscribes garbage-collected streams, so that the reader does not wait for room in their queues. */
 const dropped = new FinalizationRegistry<Broadcast>((source) => source.unsubscribe());
 
 /**
- * Events one after another.
+ * Stream of events.
  *
- * Every loop over a stream, `withRaw`, `forEach` and the listeners of `on` are readers, and each reader is given all
- * events from the beginning of the stream. Further readers begin before the first `await` after the first one began;
- * a later one is refused with a {@link UsageError}, because what was read is not kept. Leaving a loop early
- * ends that reader and nothing else.
+ * Every loop over a stream, `withRaw`, `forEach` and the listeners of `on` are readers. Each reader receives
+ * all events from the beginning of the stream. Further readers must start before the first `await` after the
+ * start of the first one. Consumed events are not stored, so a later reader is rejected with a
+ * {@link UsageError}. Leaving a loop early ends that reader only.
  */
 export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<EventOf<T> | UnknownEvent> {
-  /** The client. It is not garbage-collected while the stream is used. */
+  /** Client. The stream keeps it alive. */
   readonly client: RpcClient<T>;
   protected readonly source: Broadcast;
   #listeners: Map<string, Set<Listener>> | undefined;
@@ -53,44 +53,45 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
     dropped.register(this, source);
   }
 
-  /** How many events were dropped, summed over the readers of this stream. */
+  /** Number of dropped events, summed over the readers of this stream. */
   get dropped(): number {
     return this.source.dropped;
   }
 
   /**
-   * Gives the events.
+   * Returns an iterator over the events.
    *
-   * @throws UsageError The events of this stream were read before.
+   * @throws UsageError The events of this stream were already read.
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<EventOf<T> | UnknownEvent> {
     return this.#iterate((event) => event);
   }
 
   /**
-   * Gives the events with the line that each came in.
+   * Returns an iterator over the events with their original lines.
    *
-   * @throws UsageError The events of this stream were read before.
+   * @throws UsageError The events of this stream were already read.
    */
   withRaw(): AsyncIterableIterator<RawEvent<T>> {
     return this.#iterate((event, raw) => ({ event, raw }));
   }
 
   /**
-   * Calls the listener with every event as it comes, without a turn of the event loop in between.
-   * Resolves at the end of the stream and fails as a loop would throw. A listener that throws gets
-   * nothing more, and the promise fails with what it threw.
+   * Calls the listener with every event as it arrives, without a turn of the event loop in between. Resolves
+   * at the end of the stream, and fails like a loop. A listener that throws receives no further events, and
+   * the promise fails with its exception.
    */
   async forEach(listener: (event: EventOf<T> | UnknownEvent, raw: string) => void): Promise<void> {
     await this.source.reader().forEach((frame) => listener(eventOf<T>(frame), frame.raw));
   }
 
   /**
-   * Calls the listener with every event of that type as it comes. Gives a function that ends this. What a listener
-   * throws is an unhandled rejection, and that listener gets nothing more. The end of the stream is not told: use
+   * Calls the listener with every event of that type as it arrives. Returns a function that removes the
+   * listener. If a listener throws, the exception is an unhandled rejection, and that listener receives no
+   * further events. Listeners are not notified of the end of the stream: use
    * `result()` of a run, or `terminated` of the client.
    *
-   * @throws UsageError The events of this stream were read before.
+   * @throws UsageError The events of this stream were already read.
    */
   on<K extends keyof T["events"] & string>(type: K, listener: (event: T["events"][K]) => void): () => void {
     const listeners = (this.#listeners ??= this.#dispatch());
@@ -101,12 +102,12 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
     return () => void listeners.get(type)?.delete(own);
   }
 
-  /** Stops all readers, and nothing else: the agent goes on. */
+  /** Stops all readers. The agent continues. */
   stop(): void {
     this.source.unsubscribe();
   }
 
-  /** Begins to call the listeners of `on`, once all that are added in this turn are there. */
+  /** Starts the calls of the listeners of `on`, after all listeners of this turn are registered. */
   #dispatch(): Map<string, Set<Listener>> {
     const listeners = new Map<string, Set<Listener>>();
     const reader = this.source.reader();
@@ -149,9 +150,9 @@ interface Listener {
 }
 
 /**
- * All events of a connection from the moment it was asked for, those of runs among them.
+ * All events of a connection from the subscription on, including those of runs.
  *
- * Throws the {@link Termination} when the connection ends, except where this side closed it.
+ * Throws the {@link Termination} when the connection ends, unless this side closed it.
  */
 export class Events<T extends AnyTypes> extends EventStream<T> {
   constructor(client: RpcClient<T>, connection: Connection) {
@@ -159,7 +160,7 @@ export class Events<T extends AnyTypes> extends EventStream<T> {
   }
 }
 
-/** What a run is made of. */
+/** Parts of a run. */
 export interface RunParts<T extends AnyTypes> {
   readonly client: RpcClient<T>;
   readonly slot: RunSlot;
@@ -168,18 +169,18 @@ export interface RunParts<T extends AnyTypes> {
 }
 
 /**
- * The work that a prompt started.
+ * Run of a prompt.
  *
- * A run has all events from the prompt until the agent is done, automatic retries, compactions and reminders
- * included. Where the run failed, a loop throws after the last event. Leaving a loop early ends that reader only: the
- * agent goes on (`abort` stops it).
+ * A run has all events from the prompt until the agent is done, including automatic retries, compactions and
+ * reminders. If the run failed, a loop throws after the last event. Leaving a loop early ends that reader
+ * only: the agent continues (`abort` stops it).
  */
 export class Run<T extends AnyTypes> extends EventStream<T> {
-  /** The wire name of the command that started the run. */
+  /** Wire name of the command that started the run. */
   readonly command: string;
-  /** The session that the run belongs to; empty in dialects that have one session at a time. */
+  /** Session of the run; empty in dialects with one session at a time. */
   readonly session: string;
-  /** The data of the answer that accepted the run, where there is any. */
+  /** Data of the response that accepted the run, if any. */
   readonly answer: JsonValue | undefined;
   readonly #slot: RunSlot;
 
@@ -194,12 +195,13 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
   /**
    * Waits for the end of the run, whether or not its events are read.
    *
-   * Resolves when every reader has received the last event, or has taken no event for a second. Without a reader, the
-   * events stay in the queue for a loop that begins later. From now on, a full queue without a reader, or whose reader takes
-   * nothing for a second, drops events; a reader of that queue fails with a {@link DetachedError}.
+   * Resolves when every reader has received the last event, or has consumed no event for a second. Without a
+   * reader, the events stay in the queue for a later loop. From now on, a full queue drops events if it has
+   * no reader, or if its reader consumes no event for a second. The reader of such a queue fails with a
+   * {@link DetachedError}.
    *
-   * @throws RunFailedError The request to the model failed, after the retries that the agent makes.
-   * @throws RefusedError The agent refused the prompt after all.
+   * @throws RunFailedError The model request failed after all retries of the agent.
+   * @throws RefusedError The agent rejected the prompt after all.
    * @throws Termination The connection ended first.
    */
   async result(): Promise<RunResult<T>> {
@@ -209,12 +211,12 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
   }
 
   /**
-   * Waits for the end of the run as `result` does, and gives a run that failed as a result.
+   * Waits for the end of the run like `result`, but returns a failed run as a result.
    *
-   * After the agent has acknowledged an abort, and tells of no new work, the run ends within ten seconds and the time that
-   * the agent takes to tell its state.
+   * After an acknowledged abort without new work, the run ends within ten seconds plus the time of a query of
+   * the agent's state.
    *
-   * @throws RefusedError The agent refused the prompt after all.
+   * @throws RefusedError The agent rejected the prompt after all.
    * @throws Termination The connection ended first.
    */
   async wait(): Promise<RunResult<T>> {

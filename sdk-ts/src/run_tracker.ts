@@ -1,114 +1,114 @@
 /**
- * When a run is over: a state machine without I/O, fed by the connection.
+ * Detection of the end of a run: a state machine without I/O, driven by the connection.
  *
- * The last event of a run is not always the last: a retry, a compaction, a rule or a reminder may
- * start it again. After an event that may be the end the tracker asks for the agent's state: the
- * answer comes after everything that was sent before it, so where it says idle, nothing follows
- * (or only within the dialect's declared gap).
+ * The last event of a run is not always final: a retry, a compaction, a rule or a reminder may restart the
+ * run. After a possible end, the tracker queries the state of the agent. The response follows all earlier
+ * frames. If the response reports an idle agent, no event follows, or only within the dialect's declared gap.
  */
 
 import type { RunEnd } from "./spec.js";
 
 /**
- * How long an accepted prompt may take to begin before its run is looked for, in milliseconds.
- * Prompts that an extension handles never begin one.
+ * Time limit for the start of an accepted prompt, in milliseconds. Afterwards the tracker queries the state.
+ * Prompts that an extension handles never start a run.
  */
 export const BEGIN_WITHIN = 500;
 
-/** How soon an agent that says it is busy, and shows nothing of it, is asked again, in milliseconds. */
+/** Pause before the next query of an agent that is busy without visible events, in milliseconds. */
 const LOOK_AGAIN = 250;
 
-/** How often that pause is doubled after a line that could not be read, at most: what goes on may take long. */
+/** Maximum number of doublings of that pause after an unreadable line, because the work may take long. */
 const DOUBLINGS = 4;
 
-/** How often an agent that does not tell its state is asked after a line that could not be read. */
+/** Number of unanswered state queries after an unreadable line. */
 const STATE_ASKED = 3;
 
 /**
- * How long a run may go on after the agent has acknowledged that it stops, and says of no new work since, in
- * milliseconds: then it counts as over.
+ * Time limit of a run without new work after an acknowledged abort, in milliseconds. Then the run is over.
  */
 export const STOP_WITHIN = 10_000;
 
-/** What the tracker is told. */
+/** Input of the tracker. */
 export type Input =
   /** The command that starts the run was answered with success. */
   | "answered"
-  /** An event says that work goes on. */
+  /** An event shows that work continues. */
   | "begins"
-  /** An event says that the run is not over. */
+  /** An event shows that the run is not over. */
   | "holds"
-  /** An event says that the run may be over. */
+  /** An event shows that the run may be over. */
   | "may_end"
-  /** An event says that the run is over. */
+  /** An event shows that the run is over. */
   | "ends"
-  /** A line could not be read, which may have been the last event of the run. */
+  /** A line was unreadable. It may have been the last event of the run. */
   | "lost"
-  /** Another event of its session came. */
+  /** Another event of the session arrived. */
   | "heard"
-  /** The agent has acknowledged that it stops the run. */
+  /** The agent acknowledged an abort of the run. */
   | "stopped"
-  /** Something else has taken the place of the run, or nothing has come of the prompt: it may be over. */
+  /** Other work replaced the run, or the prompt had no effect: the run may be over. */
   | "replaced"
-  /** The connection has ended. */
+  /** The connection ended. */
   | "closed"
-  /** The state was asked for, and says that work goes on. */
+  /** The queried state shows that work continues. */
   | "busy"
-  /** The state was asked for, and says that the agent is idle. */
+  /** The queried state shows that the agent is idle. */
   | "idle"
-  /** The state was asked for, and the answer is of no use. */
+  /** The query of the state had no usable response. */
   | "no_state"
-  /** The time asked for has passed. */
+  /** The requested time passed. */
   | "elapsed";
 
 /**
- * What ended a run: its last event, the answer to its command, the agent took the prompt and started none, or it
- * acknowledged that it stops, and nothing ended the run in the ten seconds after that. `idle`: the agent is idle, and
- * its last event was not seen, for a line of the run could not be read.
+ * Cause of the end of a run.
+ *
+ * `event`: its last event. `answer`: the response to its command. `handled`: the agent accepted the prompt
+ * and started no run. `stopped`: an acknowledged abort, without another end in the following ten seconds.
+ * `idle`: the agent is idle, and an unreadable line may have held the last event.
  */
 export type EndedBy = "event" | "answer" | "handled" | "stopped" | "idle";
 
-/** What the tracker wants: the agent's state, to be told when time has passed (earlier wishes are void), or the end. */
+/**
+ * Action that the tracker requests: a query of the state, a wake-up after some time, or the end. A new
+ * wake-up replaces the previous one.
+ */
 export type Action =
   | undefined
   | { readonly want: "state" }
   | { readonly want: "wake"; readonly after: number }
   | { readonly want: "end"; readonly by: EndedBy };
 
-/** Follows one run. */
+/** Tracker of one run. */
 export class RunTracker {
   #phase: "waiting" | "running" | "asking" | "gap" | "over" = "waiting";
   #answered = false;
   #begun = false;
-  /** Whether the agent was idle when it was last asked, before anything began. */
+  /** True if the agent was idle at the last query, before any work began. */
   #isIdle = false;
-  /** Whether something of the session came. */
+  /** True if an event of the session arrived. */
   #heard = false;
-  /** Whether its last event that says so says that it may be over. */
+  /** True if the last relevant event shows that the run may be over. */
   #mayBeOver = false;
-  /**
-   * How long ago, by the times that were asked for, the agent acknowledged that it stops; `undefined` where it did not,
-   * or work began after that.
-   */
+  /** Requested time since the acknowledged abort; `undefined` without one, or after new work. */
   #stopping: number | undefined;
-  /** Whether the last event may have been in a line that could not be read: none that was read said so. */
+  /** True if the last event may be in an unreadable line, because no readable event ended the run. */
   #isLost = false;
-  /** How often the agent was busy, and did not tell its state, since that line. */
+  /** Numbers of busy and of unanswered queries since that line. */
   #busy = 0;
   #mute = 0;
 
-  /** The rules are those of the agent's revision as soon as it is known. */
+  /** Creates a tracker. The rules are replaced once the agent's revision is known. */
   constructor(public rules: RunEnd) {}
 
-  /** Whether something of its work was seen. */
+  /** True if work of the run was seen. */
   get hasBegun(): boolean {
     return this.#begun;
   }
 
-  /** Whether the agent said, when the run ended, that nothing follows: false where the connection ended before it could. */
+  /** True if the agent confirmed the end. False if the connection ended before the confirmation. */
   isCertain = true;
 
-  /** Takes an input and says what to do. */
+  /** Processes an input and returns the next action. */
   feed(input: Input): Action {
     if (this.#phase === "over") return undefined;
     switch (input) {
@@ -127,23 +127,23 @@ export class RunTracker {
         this.#heard = true;
         return undefined;
       case "may_end":
-        // An end before anything began belongs to earlier work.
+        // An end before the start belongs to earlier work.
         return this.#begun ? this.#mayEnd() : undefined;
       case "replaced":
         return this.#mayEnd();
       case "ends":
-        // What was queued joins work that has begun before, where nobody can be asked what goes on.
+        // Without a barrier, a queued prompt joins the work that began earlier.
         return this.#begun || (this.rules.barrier === undefined && this.#answered && this.#heard) ? this.#end("event") : undefined;
       case "stopped":
         return this.#stop();
       case "closed":
-        // Nothing follows any more; whether something would have, only a state can have told.
+        // No further event arrives. Only an earlier state response can have confirmed the end.
         if (!this.#mayBeOver || !(this.#answered || this.rules.answerEnds)) return undefined;
         this.isCertain = this.#phase === "gap";
         return this.#end("event");
       case "lost":
         if (!(this.rules.state ?? this.rules.barrier)) return undefined;
-        // The answer that ends such a run is another line than its last event.
+        // The response that ends such a run is not in the line of its last event.
         this.#isLost = !this.#mayBeOver || this.rules.answerEnds;
         this.#busy = this.#mute = 0;
         return this.#ask();
@@ -173,7 +173,7 @@ export class RunTracker {
     return this.rules.barrier ? this.#ask() : this.#wait();
   }
 
-  /** Work goes on: look again later, whether something is seen of it or not. */
+  /** Schedules another query while work continues. */
   #lookAgain(): Action {
     if (this.#stopping !== undefined) {
       if (this.#stopping >= STOP_WITHIN) return this.#giveUp();
@@ -185,7 +185,7 @@ export class RunTracker {
   }
 
   #stop(): Action {
-    // A prompt that nobody has answered is no run yet.
+    // A prompt without a response is not a run yet.
     if (!this.#answered && !this.rules.answerEnds) return undefined;
     this.#stopping = 0;
     if (this.#phase !== "waiting" && this.#phase !== "running") return undefined;
@@ -212,14 +212,15 @@ export class RunTracker {
   }
 
   #wait(): Action {
-    // An idle agent with our prompt unanswered means that the end belongs to earlier work, if the answer is not the end.
+    // An idle agent without a response to the prompt means that the end belongs to earlier work, unless the
+    // response is the end.
     if (!this.#answered && !(this.#isLost && this.rules.answerEnds)) {
       this.#phase = "waiting";
       this.#begun = false;
       this.#mayBeOver = false;
       return undefined;
     }
-    // What has not begun may still begin (an extension, a token that is fetched): it is looked at twice.
+    // Work may still begin, for example after an extension or a token request, so the state is queried twice.
     if (!this.#begun && !this.#isIdle) {
       this.#isIdle = true;
       return this.#later(BEGIN_WITHIN);

@@ -1,20 +1,20 @@
 /**
- * Finding the members of an object without parsing their values.
+ * Scanner for the members of an object that does not parse their values.
  *
- * One pass over the text: strings are skipped with the platform's own search, which is many times
- * faster than looking at each character.
+ * It passes over the text once. The platform's own search skips strings, which is many times faster than a
+ * check of each character.
  */
 
-/** How deep brackets may nest, in levels: as in the other languages. Deeper text is refused. */
+/** Maximum nesting of brackets in levels, as in the other languages. Deeper text is rejected. */
 export const MAX_DEPTH = 127;
 
-/** A member: its name, where its value starts and ends, and the members of a long value that is an object. */
+/** Member: its name, start and end of its value, and the members of a long object value. */
 export type Member = [name: string, start: number, end: number, inner: Members | undefined];
 
-/** The members of an object in order; of two with the same name the last counts. */
+/** Members of an object in order. Among members with the same name, the last one applies. */
 export type Members = Member[];
 
-/** Values of this length that are objects are looked into as well, one level deep. */
+/** Length from which object values are scanned as well, one level deep. */
 const INNER_FROM = 4096;
 
 const QUOTE = 0x22;
@@ -22,30 +22,32 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Strings of this length, in UTF-16 units, are remembered. */
+/** Minimum and maximum length of stored strings in UTF-16 units. */
 const REMEMBERED_FROM = 1024;
 const REMEMBERED_TO = 1 << 20;
 
-/** Strings are remembered of lines that are at most this many times longer: what is remembered keeps its line in memory. */
+/** Maximum ratio of a line to a stored string, because a stored string keeps its line in memory. */
 const OF_ITS_LINE = 4;
 
-/** How many strings are remembered: an answer has few blocks that are long. */
+/** Number of stored strings: an answer has few long blocks. */
 const REMEMBERED = 4;
 
 /**
- * The long strings of the lines before. Each update of a growing answer has all of it, once or twice: what a string has in
- * common with one that was looked through before need not be looked through again, and comparing is faster.
+ * Long strings of the preceding lines. Each update of a growing answer contains its whole text once or twice.
+ * A common beginning need not be scanned again, and a comparison is faster.
  */
 export class Seen {
-  /** What stands between the quotes, the last one first. */
+  /** Strings without their quotes, newest first. */
   readonly #strings: string[] = [];
 
-  /** How much is kept in memory, in UTF-16 units: a string is a part of its line, which stays as long as it does. */
+  /** Approximate memory in UTF-16 units: a string is part of its line, which remains in memory with it. */
   get most(): number {
     return this.#strings.reduce((sum, { length }) => sum + length * OF_ITS_LINE, 0);
   }
 
-  /** Where to look on for the end of the string that begins there: behind what is known. */
+  /**
+   * Returns the position from which to search for the end of the string at `start`: after a known beginning.
+   */
   skip(text: string, start: number): number {
     for (const known of this.#strings) {
       const end = start + known.length;
@@ -56,13 +58,13 @@ export class Seen {
     return start;
   }
 
-  /** A string was looked through, of which that much was known. */
+  /** Stores a scanned string, of which the part up to `skipped` was known. */
   add(text: string, start: number, skipped: number, end: number): void {
     if (end - start < REMEMBERED_FROM || end - start > REMEMBERED_TO) return;
     if (text.length > (end - start) * OF_ITS_LINE) return;
     const strings = this.#strings;
     if (skipped === end && strings[0]?.length === end - start) return;
-    // What it grew from takes no place of its own.
+    // The string replaces its own beginning.
     const at = skipped === start ? -1 : strings.findIndex((known) => known.length === skipped - start);
     if (at >= 0) strings.splice(at, 1);
     else if (strings.length === REMEMBERED) strings.pop();
@@ -70,7 +72,10 @@ export class Seen {
   }
 }
 
-/** The members of the object that the text is; where it is none, why not. `seen` has what was read before it. */
+/**
+ * Returns the members of the object in a text, or the error if the text is not an object. `seen` has the
+ * strings of earlier lines.
+ */
 export function scanMembers(text: string, seen?: Seen): Members | string {
   const scanner = new Scanner(text, seen);
   try {
@@ -103,7 +108,7 @@ class Scanner {
     return members;
   }
 
-  /** Reads the members of the object that begins here, and is the first or second one of its line. */
+  /** Reads the members of an object that is at the first or second level of its line. */
   members(outer: number): Members {
     const { text } = this;
     const members: Members = [];
@@ -123,7 +128,7 @@ class Scanner {
       this.at++;
       this.space();
       const start = this.at;
-      // Whether an object is long shows only at its end, so those that may be are read as such.
+      // The length of an object is unknown before its end, so every possibly long one is scanned.
       const looks = outer === 1 && text.charCodeAt(start) === OPEN_BRACE && text.length - start >= INNER_FROM;
       const inner = looks ? this.members(2) : undefined;
       if (!looks) this.value(outer);
@@ -147,7 +152,7 @@ class Scanner {
     }
   }
 
-  /** Skips the value that begins here, within that many brackets. Only its brackets and strings are looked at. */
+  /** Skips a value at the given nesting depth. Only its brackets and strings are inspected. */
   value(outer: number): void {
     const { text } = this;
     let depth = 0;
@@ -182,7 +187,7 @@ class Scanner {
     }
   }
 
-  /** Skips a number, `true`, `false` or `null`: what it is shows when it is parsed. */
+  /** Skips a number, `true`, `false` or `null`. Parsing validates it later. */
   scalar(): void {
     const { text } = this;
     const start = this.at;
@@ -194,11 +199,11 @@ class Scanner {
     if (this.at === start) this.expected("a value");
   }
 
-  /** Skips the string that begins here. */
+  /** Skips a string. */
   string(): void {
     const { text, seen } = this;
     const start = this.at + 1;
-    // A remembered string ends at the end of an escape, if at one at all.
+    // A stored string never ends within an escape.
     const skipped = seen === undefined ? start : seen.skip(text, start);
     let at = skipped;
     for (;;) {

@@ -1,4 +1,4 @@
-/** Agents: a class per dialect with a method for every command, served over any pair of web streams. */
+/** Agents: a class per dialect with a method for every command, over any pair of web streams. */
 
 export { Call, type DialogAnswer, type DialogParams, Emitter } from "./serve/call.js";
 export { DEFAULT_OUTBOX_BYTES } from "./serve/outbox.js";

@@ -1,4 +1,4 @@
-/** The tables of a dialect, generated from the declaration. */
+/** Tables of a dialect, generated from the declaration. */
 
 import type { Pieces } from "./chunks.js";
 import type { FailureText } from "./generated/failures.js";
@@ -7,58 +7,61 @@ import type { Recognised } from "./recognition.js";
 import type { Known } from "./revision.js";
 import type { SafeTap } from "./tap.js";
 
-/** What a command has to do with the work that a prompt starts. */
+/** Effect of a command on runs. */
 export type RunRole = "starts" | "acts" | "stops" | "replaces";
 
-/** What an event says about the run that is going on. */
+/** Effect of an event on the current run. */
 export type RunEffect = "begins" | "may_end" | "holds" | "may_end_unless" | "may_end_if" | "holds_if" | "ends";
 
-/** What the runtime knows of a command. */
+/** Runtime properties of a command. */
 export interface CommandSpec {
-  /** When it is answered; without it: when the work is done. */
+  /** Time of the response; by default the end of the work. */
   readonly answer?: "accepted" | "acknowledged";
   readonly run?: RunRole;
-  /** How long a client waits by default, in milliseconds: 30 000 without it; 0 is without a limit. */
+  /** Default time limit in milliseconds: 30 000 if absent; 0 is no limit. */
   readonly timeout?: number;
-  /** Whether it changes nothing: a call that timed out may be made again. */
+  /** True if the command changes nothing, so that it may be repeated after a timeout. */
   readonly reads?: boolean;
-  /** Parameters that have another name in some revisions, with that name. */
+  /** Parameters with another name in some revisions, with that name. */
   readonly renamed?: Readonly<Record<string, string>>;
 }
 
-/** What the runtime knows of an event. */
+/** Runtime properties of an event. */
 export interface EventSpec {
   readonly run?: RunEffect;
-  /** The boolean member that `may_end_unless`, `may_end_if` and `holds_if` look at. */
+  /** Boolean member that `may_end_unless`, `may_end_if` and `holds_if` evaluate. */
   readonly member?: string;
-  /** Whether a newer one carries all that an older one did. */
+  /** True if a newer event contains the whole content of an older one. */
   readonly snapshot?: boolean;
-  /** What it tells of how the run stands. */
+  /** Rules for the outcome of the run. */
   readonly outcome?: readonly OutcomeRule[];
 }
 
-/** What the runtime knows of a dialog. */
+/** Runtime properties of a dialog. */
 export interface DialogSpec {
-  /** The handler's name. */
+  /** Name of the handler. */
   readonly name: string;
-  /** The member of the answer that carries what was chosen; without it no answer is expected. */
+  /** Member of the answer with the choice; without it no answer is expected. */
   readonly member?: string;
-  /** The members of the answer with their JSON types (`any` where several are possible); `?` where one may be missing. */
+  /** Members of the answer with their JSON types: `any` for several types, `?` for an optional member. */
   readonly answer?: Readonly<Record<string, string>>;
-  /** The answer that means "no answer". */
+  /** Answer that means "no answer". */
   readonly fallback?: Readonly<Record<string, unknown>>;
-  /** The member that names an open question, by its id, which this one takes back. */
+  /** Member with the id of an open question that this dialog withdraws. */
   readonly withdraws?: string;
-  /** The member that says after how many milliseconds the agent answers for itself. */
+  /** Member with the time in milliseconds after which the agent continues without an answer. */
   readonly timeout?: string;
   /**
-   * The types of the frames that it stands in, where they are its own: of the question, of the answer (which has all
-   * members that the handler gives), and of what may come before the answer.
+   * Types of the dialog's own frames, if any: of the question, of the answer (with all members from the
+   * handler), and of progress before the answer.
    */
   readonly frames?: { readonly request: string; readonly answer?: string; readonly progress?: string };
 }
 
-/** Frames that are too long for one line and come in pieces: the event and its members, and the most bytes of a frame. */
+/**
+ * Pieces of frames that are too long for one line: the event with its members, and the size limit of a frame
+ * in bytes.
+ */
 export interface Chunks {
   readonly event: string;
   readonly id: string;
@@ -67,48 +70,51 @@ export interface Chunks {
   readonly length: string;
   readonly data: string;
   readonly most: number;
-  /** What puts the pieces together; only dialects that have pieces bring its code. */
+  /** Factory of the assembler; only dialects with pieces include its code. */
   readonly pieces: (chunks: Chunks, tap: Pick<SafeTap, "diagnostic">) => Pieces;
 }
 
-/** A command whose answer says whether work goes on. */
+/** Command with a response that shows if work continues. */
 export interface StateCommand {
   readonly command: string;
-  /** The member that says it: true while work goes on, where it is a boolean. */
+  /** Member with that state; a boolean is true while work continues. */
   readonly busy: string;
-  /** The value that this member has while the agent is idle, where it is text. */
+  /** Value of this member while the agent is idle, if the member is text. */
   readonly idle?: string;
-  /** How long the answer is waited for, in milliseconds. */
+  /** Time limit of the response in milliseconds. */
   readonly limit: number;
 }
 
-/** How a client knows that a run is over. */
+/** Rules for the end of a run. */
 export interface RunEnd {
-  /** The command whose answer proves that nothing follows. */
+  /** Command with a response that proves the end of the run. */
   readonly barrier?: StateCommand;
-  /** The command that says whether work goes on, asked after a line of a run could not be read; the barrier without it. */
+  /** Command that queries the state after an unreadable line of a run; the barrier by default. */
   readonly state?: StateCommand;
-  /** How long something may still follow after that, in milliseconds. */
+  /** Time after the barrier in which events may still follow, in milliseconds. */
   readonly gap: number;
-  /** Whether the answer to the command that started the run ends it. */
+  /** True if the response to the command that started the run ends it. */
   readonly answerEnds: boolean;
 }
 
-/** Parameters with names of their own in some revisions, and lines of a limited length. */
+/** Lines of dialects with renamed parameters or length limits in some revisions. */
 export interface Lines {
-  /** The line of a command. Fails with a `UsageError` where it is longer than the agent reads. */
+  /** Returns the line of a command. Fails with a `UsageError` if the line exceeds the limit of the agent. */
   write(spec: Spec<AnyTypes>, command: string, id: string | number, params: object, known: Known): string;
-  /** Fails with a `UsageError` where a line is longer than the agent reads. `what` is the command, or the question that it answers. */
+  /**
+   * Fails with a `UsageError` if a line exceeds the limit of the agent. `what` is the command, or the
+   * question that the line answers.
+   */
   check(known: Known, what: string, line: string): void;
 }
 
-/** The typed vocabulary that stands behind a dialect's tables. */
+/** Types of the vocabulary of a dialect. */
 export interface AnyTypes {
-  /** What each command takes and gives, by its wire name. */
+  /** Parameters and data of each command, by its wire name. */
   commands: Record<string, { params: object; data: unknown }>;
-  /** Each event by its type. */
+  /** Events by their types. */
   events: Record<string, { readonly type: string }>;
-  /** What each dialog asks and is answered with, by its wire name. */
+  /** Parameters and answer of each dialog, by its wire name. */
   dialogs: Record<string, { params: object; answer: unknown }>;
   handlers: object;
   serverFrame: object;
@@ -116,9 +122,10 @@ export interface AnyTypes {
 }
 
 /**
- * A frame that tells revisions apart: an event of that type, or a successful answer to that command; where `member` is
- * named, one that has that member, or, with `isAbsent`, one that has it not. An answer of which no member is named has no
- * data; `isBare` is any event that stands in no envelope (`true`) or in one (`false`).
+ * Frame that distinguishes revisions: an event of a type, or a successful response to a command.
+ *
+ * With `member`, the frame must have that member, or must lack it with `isAbsent`. A response without
+ * `member` must have no data. `isBare` matches any event without an envelope (`true`) or with one (`false`).
  */
 export interface Sign {
   readonly event?: string;
@@ -128,79 +135,79 @@ export interface Sign {
   readonly isBare?: boolean;
 }
 
-/** What one revision has otherwise than the tables of all. */
+/** Differences of one revision from the tables of all revisions. */
 export interface RevisionSpec {
   readonly name: string;
-  /** Commands that it does not have. */
+  /** Commands that the revision lacks. */
   readonly lacks: readonly string[];
-  /** Its events that say something else about a run, or are no snapshots. */
+  /** Events with another effect on a run, or without snapshots. */
   readonly events: Readonly<Record<string, EventSpec>>;
-  /** Frames that only this revision and younger ones send. */
+  /** Frames that only this revision and newer ones send. */
   readonly shows: readonly Sign[];
   /** Frames that only older revisions send. */
   readonly excludes: readonly Sign[];
-  /** How a run ends in it, where that is another way. */
+  /** Rules for the end of a run, if they differ. */
   readonly runEnd?: RunEnd;
-  /** How long the line of a command may be, in bytes without its end. */
+  /** Limit of a command's line in bytes without its end. */
   readonly longest?: number;
-  /** The parameters that it calls otherwise, by command, with its names. */
+  /** Renamed parameters by command, with the names of the revision. */
   readonly renamed?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** The tables of a dialect: what any of its revisions has. */
+/** Tables of a dialect, over all its revisions. */
 export interface Spec<T extends AnyTypes = AnyTypes> {
   readonly name: string;
   readonly revision: string;
-  /** Bare objects, the same with events in an envelope, or JSON-RPC 2.0. */
+  /** Framing: bare objects, bare objects with events in an envelope, or JSON-RPC 2.0. */
   readonly framing: "flat" | "enveloped" | "json-rpc";
-  /** The method of the notifications that carry events, in JSON-RPC. */
+  /** Method of the notifications that carry events, in JSON-RPC. */
   readonly notification?: string;
-  /** The member of an event that names its session, where a connection has several. */
+  /** Member of an event that names its session, in dialects with several sessions per connection. */
   readonly session?: string;
-  /** The types of the frames that carry dialogs, in flat dialects. */
+  /** Types of the frames that carry dialogs, in flat dialects. */
   readonly dialogFrames?: { readonly request: string; readonly answer: string };
-  /** How long frames come in pieces, where they may. */
+  /** Pieces of long frames, if the dialect has them. */
   readonly chunks?: Chunks;
-  /** The dialects that are framed otherwise. */
+  /** Dialects with another framing. */
   readonly others: readonly Recognised[];
-  /** The `command` of a failure that may belong to any command. */
+  /** Value of `command` in a failure that may belong to any command. */
   readonly parseCommand: string;
-  /** The commands whose failures carry their id, where those of others do not. */
+  /** Commands with failures that carry their id, if those of other commands do not. */
   readonly failsWithId?: readonly string[];
-  /** The failures that the dialect's document names, and how answers to lines that cannot be read begin. */
+  /** Documented failures, and the prefix of responses to unreadable lines. */
   readonly failures: { readonly prefix: string; readonly texts: readonly FailureText[] };
   readonly runEnd: RunEnd;
-  /** What its lines need beyond those of other dialects; only dialects that need it bring its code. */
+  /** Special rules for lines; only dialects that need them include their code. */
   readonly lines?: Lines;
-  /** Its revisions, the oldest first, where there are several. */
+  /** Revisions, oldest first, if there are several. */
   readonly revisions?: readonly RevisionSpec[];
   readonly commands: Readonly<Record<string, CommandSpec>>;
   readonly events: Readonly<Record<string, EventSpec>>;
   readonly dialogs: Readonly<Record<string, DialogSpec>>;
-  /** Never set: it ties the types to the tables. */
+  /** Never set; connects the types with the tables. */
   readonly types?: T;
 }
 
-/** The events of a dialect. */
+/** Events of a dialect. */
 export type EventOf<T extends AnyTypes> = T["events"][keyof T["events"]];
 
-/** The parameters of a command. */
+/** Parameters of a command. */
 export type ParamsOf<T extends AnyTypes, K extends keyof T["commands"]> = T["commands"][K]["params"];
 
-/** The data of a command's answer. */
+/** Data of a command's response. */
 export type DataOf<T extends AnyTypes, K extends keyof T["commands"]> = T["commands"][K]["data"];
 
-/** A row of a table by a name that came from outside; never what every object inherits. */
+/** Returns the row of a table for an external name. Ignores inherited properties. */
 export function row<V>(table: Readonly<Record<string, V>>, name: unknown): V | undefined {
   return typeof name === "string" && Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** Whether somebody has to answer a dialog. */
+/** Returns true if a dialog requires an answer. */
 export function isAnswered(dialog: DialogSpec): boolean {
   return dialog.member !== undefined || dialog.frames?.answer !== undefined;
 }
 
-/** Whether frames of that type answer dialogs, or show something before the answer. */
+/** Returns true if frames of that type answer dialogs, or show progress before an answer. */
 export function isAnswer(spec: Spec<AnyTypes>, type: unknown): boolean {
   if (type === spec.dialogFrames?.answer) return true;
   return Object.values(spec.dialogs).some(({ frames }) => frames?.answer === type || frames?.progress === type);

@@ -10,7 +10,7 @@ import type { Transport } from "./transport.js";
 export { type ChildOptions, spawnChild } from "./child/child.js";
 export { SpawnError, type SpawnFault } from "./child/spawn_error.js";
 
-/** How a client was made, to make it again. */
+/** Functions that recreate a client, by client. */
 const origins = new WeakMap<object, () => Promise<object>>();
 
 /**
@@ -38,7 +38,7 @@ export async function spawn<T extends AnyTypes, C extends RpcClient<T>>(
 /**
  * Starts the program of a client again, with a new connection. Nothing of the old connection is reused.
  *
- * @throws UsageError The client was not made by `spawn`.
+ * @throws UsageError The client was not created by `spawn`.
  * @throws SpawnError The program cannot be started again.
  */
 export async function respawn<C extends object>(client: C): Promise<C> {
@@ -47,7 +47,7 @@ export async function respawn<C extends object>(client: C): Promise<C> {
   return (await origin()) as C;
 }
 
-/** This process's own stdin and stdout, for an agent. */
+/** Returns stdin and stdout of this process as a transport, for an agent. */
 export function stdio(): Transport {
   return { readable: webReadable(process.stdin), writable: webWritable(process.stdout) };
 }

@@ -1,50 +1,62 @@
-/** Observing a connection, for logs and traces. */
+/** Observation of a connection, for logs and traces. */
 
 import type { FramingError } from "./framing.js";
 import type { Checked } from "./validation.js";
 import { redact } from "./redact.js";
 
-/** The direction of a frame. */
+/** Direction of a frame. */
 export type Direction = "sent" | "received";
 
-/** Something odd that did not end the connection. */
+/** Irregularity that did not end the connection. */
 export type Diagnostic =
-  /** A line that is not a frame, for example text that a library printed. It was skipped. */
+  /** Line that is not a frame, for example text printed by a library. The line was skipped. */
   | { readonly kind: "noise"; readonly text: string; readonly message: string }
-  /** A line that is too long or not UTF-8. It was skipped. */
+  /** Line that is too long or not UTF-8. The line was skipped. */
   | { readonly kind: "framing"; readonly error: FramingError }
-  /** An answer that no call waits for: unknown, late or repeated. It was skipped. */
+  /** Response without a pending call: unknown, late or repeated. The response was skipped. */
   | { readonly kind: "unmatched_answer"; readonly id: string | undefined; readonly command: string | undefined }
-  /** A number that no double holds, as it was written: what is read is the nearest one, or infinite. One of each value is told. */
+  /**
+   * Original text of a number that no double represents; the nearest double or infinity is used. One number
+   * is reported per value.
+   */
   | { readonly kind: "inexact_number"; readonly number: string }
-  /** A frame whose type is not declared. */
+  /** Frame of an undeclared type. */
   | { readonly kind: "unknown_frame"; readonly type: string }
   /**
-   * What the agent sent does not fit its declaration (with the option `validate` only). An answer failed with a
-   * `DecodeError`, an event was handed over as an unknown one, a dialog was answered by the declared policy.
+   * Value that does not fit its declaration; only with the option `validate`. A response failed with a `DecodeError`,
+   * an event was delivered as unknown, a dialog was answered by the declared policy.
    */
   | { readonly kind: "invalid"; readonly what: Checked; readonly name: string; readonly message: string }
-  /** A frame that the revision which the caller named does not send; that revision is spoken on. As in `pi@0.55`. */
+  /** Frame that the revision of the caller does not send; the client keeps that revision. As in `pi@0.55`. */
   | { readonly kind: "other_revision"; readonly told: string; readonly seen: string }
-  /** A frame that the client's dialect cannot have, before any that it has. Every call fails with an `OtherDialectError`. */
+  /**
+   * Frame that the client's dialect cannot have, before any of its own frames. Every call fails with an
+   * `OtherDialectError`.
+   */
   | { readonly kind: "other_dialect"; readonly dialect: string; readonly seen: string }
-  /** A frame in pieces that could not be put together. What had come of it was dropped. */
+  /** Frame in pieces that could not be reassembled. The received pieces were dropped. */
   | { readonly kind: "chunks"; readonly message: string }
-  /** A dialog that was answered by the declared policy. `error` is what its handler threw, or what is wrong with its answer. */
+  /**
+   * Dialog that was answered by the declared policy. `error` is the exception of its handler, or the mismatch
+   * of its answer.
+   */
   | { readonly kind: "dialog_by_policy"; readonly method: string; readonly error?: unknown };
 
-/** Sees every frame, with keys redacted. A tap that throws is not called again. */
+/** Observer of every frame, with keys redacted. A tap that throws is not called again. */
 export interface Tap {
-  /** A frame was sent or received; `text` has no line feed in it. One that comes in pieces is shown when it is whole. */
+  /**
+   * Receives a frame in either direction; `text` has no line feed. A frame in pieces is reported when it is
+   * complete.
+   */
   frame?(direction: Direction, text: string): void;
-  /** Something odd happened. */
+  /** Receives an irregularity. */
   diagnostic?(diagnostic: Diagnostic): void;
 }
 
-/** A tap that breaks nothing but itself. */
+/** Wrapper that contains the exceptions of a tap. */
 export class SafeTap {
   #tap: Tap | undefined;
-  /** Whether somebody wants to see frames. */
+  /** True if the tap receives frames. */
   readonly seesFrames: boolean;
 
   constructor(tap: Tap | undefined) {

@@ -1,37 +1,38 @@
-/** How a connection ended. */
+/** End of a connection. */
 
 import { AgentError } from "./error.js";
 import { redact, redactText } from "./redact.js";
 import type { Exit } from "./transport.js";
 
-/** Why a connection ended: the process ended, the stream ended, this side closed it, or reading or writing failed. */
+/**
+ * Reason for the end of a connection: exit of the process, end of the stream, close by this side, or an I/O
+ * error.
+ */
 export type TerminationReason = "exited" | "end_of_stream" | "closed" | "io";
 
-/** What is known of the end of a connection. */
+/** Facts about the end of a connection. */
 export interface TerminationFacts {
   readonly exit?: Exit | undefined;
-  /** What reading or writing failed with. */
+  /** Error of a read or write. */
   readonly cause?: unknown;
-  /** Whether this side closed the connection. */
+  /** True if this side closed the connection. */
   readonly isClosedByUs?: boolean;
   readonly lastFrames?: readonly string[];
   readonly pending?: readonly string[];
 }
 
-/**
- * The connection has ended. Every open call, run and stream fails with the same object.
- */
+/** End of the connection. Every open call, run and stream fails with the same object. */
 export class Termination extends AgentError {
   override readonly kind = "terminated";
-  /** Whether this side closed the connection: `close` was called before the agent ended by itself. */
+  /** True if this side closed the connection: `close` was called before the agent ended by itself. */
   readonly isClosedByUs: boolean;
-  /** How the process ended; `undefined` where there is no process, or the connection ended otherwise. */
+  /** Exit of the process; `undefined` without a process, or after another end. */
   readonly exit: Exit | undefined;
-  /** The end of what the process wrote to stderr; empty where there is none. */
+  /** End of the process's stderr; empty if there is no output. */
   readonly stderrTail: string;
-  /** The ids of the calls that had no answer. */
+  /** Ids of the calls without a response. */
   readonly pending: readonly string[];
-  /** The last frames that were received, oldest first, the beginning of each, keys redacted. */
+  /** Last received frames, oldest first, each cut to its beginning, with keys redacted. */
   declare readonly lastFrames: readonly string[];
 
   constructor(
@@ -58,34 +59,37 @@ function describe(reason: TerminationReason, { exit, cause, isClosedByUs }: Term
   return last === undefined ? ended : `${ended}, last on stderr: ${oneLine(redactText(last.trim()))}`;
 }
 
-/** How a process ended, as the end of a sentence. */
+/** Describes the exit of a process as the end of a sentence. */
 export function exited(exit: Exit | undefined): string {
   if (exit?.signal) return `was killed by ${exit.signal}`;
   return typeof exit?.code === "number" ? `exited with code ${exit.code}` : "ended";
 }
 
-/** Text of others in a line of ours: cut, and without control characters, which could move a terminal's cursor. */
+/**
+ * Returns foreign text for use in one line: cut, and without control characters, which could move a
+ * terminal's cursor.
+ */
 export function oneLine(text: string): string {
   const shown = 300;
   const plain = text.slice(0, shown).replace(/[\u0000-\u001f\u007f-\u009f]/g, " ");
   return text.length > shown ? `${plain}…` : plain;
 }
 
-/** How many frames a termination shows, a power of two, and how much of each. */
+/** Number of frames in a termination, a power of two, and the limit of each. */
 const FRAMES = 8;
 const SHOWN = 2048;
 
-/** The last frames of a connection, bounded in number and size. */
+/** Last frames of a connection, bounded in number and size. */
 export class RecentFrames {
   readonly #frames: string[] = [];
   #count = 0;
 
-  /** Notes a frame. The beginning of a long one is copied, so that the frame itself is not kept alive. */
+  /** Records a frame. The beginning of a long frame is copied, so that the frame itself is not kept alive. */
   push(frame: string): void {
     this.#frames[this.#count++ & (FRAMES - 1)] = frame.length <= SHOWN ? frame : copy(frame.slice(0, SHOWN));
   }
 
-  /** The frames noted, oldest first, keys redacted. */
+  /** Returns the recorded frames, oldest first, with keys redacted. */
   take(): string[] {
     const frames = this.#frames.splice(0);
     const oldest = this.#count & (FRAMES - 1);
@@ -93,7 +97,7 @@ export class RecentFrames {
   }
 }
 
-/** The same text in memory of its own: a slice keeps alive what it was cut from. */
+/** Copies a text, because a slice keeps its source alive. */
 function copy(text: string): string {
   return ` ${text}`.slice(1);
 }

@@ -1,20 +1,20 @@
-/** Waiting, with a way to stop it. */
+/** Timers and bounded waits. */
 
-/** How long nothing may be read from a process that has ended until it is taken to have said everything, in milliseconds. */
+/** Time in milliseconds without output after which an ended process is considered fully read. */
 export const SILENCE = 100;
 
-/** How long a process that has ended is read at most, in milliseconds: its children may go on writing. */
+/** Time limit for reading an ended process, in milliseconds: its children may continue to write. */
 export const LAST_WORDS = 2000;
 
 /**
- * How long the end of a stream, or a broken pipe, waits for the exit of the process behind it, which says more, in
- * milliseconds. On a busy machine the one is heard of well after the other.
+ * Time in milliseconds that the end of a stream, or a broken pipe, waits for the exit of the process, which
+ * is a better reason. On a busy machine the two events may be far apart.
  */
 export const EXIT_WITHIN = 2000;
 
 /**
- * Calls back after that many milliseconds, and never where that is 0 or more than a timer can count: 24 days, after
- * which `setTimeout` would call at once.
+ * Calls a function after that many milliseconds. Sets no timer for 0 or for more than 24 days, because
+ * `setTimeout` would then call at once.
  */
 export function later(milliseconds: number, act: () => void): ReturnType<typeof setTimeout> | undefined {
   return milliseconds > 0 && milliseconds < 2 ** 31 ? setTimeout(act, milliseconds) : undefined;
@@ -25,7 +25,10 @@ export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Waits for a promise that never fails, but not longer than that many milliseconds; says whether it came. */
+/**
+ * Waits for a promise that never fails, for at most that many milliseconds. Returns true if the promise
+ * resolved.
+ */
 export async function within(milliseconds: number, promise: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, milliseconds, false)));

@@ -1,8 +1,10 @@
-/** Recorded sessions: files of JSON lines that say what a client and an agent said to each other. */
+/** Transcripts: files of JSON lines with the frames between a client and an agent. */
 
 import type { TranscriptHeader, TranscriptLine, TranscriptRecord } from "./generated/types.js";
 
-/** Reads a transcript: the header, and the records after it. Fails with a `SyntaxError` where a line is not JSON. */
+/**
+ * Reads a transcript: the header, and the records after it. Fails with a `SyntaxError` if a line is not JSON.
+ */
 export function readTranscript(text: string): { header: TranscriptHeader; records: TranscriptRecord[] } {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const [header, ...records] = lines.map((line) => JSON.parse(line) as TranscriptRecord);
@@ -10,7 +12,7 @@ export function readTranscript(text: string): { header: TranscriptHeader; record
   return { header, records };
 }
 
-/** The text of a recorded line, where the record is one. */
+/** Returns the text of a recorded line; `undefined` for other records. */
 export function recordedLine(record: TranscriptRecord): string | undefined {
   if (!("dir" in record) || (record.dir !== "c2s" && record.dir !== "s2c")) return undefined;
   const { line, line_parts: parts } = record as TranscriptLine;

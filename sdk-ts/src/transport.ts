@@ -1,16 +1,16 @@
-/** A connection to an agent: two byte streams, and the process behind them where there is one. */
+/** Connection to an agent: two byte streams, and the process behind them, if any. */
 
-/** How a process ended. */
+/** Exit of a process. */
 export interface Exit {
-  /** The exit code, where the process exited. */
+  /** Exit code, if the process exited. */
   readonly code: number | null;
-  /** The signal's name, where a signal ended the process. */
+  /** Name of the signal, if a signal ended the process. */
   readonly signal: string | null;
-  /** The end of what it wrote to stderr. */
+  /** End of its stderr. */
   readonly stderrTail: string;
 }
 
-/** The process behind a transport. */
+/** Process behind a transport. */
 export interface Child {
   readonly id: number;
   /** Resolves when the process has ended. Never fails. */
@@ -21,10 +21,10 @@ export interface Child {
 
 /** Two byte streams. */
 export interface Transport {
-  /** The agent's output. */
+  /** Output of the agent. */
   readonly readable: ReadableStream<Uint8Array>;
-  /** The agent's input. */
+  /** Input of the agent. */
   readonly writable: WritableStream<Uint8Array>;
-  /** The process at the other end, where this side started it. */
+  /** Process at the other end, if this side started it. */
   readonly child?: Child | undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * The view: a conversation as front ends show it, folded from the frames of any dialect in both directions.
+ * View: a conversation for front ends, folded from the frames of any dialect in both directions.
  *
- * Nothing here needs Node, a client or a library of components; see docs/front-ends.md.
+ * This module needs neither Node nor a client nor a library of components; see docs/front-ends.md.
  */
 
 export { readArguments, readPartial } from "./ui/arguments.js";

@@ -1,9 +1,12 @@
-/** What Node, Bun and Deno have for bytes; a browser has nothing of it. Pages compile this without the types of Node. */
+/**
+ * Byte functions of Node, Bun and Deno, absent in browsers. Declared here, because pages compile this file
+ * without the types of Node.
+ */
 interface Platform {
   readonly process?: { getBuiltinModule?(name: "buffer"): NodeBytes | undefined };
 }
 
-/** The part of `node:buffer` that is used here. */
+/** Part of `node:buffer` that this file uses. */
 interface NodeBytes {
   readonly isAscii?: (bytes: Uint8Array) => boolean;
   readonly Buffer: {
@@ -17,18 +20,18 @@ interface NodeBytes {
 
 const node = (globalThis as Platform).process?.getBuiltinModule?.("buffer");
 
-/** What looks for a byte; that of Node takes a twentieth of the time that the language's own takes. */
+/** Functions that search for a byte. The ones of Node take a twentieth of the time of the language's own. */
 export const { indexOf, lastIndexOf } = node?.Buffer.prototype ?? Uint8Array.prototype;
 
 /**
- * The text of bytes that are all ASCII, which takes a third of the time that a `TextDecoder` takes. None where they are
- * not, and where the platform has nothing faster.
+ * Returns the text of bytes that are all ASCII, in a third of the time of a `TextDecoder`. Returns
+ * `undefined` for other bytes, and if the platform has no such function.
  */
 export function asciiText(bytes: Uint8Array): string | undefined {
   return node?.isAscii?.(bytes) ? node.Buffer.prototype.latin1Slice.call(bytes) : undefined;
 }
 
-/** How many bytes are sound UTF-8, counted from the start. */
+/** Returns the number of valid UTF-8 bytes from the start. */
 export function validUpTo(bytes: Uint8Array): number {
   let at = 0;
   while (at < bytes.length) {
@@ -39,13 +42,13 @@ export function validUpTo(bytes: Uint8Array): number {
   return at;
 }
 
-/** The length of the character at `at`; 0 where there is none. */
+/** Returns the length of the character at `at`; 0 if it is invalid. */
 function characterLength(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] ?? 0;
   if (lead < 0x80) return 1;
   const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4 || at + length > bytes.length) return 0;
-  // Overlong forms, surrogates and what lies above U+10FFFF show in the second byte.
+  // The second byte reveals overlong forms, surrogates and code points above U+10FFFF.
   const low = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
   const high = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
   const second = bytes[at + 1] ?? 0;

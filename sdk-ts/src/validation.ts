@@ -1,25 +1,27 @@
-/** Checking what an agent sends against the declaration, where the caller wants it. */
+/** Optional validation of received frames against the declaration. */
 
 import type { JsonValue } from "./generated/types.js";
 import type { AnyTypes, Spec } from "./spec.js";
 
-/** What is wrong with a value. */
+/** Mismatch between a value and its declared type. */
 export interface Misfit {
-  /** Where, as in `images[0].data`; empty for the value itself. */
+  /** Path of the mismatch, as in `images[0].data`; empty for the value itself. */
   readonly path: string;
-  /** What is wrong there. */
+  /** Description of the mismatch. */
   readonly message: string;
-  /** True where a closed set does not have the value. */
+  /** True if the value is outside of a closed set. */
   readonly outsideSet: boolean;
 }
 
-/** What can be checked: the data of an answer by its command, an event by its type, a dialog by its method. */
+/**
+ * Kinds of validated values: data of a response by its command, an event by its type, a dialog by its method.
+ */
 export type Checked = "answer" | "event" | "dialog";
 
-/** Says what is wrong with a value that the agent sent; `undefined` where it fits, or is not declared. */
+/** Returns the mismatch of a received value; `undefined` if the value fits or is undeclared. */
 export type Validate = (spec: Spec<AnyTypes>, what: Checked, name: string, value: JsonValue | undefined) => Misfit | undefined;
 
-/** A misfit in one line. */
+/** Describes a mismatch in one line. */
 export function misfitText({ path, message }: Misfit): string {
   return path === "" ? message : `\`${path}\`: ${message}`;
 }

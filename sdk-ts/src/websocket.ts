@@ -1,10 +1,10 @@
-/** Agents behind a WebSocket: one message is one frame. For browsers, and every platform that has a `WebSocket`. */
+/** Agents behind a WebSocket, with one message per frame. For browsers and all platforms with `WebSocket`. */
 
 import { UsageError } from "./error.js";
 import { pause } from "./timer.js";
 import type { Transport } from "./transport.js";
 
-/** What is used of a platform's socket; the one of the package `ws` fits too. */
+/** Used part of a platform's socket; the one of the package `ws` fits too. */
 export interface Socket {
   readonly readyState: number;
   readonly bufferedAmount: number;
@@ -16,46 +16,48 @@ export interface Socket {
   close(code?: number, reason?: string): void;
 }
 
-/** How a connection is made. */
+/** Options of a connection. */
 export interface WebSocketOptions {
-  /** The class of sockets, where the platform has no `WebSocket`, as Node.js 20. */
+  /** Class of sockets for platforms without `WebSocket`, such as Node.js 20. */
   readonly WebSocket?: new (address: string) => Socket;
-  /** How long a lost connection is tried to be made again, in milliseconds: 60 000 without it, 0 is never. */
+  /** Time limit for reconnecting, in milliseconds: 60 000 by default, 0 disables it. */
   readonly patience?: number;
 }
 
-/** How much may wait in the socket before writes wait, in bytes. */
+/** Limit of buffered bytes in the socket, beyond which writes wait. */
 const FULL = 1024 * 1024;
-/** How often a full socket is looked at, in milliseconds: the platform tells nobody when it is empty. */
+/** Interval between checks of a full socket in milliseconds, because the platform has no event for it. */
 const LOOK = 10;
-/** The pauses between attempts, in milliseconds. */
+/** Pauses between attempts in milliseconds. */
 const PAUSES = [200, 500, 1000, 2000, 4000];
 const OPEN = 1;
-/** What begins the keys of answers among the lines that may be lost. */
+/** Prefix of the keys of answers among the unsettled lines. */
 const ANSWER = "answer ";
-/** How many questions are remembered: lines with the id of one of them are answers. */
+/** Number of stored questions: lines with the id of one of them are answers. */
 const QUESTIONS = 1024;
-/** What begins every word of a server of `agentese web`, which is no frame of the agent. */
+/** Prefix of every message of a server of `agentese web` that is not a frame of the agent. */
 const MARK = '{"agentese":';
 
-/** How a connection ends that cannot go on where it was. */
+/** Error of a connection that cannot resume at its last position. */
 const RELOAD = "reload: the server no longer has what was missed";
 
 /**
- * Connects to an agent behind a WebSocket, for a client of its dialect. Resolves when the connection stands.
+ * Connects to an agent behind a WebSocket, for a client of its dialect. Resolves when the connection is open.
  *
- * A server of `agentese web` lets a lost connection be taken up again: the transport says how many messages it has, and
- * sends again what may have been lost: commands without an answer, and answers to the agent's questions. No command runs
- * twice, and the first answer counts. Where the server no longer has what was missed, the transport fails with an error
- * that begins with `reload`: a new connection has to ask for history and state. Other servers end the transport when they
+ * A server of `agentese web` lets a client resume a lost connection. The transport sends the number of
+ * received messages, and repeats all lines that may be lost: commands without a response, and answers to the
+ * agent's questions. No command runs twice, and the first answer applies.
+ *
+ * If the server no longer has the missed messages, the transport fails with an error that begins with
+ * `reload`. A new connection must then query history and state. Other servers end the transport when they
  * close the connection.
  *
  * ```ts
  * const client = new pi.Client(await connectWebSocket("ws://127.0.0.1:4711/TOKEN/ws"));
  * ```
  *
- * @throws UsageError The platform has no `WebSocket`, and none was passed in.
- * @throws Error The connection cannot be made.
+ * @throws UsageError The platform has no `WebSocket`, and the options pass no class.
+ * @throws Error The connection is impossible.
  */
 export async function connectWebSocket(address: string | URL, options: WebSocketOptions = {}): Promise<Transport> {
   const make = options.WebSocket ?? (globalThis as { WebSocket?: new (address: string) => Socket }).WebSocket;
@@ -65,7 +67,7 @@ export async function connectWebSocket(address: string | URL, options: WebSocket
   return { readable: link.readable, writable: link.writable };
 }
 
-/** A connection that outlives its sockets. */
+/** Connection that outlives its sockets. */
 class Link {
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: WritableStream<Uint8Array>;
@@ -76,16 +78,16 @@ class Link {
   readonly #name = crypto.randomUUID().replaceAll("-", "").slice(0, 24);
   #frames!: ReadableStreamDefaultController<Uint8Array>;
   #socket: Socket | undefined;
-  /** How many messages came, where the server lets a connection be taken up again. */
+  /** Number of received messages, if the server can resume connections. */
   #have: number | undefined;
   /**
-   * The lines that may be lost, in the order in which they were sent: commands by their ids as JSON until they are
-   * answered, and answers by `ANSWER` and the question's id until a later command is answered.
+   * Lines that may be lost, in the order of sending. Commands are stored by their ids as JSON until the
+   * response. Answers are stored by `ANSWER` and the question's id until the response to a later command.
    */
   readonly #unsettled = new Map<string, string>();
-  /** The ids of the agent's own questions, the newest last. */
+  /** Ids of the agent's own questions, newest last. */
   readonly #questions = new Set<string>();
-  /** Wakes writes that wait for a socket. */
+  /** Callbacks of writes that wait for a socket. */
   readonly #waiting = new Set<() => void>();
   #isOver = false;
 
@@ -107,7 +109,7 @@ class Link {
     });
   }
 
-  /** Makes a socket. Resolves when it is open, and fails where it cannot be made. */
+  /** Opens a socket. Fails if the connection is impossible. */
   open(): Promise<void> {
     return new Promise((resolve, reject) => this.#connect(resolve, reject));
   }
@@ -133,7 +135,7 @@ class Link {
       isFirst = false;
       if (hello !== undefined) this.#greeted(hello);
       else if (goesOn) this.#heard(data);
-      // Nobody says that it goes on where it was.
+      // The server did not confirm the position.
       else this.#fail(RELOAD);
     };
     socket.onerror = () => undefined;
@@ -155,7 +157,7 @@ class Link {
       for (const line of begun ?? []) this.#frame(line);
       for (const { line } of questions ?? []) this.#frame(line);
     } else {
-      // A command that has arrived before is not run again, and only the first answer to a question counts.
+      // The server does not run a received command again, and only the first answer to a question applies.
       for (const line of this.#unsettled.values()) this.#socket?.send(line);
     }
   }
@@ -170,7 +172,7 @@ class Link {
 
   #frame(line: string): void {
     const { id, method } = readId(line);
-    // In JSON-RPC both sides count their own.
+    // In JSON-RPC each side numbers its own requests.
     if (id !== undefined && (method || !this.#settled(id))) this.#asked(id);
     this.#frames.enqueue(this.#encoder.encode(`${line}\n`));
   }
@@ -184,7 +186,9 @@ class Link {
     }
   }
 
-  /** Whether a frame with that id answers a command. What was sent before that command has arrived, too. */
+  /**
+   * Returns true if a frame with that id answers a command. All lines before that command have arrived too.
+   */
   #settled(id: string): boolean {
     if (!this.#unsettled.has(id)) return false;
     for (const key of this.#unsettled.keys()) {
@@ -217,7 +221,7 @@ class Link {
     void this.#again();
   }
 
-  /** Tries to take the connection up again. */
+  /** Tries to reconnect until the time limit. */
   async #again(): Promise<void> {
     const until = Date.now() + this.#patience;
     for (let attempt = 0; Date.now() < until && !this.#isOver; attempt++) {
@@ -240,7 +244,7 @@ class Link {
     try {
       this.#frames.close();
     } catch {
-      // Whoever read it has cancelled it.
+      // The reader has cancelled the stream.
     }
     this.#leave();
   }
@@ -252,7 +256,7 @@ class Link {
   }
 }
 
-/** The greeting of a server of `agentese web`; undefined where it is none that can be read. */
+/** Returns the greeting of a server of `agentese web`; `undefined` for any other message. */
 function greeting(data: string): Hello | undefined {
   if (!data.startsWith(MARK)) return undefined;
   try {
@@ -263,20 +267,20 @@ function greeting(data: string): Hello | undefined {
   }
 }
 
-/** What a server of `agentese web` says first. */
+/** First message of a server of `agentese web`. */
 interface Hello {
   readonly agentese: string;
-  /** Whether it goes on where the connection was lost. */
+  /** True if the connection resumes at its last position. */
   readonly back?: boolean;
-  /** Whether it was asked to and cannot. */
+  /** True if the server cannot resume as requested. */
   readonly lost?: boolean;
-  /** The events of the run that is going on. */
+  /** Events of the current run. */
   readonly begun?: readonly string[];
-  /** Questions that nobody has answered. */
+  /** Unanswered questions. */
   readonly questions?: readonly { readonly line: string }[];
 }
 
-/** The id of a frame as JSON, whether it names a method, and whether it is JSON-RPC. */
+/** Returns the id of a frame as JSON, with flags for a method and for JSON-RPC. */
 function readId(line: string): { id?: string; method: boolean; isRpc: boolean } {
   const none = { method: false, isRpc: false };
   if (!line.includes('"id"')) return none;

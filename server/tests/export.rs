@@ -1,4 +1,5 @@
-//! The exported page from outside: what is on it, what must not be, and what a browser makes of it.
+//! Tests of the exported page from outside: required content, forbidden content, and its display in a
+//! browser.
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 

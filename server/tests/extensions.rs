@@ -1,5 +1,5 @@
-//! Extensions, through the binary: programs in Python (its standard library alone) that behave and misbehave,
-//! and those of pi.
+//! Tests of extensions with the binary: well-behaved and misbehaving programs in Python (standard library
+//! only), and extensions of pi.
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 

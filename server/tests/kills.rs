@@ -1,6 +1,6 @@
-//! A server that is killed at any moment.
+//! Kills of a server at random moments.
 //!
-//! The seed is printed; `AGENTESE_SEED` plays a run again, `AGENTESE_KILLS` says how often.
+//! The test prints its seed; `AGENTESE_SEED` repeats a run, and `AGENTESE_KILLS` sets the number of kills.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ mod support;
 
 const THREADS: u64 = 4;
 const KILLS: u64 = 200;
-/// The moments lie within this time after the prompt; a whole run takes about as long.
+/// Latest moment of a kill after the prompt; a whole run takes about as long.
 const WITHIN: Duration = Duration::from_millis(350);
 
-/// Turns with tools whose processes would live on for a minute.
+/// Returns turns with tools whose processes would live for another minute.
 fn script() -> Value {
     let lasting = "(echo $BASHPID >> pids; exec sleep 60) & echo $$ >> pids; echo started; sleep 0.02";
     let turn = |number: usize| {
@@ -57,18 +57,18 @@ fn a_kill_at_any_moment_loses_nothing_that_was_seen_and_leaves_nothing_behind() 
     assert!(seen > kills as usize, "the kills came too early to mean anything: {seen}");
 }
 
-/// Kills a server that long after its prompt; gives how many messages were seen finished by then.
+/// Kills a server the given time after its prompt; returns the number of complete messages until then.
 fn one(moment: u64) -> usize {
     let place = Place::new();
     let mut agent = place.scripted(script());
     let state = agent.ask(json!({"type": "get_state"}));
     let file = PathBuf::from(state["data"]["sessionFile"].as_str().expect("a session file"));
     agent.send(json!({"type": "prompt", "message": "go"}));
-    // The moment is what is tested; nothing is waited for.
+    // The test covers the exact moment, so it has no waits.
     std::thread::sleep(Duration::from_micros(moment));
     agent.signal(Signal::KILL);
     let mut seen = Vec::new();
-    // A last line that was cut off is not a frame.
+    // An incomplete last line is not a frame.
     while let Some(line) = agent.next_line() {
         let Ok(frame) = serde_json::from_str::<Value>(&line) else { break };
         if frame["type"] == "message_end" {
@@ -96,7 +96,7 @@ fn check_file(file: &Path, seen: &[Value], cwd: PathBuf) {
 
 fn pids(file: &Path) -> Vec<Pid> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    // The last line may be cut off as well.
+    // The last line may be incomplete as well.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     whole.lines().filter_map(|line| Pid::from_raw(line.trim().parse().ok()?)).collect()
 }

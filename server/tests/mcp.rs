@@ -1,4 +1,4 @@
-//! MCP servers, used by the binary: those that others wrote, and one that misbehaves.
+//! Tests of MCP servers with the binary: third-party servers, and a misbehaving one.
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 

@@ -1,4 +1,4 @@
-//! The omp dialect, served within this process: what it has besides the commands of pi.
+//! Tests of the omp dialect within this process: its differences from pi.
 
 #[path = "omp/commands.rs"]
 mod commands;
@@ -21,7 +21,7 @@ use agentese::omp::Omp;
 use serde_json::Value;
 use support::link::{Link, builder};
 
-/// An agent whose model says what the script says.
+/// Starts an agent with a model script.
 fn scripted(script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = builder(script);
     (Link::speaking::<Omp>(builder), place)

@@ -1,4 +1,4 @@
-//! The opal dialect, served within this process.
+//! Tests of the opal dialect within this process.
 
 #[path = "opal/client.rs"]
 mod client;

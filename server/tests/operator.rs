@@ -1,4 +1,4 @@
-//! The operator dialect, served within this process.
+//! Tests of the operator dialect within this process.
 
 #[path = "operator/client.rs"]
 mod client;
@@ -15,18 +15,18 @@ use agentese::operator::Operator;
 use serde_json::Value;
 use support::link::{Link, builder};
 
-/// An agent whose model says what the script says.
+/// Starts an agent with a model script.
 fn scripted(script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = builder(script);
     (Link::speaking::<Operator>(builder), place)
 }
 
-/// The events among some frames, without their envelopes.
+/// Returns the events among frames, without their envelopes.
 fn events(frames: &[Value]) -> Vec<Value> {
     frames.iter().filter(|frame| frame["type"] == "event").map(|frame| frame["event"].clone()).collect()
 }
 
-/// The types of some events.
+/// Returns the types of events.
 fn types(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["type"].as_str().unwrap()).collect()
 }

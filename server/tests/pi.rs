@@ -1,4 +1,4 @@
-//! The pi dialect, served within this process.
+//! Tests of the pi dialect within this process.
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 

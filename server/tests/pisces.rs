@@ -1,4 +1,4 @@
-//! The pisces dialect, served within this process: subagents, the verification of their work, and budgets.
+//! Tests of the pisces dialect within this process: subagents, the verification of their work, and budgets.
 
 #[path = "pisces/budgets.rs"]
 mod budgets;
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use support::LONG;
 use support::link::{Link, builder};
 
-/// The settings that a file with these members gives.
+/// Returns the settings of a file with these members.
 fn settings(members: &Value) -> Settings {
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("settings.json"), members.to_string()).unwrap();
@@ -37,7 +37,8 @@ fn settings(members: &Value) -> Settings {
     loaded.settings
 }
 
-/// What is started with such settings and such a script, in a directory `work` beside the one for files that pass.
+/// Returns a builder with such settings and such a script, in a directory `work` beside the one for temporary
+/// files.
 fn prepared(members: Value, script: Value) -> (Builder, tempfile::TempDir) {
     let (builder, place) = builder(script);
     let work = place.path().join("work");
@@ -47,13 +48,13 @@ fn prepared(members: Value, script: Value) -> (Builder, tempfile::TempDir) {
     (builder.cwd(work).settings(settings), place)
 }
 
-/// An agent with such settings whose model says what the script says.
+/// Starts an agent with such settings and a model script.
 fn scripted(members: Value, script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = prepared(members, script);
     (Link::speaking::<Pisces>(builder), place)
 }
 
-/// The same in a repository with one commit of `base.txt`.
+/// Starts the same agent in a repository with one commit of `base.txt`.
 fn in_repository(members: Value, script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = prepared(members, script);
     repository(&place.path().join("work"));
@@ -74,7 +75,7 @@ fn git(work: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Settings under which subagents may work in copies.
+/// Returns settings that permit isolated subagents.
 fn isolating(more: Value) -> Value {
     let mut members = json!({"task": {"isolation": {"mode": "worktree"}}});
     for (key, value) in more.as_object().unwrap() {
@@ -83,7 +84,7 @@ fn isolating(more: Value) -> Value {
     members
 }
 
-/// The model's call of the tool, and what it says afterwards.
+/// Returns the model's call of the tool, and its next answer.
 fn delegate(arguments: Value) -> Vec<Value> {
     vec![
         json!({"when": {"user": "delegate", "tool_results": false},
@@ -92,33 +93,33 @@ fn delegate(arguments: Value) -> Vec<Value> {
     ]
 }
 
-/// Tasks with these ids; the assignment of `a` is `JOB-a`.
+/// Returns tasks with these ids; the assignment of `a` is `JOB-a`.
 fn tasks(ids: &[&str]) -> Value {
     let task = |id: &&str| json!({"id": id, "description": format!("work on {id}"), "assignment": format!("JOB-{id}")});
     ids.iter().map(task).collect()
 }
 
-/// A subagent's answer to what contains that: a call.
+/// Returns a subagent's answer to a matching prompt: a call.
 fn calls(user: &str, name: &str, arguments: Value) -> Value {
     json!({"when": {"user": user}, "blocks": [{"tool": {"id": "c", "name": name, "args": arguments}}]})
 }
 
-/// It writes a file.
+/// Returns a call that writes a file.
 fn writes(user: &str, path: &str, content: &str) -> Value {
     calls(user, "write", json!({"path": path, "content": content}))
 }
 
-/// It hands in a result.
+/// Returns a call that submits a result.
 fn submits(user: &str) -> Value {
     calls(user, "submit_result", json!({"result": {"data": format!("{user} is done")}}))
 }
 
-/// It says that the work cannot be done.
+/// Returns a call that reports impossible work.
 fn gives_up(user: &str) -> Value {
     calls(user, "submit_result", json!({"result": {"error": "the half of it is missing"}}))
 }
 
-/// A subagent that writes a file and hands in its result.
+/// Returns a subagent that writes a file and submits its result.
 fn writer(id: &str, path: &str, content: &str) -> [Value; 2] {
     let user = format!("JOB-{id}");
     [writes(&user, path, content), submits(&user)]
@@ -128,13 +129,13 @@ fn script(answers: impl IntoIterator<Item = Value>) -> Value {
     json!({"responses": answers.into_iter().collect::<Vec<_>>()})
 }
 
-/// Sends a prompt and gives the events of its run.
+/// Sends a prompt and returns the events of its run.
 async fn run(link: &mut Link, message: &str) -> Vec<Value> {
     link.data(json!({"type": "prompt", "message": message})).await;
     link.until_event("agent_end").await
 }
 
-/// The result of the tool among the frames of a run.
+/// Returns the result of the tool among the frames of a run.
 fn result(frames: &[Value]) -> Value {
     let ended = |frame: &&Value| frame["type"] == "tool_execution_end" && frame["toolName"] == "task";
     frames.iter().find(ended).unwrap_or_else(|| panic!("{frames:#?}"))["result"].clone()
@@ -144,7 +145,7 @@ fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
-/// The events about subagents, as `type id status`.
+/// Returns the events about subagents, as `type id status`.
 fn lives(frames: &[Value]) -> Vec<String> {
     let told = frames
         .iter()
@@ -158,7 +159,7 @@ fn lives(frames: &[Value]) -> Vec<String> {
     told.map(line).collect()
 }
 
-/// Everything in a folder that should not be there: worktrees, leases, outputs.
+/// Returns the leftovers in a folder: worktrees, leases, outputs.
 fn left_behind(place: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(place).unwrap().flatten().map(|entry| entry.path());
     let folders = entries.flat_map(|path| match path.file_name().and_then(|name| name.to_str()) {
@@ -171,7 +172,7 @@ fn left_behind(place: &Path) -> Vec<PathBuf> {
     folders.collect()
 }
 
-/// That nothing is left of a call, as soon as what goes on behind it is over: no file, worktree, branch.
+/// Waits until no leftovers of a call exist: no file, worktree or branch.
 async fn assert_clean(place: &Path) {
     let begun = Instant::now();
     while !left_behind(place).is_empty() {

@@ -1,4 +1,4 @@
-//! Providers on the network: what goes out, what comes of what comes back.
+//! Providers on the network: requests, and the handling of responses.
 
 #[path = "providers/aimock.rs"]
 mod aimock;

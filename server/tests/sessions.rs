@@ -1,4 +1,4 @@
-//! Session files: what is read, what is written, and who may.
+//! Session files: reading, writing and access rights.
 
 #[path = "sessions/files.rs"]
 mod files;
@@ -19,12 +19,12 @@ use agentese_server::session::{Session, Start};
 use agentese_server::world::{NumberedIds, RandomIds, SystemClock};
 use serde_json::json;
 
-/// A start whose identifiers are counted.
+/// Returns start parameters with numbered ids.
 fn start(cwd: &Path) -> Start {
     Start::new(cwd, Arc::new(SystemClock), Arc::new(NumberedIds::default()))
 }
 
-/// A start whose identifiers are nobody else's.
+/// Returns start parameters with unique ids.
 fn random(cwd: &Path) -> Start {
     Start::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds))
 }
@@ -38,7 +38,7 @@ fn lines(path: &Path) -> Vec<String> {
     std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
 }
 
-/// The lines of the entries of a session.
+/// Returns the lines of the entries of a session.
 fn entries(session: &Session) -> Vec<String> {
     session.entries().iter().map(|entry| entry.json().to_string()).collect()
 }

@@ -1,4 +1,4 @@
-//! The tools from outside: what a model reads after a call, and what the call did.
+//! Tests of the tools from outside: the result for the model, and the effect of the call.
 //!
 //! Names with `fm_F…` are rows of the project's table of faults.
 

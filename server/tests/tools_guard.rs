@@ -1,9 +1,9 @@
-//! The guard, from outside: exact endings, and nothing left behind, whoever dies.
+//! Tests of the guard from outside: exact exit codes, and no leftovers after the death of any process.
 //!
-//! This test is a program of its own without the usual harness, because it has to be its own guard, its own server to
-//! be killed, and a process whose memory can be measured.
+//! This test is a program without the usual harness. It must be its own guard, its own server to kill, and a
+//! process with measurable memory.
 
-// A test without a harness speaks to people on stdout.
+// A test without a harness prints to stdout.
 #![allow(clippy::print_stdout)]
 
 #[path = "tools/support.rs"]
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         Some(WRITER) => writer(arguments[1].as_ref()),
         _ => {}
     }
-    // As much of the usual harness as its callers need: a filter and a list.
+    // Minimal harness for its callers: a filter and a list.
     let filters: Vec<_> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     for (name, test) in TESTS {
         if !filters.is_empty() && !filters.iter().any(|filter| name.contains(filter.as_str())) {
@@ -147,7 +147,7 @@ fn output_and_abort_work_as_without_a_guard() {
     });
 }
 
-/// Aborts a guarded command as soon as it has written something; gives the result's text.
+/// Aborts a guarded command after its first output; returns the text of the result.
 async fn abort(place: &Place, command: &str) -> String {
     let mut context = guarded(place);
     let abort = context.abort.clone();
@@ -177,7 +177,7 @@ fn a_command_has_no_terminal() {
     assert!(text.contains("No such device or address"), "{text}");
 }
 
-/// A server that runs one command and would wait for it for ever.
+/// Runs a server with one command, and waits for it forever.
 fn server(command: &str, directory: &Path) -> ! {
     let mut context = ToolContext::new(directory, Arc::new(LocalSpawner::new(Some(this_binary()))));
     let go = directory.join("go");
@@ -192,7 +192,7 @@ fn server(command: &str, directory: &Path) -> ! {
     std::process::exit(1);
 }
 
-/// Starts such a server and gives it with the process numbers that its command reports.
+/// Starts such a server, and returns it with the process ids that its command reports.
 fn start_server(place: &Place, command: &str, count: usize) -> (Child, Vec<i32>) {
     let mut server = Command::new(this_binary())
         .args([SERVER, command])
@@ -236,7 +236,7 @@ fn a_killed_guard_leaves_nothing() {
         context.updates = Updates::to(move |update| {
             if let ToolContent::Text(text) = &update.content[0] {
                 *seen.lock().unwrap() = text.clone();
-                // Output that has come shows that the guard has reported the start of its command.
+                // The output proves that the guard has reported the start of its command.
                 if !text.is_empty() {
                     std::fs::write(&go, "").unwrap();
                 }
@@ -249,10 +249,11 @@ fn a_killed_guard_leaves_nothing() {
     });
 }
 
-/// Somebody stops the guard (SIGSTOP): whether its call is aborted or its server is killed, both of them go.
+/// A stopped guard (SIGSTOP) and its command end after an abort of the call, and after the death of the
+/// server.
 fn a_stopped_guard_leaves_nothing() {
     let place = Place::new();
-    // It is stopped when it has reported the start, which output that has come shows.
+    // The guard stops after its report of the start, which the output proves.
     let command =
         "echo $PPID $$; until [ -e go ]; do :; done; kill -STOP $PPID; echo stopped; sleep 300; true";
     let mut context = guarded(&place);
@@ -281,7 +282,7 @@ fn fm_f74_background_processes_live_as_long_as_the_spawner() {
     let place = Place::new();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let context = guarded(&place);
-    // Both live longer than a call is waited for.
+    // Both processes live longer than the time limit of a call.
     let command = "sleep 300 & echo $!; sleep 300 >/dev/null 2>&1 & echo $!";
     let text = runtime.block_on(succeeds(&context, "bash", json!({"command": command})));
     let pids: Vec<i32> = text.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
@@ -289,7 +290,7 @@ fn fm_f74_background_processes_live_as_long_as_the_spawner() {
     drop(context);
     pids.iter().for_each(|&pid| assert_gone(pid));
 
-    // Background processes that end by themselves take the guard along.
+    // The guard ends together with the last background process.
     let context = guarded(&place);
     let command = "sleep 0.2 >/dev/null 2>&1 & echo $PPID";
     let guard = number(&runtime.block_on(succeeds(&context, "bash", json!({"command": command}))));
@@ -329,7 +330,7 @@ fn only_a_guard_is_taken_for_one() {
     assert_eq!(ended.code(), Some(2));
 }
 
-/// Resident memory in bytes.
+/// Returns the resident memory in bytes.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -364,11 +365,11 @@ fn fm_f76_a_flood_takes_constant_memory() {
     for entry in std::fs::read_dir(place.temp()).unwrap() {
         assert!(entry.unwrap().metadata().unwrap().len() < 1024 * 1024 + 100);
     }
-    // And it ends when told to.
+    // The command ends on request.
     assert!(block_on(abort(&place, "yes")).ends_with("Command aborted"));
 }
 
-/// Writes two contents in turn, for ever.
+/// Writes two contents in turn, forever.
 fn writer(directory: &Path) -> ! {
     let context = ToolContext::new(directory, Arc::new(LocalSpawner::new(None)));
     block_on(async {
@@ -384,7 +385,7 @@ fn fm_f87_a_killed_writer_leaves_old_or_new() {
     place.file("f", "a".repeat(3_000_000));
     for round in 0..12 {
         let mut writer = Command::new(this_binary()).arg(WRITER).arg(place.work()).spawn().unwrap();
-        // Any moment will do; these are spread over the length of a write.
+        // Any moment is suitable; these are spread over the duration of a write.
         std::thread::sleep(Duration::from_millis(20 + 3 * round));
         writer.kill().unwrap();
         writer.wait().unwrap();
@@ -393,7 +394,7 @@ fn fm_f87_a_killed_writer_leaves_old_or_new() {
     }
 }
 
-/// The agentese binary acts as a guard as well as this test does.
+/// The agentese binary acts as a guard, like this test.
 fn the_binary_is_a_guard() {
     let binary = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
     assert!(binary.exists(), "{} is missing: cargo build -p agentese-cli", binary.display());

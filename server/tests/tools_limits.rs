@@ -1,10 +1,11 @@
-//! The tools where the system refuses descriptors, processes, or the view of a directory: results that say so, and work
-//! as before once it gives them.
+//! Tests of the tools on a system that refuses descriptors, processes, or the listing of a directory. The
+//! results report the cause, and the tools work again once the system permits it.
 //!
-//! Limits hold for a whole process, and none of this for the superuser, so each test runs in a child of this program with
-//! rights of its own. It is therefore a program without the usual harness. The program is also its own guard.
+//! Limits apply to a whole process, and these limits do not apply to the superuser. Each test therefore runs
+//! in a child of this program with its own rights, without the usual harness. The program is also its own
+//! guard.
 
-// A test without a harness speaks to people on stdout.
+// A test without a harness prints to stdout.
 #![allow(clippy::print_stdout)]
 
 #[path = "tools/support.rs"]
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A user that owns no processes: limits on their number do not hold for the superuser.
+/// User without processes, because the limit of processes does not apply to the superuser.
 const NOBODY_ELSE: u32 = 64_917;
 
 fn in_a_child(name: &str) -> bool {
@@ -69,12 +70,12 @@ fn in_a_child(name: &str) -> bool {
     let directory = tempfile::tempdir().unwrap();
     let mut command = Command::new(&program);
     if getuid().is_root() {
-        // The other user may not be allowed to reach the program where it is.
+        // The other user may lack access to the original program.
         let copy = directory.path().join("tools-limits");
         fs::copy(&program, &copy).unwrap();
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
         command = Command::new(copy);
-        // A file of the superuser that everybody may write, in a directory that everybody may change.
+        // File of the superuser that all users may write, in a directory that all users may change.
         let shared = directory.path().join("shared");
         fs::create_dir(&shared).unwrap();
         fs::write(shared.join("file"), "old").unwrap();
@@ -90,12 +91,12 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(async { tokio::time::timeout(3 * LONG, future).await.expect("the test hangs") })
 }
 
-/// The guarded and the unguarded way to run commands, in turn.
+/// Returns the contexts for guarded and unguarded commands.
 fn contexts(place: &Place) -> [ToolContext; 2] {
     [None, Some(std::env::current_exe().unwrap())].map(|guard| place.context_of(LocalSpawner::new(guard)))
 }
 
-/// A call of every tool that succeeds when nothing is in its way, in an order in which each can be repeated.
+/// Returns a successful call of every tool, in a repeatable order.
 fn calls() -> [(&'static str, Value); 7] {
     [
         ("write", json!({"path": "file", "content": "needle\n"})),
@@ -132,7 +133,7 @@ fn children() -> String {
     tasks.filter_map(|task| fs::read_to_string(task.unwrap().path().join("children")).ok()).collect()
 }
 
-/// Waits for what ends a moment after a call: guards, threads.
+/// Waits for an effect that follows a call: the end of guards and threads.
 async fn until(what: &str, mut reached: impl FnMut() -> bool) {
     let started = Instant::now();
     while !reached() {
@@ -157,7 +158,7 @@ fn without_descriptors() {
             for (tool, arguments) in calls() {
                 assert_refused(&call(&context, tool, arguments).await, "EMFILE: too many open files");
             }
-            // One after the other becomes free, so that every step of a call is the one that fails.
+            // The descriptors become free one by one, so that every step of a call fails once.
             let mut worked = false;
             while taken.pop().is_some() {
                 let mut all = true;
@@ -181,7 +182,7 @@ fn without_descriptors() {
     });
 }
 
-/// How many processes and threads this user has.
+/// Returns the number of processes and threads of this user.
 fn processes() -> u64 {
     let tasks = |process: io::Result<fs::DirEntry>| {
         let path = process.ok()?.path();
@@ -191,7 +192,8 @@ fn processes() -> u64 {
     fs::read_dir("/proc").unwrap().filter_map(tasks).sum::<usize>() as u64
 }
 
-/// Some users are exempt from the limit, for instance in a container that gives them rights of the superuser.
+/// Returns false for users that are exempt from the limit, for instance in a container with rights of the
+/// superuser.
 fn limit_holds() -> bool {
     let limit = getrlimit(Resource::Nproc);
     set_limit(Resource::Nproc, 1);
@@ -244,7 +246,7 @@ fn a_fork_bomb() {
         for context in contexts(&place) {
             let limit = getrlimit(Resource::Nproc);
             set_limit(Resource::Nproc, processes() + 40);
-            // The time of the sleep marks all processes of this bomb.
+            // The duration of the sleep marks all processes of this bomb.
             let mark = format!("60.{}", std::process::id());
             let bomb = format!("bomb() {{ bomb | bomb & sleep {mark}; }}; bomb");
             let output = call(&context, "bash", json!({"command": bomb, "timeout": 0.5})).await;
@@ -299,7 +301,7 @@ fn without_rights() {
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
 }
 
-/// `write` and `edit`, and what is then in the file.
+/// Calls `write` and `edit`, and returns the content of the file.
 fn written(context: &ToolContext, path: &Path) -> String {
     block_on(async {
         succeeds(context, "write", json!({"path": path, "content": "one two\n"})).await;
@@ -342,7 +344,7 @@ fn of_somebody_else() {
     assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
 }
 
-/// Set in the process that has its own mounts, to the file that is one.
+/// Variable for the process with its own mounts: the mounted file.
 const MOUNTED: &str = "AGENTESE_TEST_MOUNTED";
 
 fn on_a_mount() {
@@ -354,7 +356,7 @@ fn on_a_mount() {
         return;
     }
     let (source, target) = (place.file("source", "old"), place.file("target", "covered"));
-    // As root of a name space of its own, a user may mount what it has.
+    // As root of its own name space, a user may mount its own files.
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
     let script = "mount --bind \"$1\" \"$2\" || exit 77; exec \"$0\" \"$3\"";
@@ -368,7 +370,7 @@ fn on_a_mount() {
     }
 }
 
-/// The most memory that this process had, in bytes.
+/// Returns the peak memory of this process in bytes.
 fn highest() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
@@ -387,7 +389,7 @@ fn a_large_file() {
     drop(file);
     let size = path.metadata().unwrap().len();
     let before = highest();
-    // Not there as it is: it is looked for twice.
+    // The exact text is missing, so the tool searches twice.
     let edit = json!({"path": path, "oldText": "needle \"x\"\n", "newText": "found\n"});
     block_on(succeeds(&place.context_of(LocalSpawner::new(None)), "edit", edit));
     let more = highest() - before;

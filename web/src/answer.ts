@@ -1,4 +1,4 @@
-/** The frames that answer an agent's question, as the tables of the dialect say. */
+/** Frames that answer a question of the agent, built from the tables of the dialect. */
 
 import type { Spec } from "agentese";
 import type { OpenQuestion } from "agentese/ui";
@@ -8,12 +8,15 @@ function framed(spec: Spec, id: unknown, members: object): object {
   return { jsonrpc: "2.0", id, result: members };
 }
 
-/** What the tables say of the dialog. */
+/** Returns the row of a dialog. */
 function rowOf(spec: Spec, { method }: OpenQuestion): Spec["dialogs"][string] | undefined {
   return Object.hasOwn(spec.dialogs, method) ? spec.dialogs[method] : undefined;
 }
 
-/** Answers with what was chosen, entered or edited. Where a dialect wants a word for yes and no, it is one of the options. */
+/**
+ * Returns the answer with the chosen, entered or edited value. If a dialect requires a text for yes and no,
+ * the text is one of the options.
+ */
 export function answerFrame(spec: Spec, dialog: OpenQuestion, value: string | boolean): object {
   const row = rowOf(spec, dialog);
   const member = row?.member ?? "value";
@@ -24,7 +27,7 @@ export function answerFrame(spec: Spec, dialog: OpenQuestion, value: string | bo
   return framed(spec, dialog.id, { [member]: word ?? String(value) });
 }
 
-/** Says that there is no answer. */
+/** Returns the answer for a dismissed question. */
 export function dismissFrame(spec: Spec, dialog: OpenQuestion): object {
   const fallback = rowOf(spec, dialog)?.fallback;
   if (fallback !== undefined) return framed(spec, dialog.id, fallback);

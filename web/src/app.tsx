@@ -12,7 +12,7 @@ import { useNow } from "./parts/use.js";
 import { Panel } from "./panels/panel.jsx";
 import { revealed } from "./text/hidden.js";
 
-/** The whole page. */
+/** Complete page. */
 export function App() {
   const { store, conversation } = useNow();
   const [panel, show] = useState<PanelName | undefined>(undefined);

@@ -1,31 +1,31 @@
-/** The connection to the server behind the page: frames of the agent, and words of the server itself. */
+/** Connection to the server of the page: frames of the agent, and messages of the server. */
 
 import { type FailureKind, type Spec, failureKind } from "agentese";
 
 import { laidOut } from "./text/json.js";
 
-/** What the server says when a tab comes. */
+/** First message of the server to a tab. */
 export interface Hello {
   readonly agentese: "hello";
   readonly version: string;
-  /** Whether the tab goes on where it was. */
+  /** True if the tab resumes its connection. */
   readonly back: boolean;
-  /** Whether the tab was away for too long: what it missed is not kept. */
+  /** True if the server no longer has the messages that the tab missed. */
   readonly lost: boolean;
   readonly dialect: string;
-  /** The revision of the dialect, where the server was told it. */
+  /** Revision of the dialect, if configured at the server. */
   readonly revision: string | null;
   readonly command: readonly string[];
   readonly cwd: string;
   readonly ended: Ended | null;
   readonly running: boolean;
-  /** The session that other tabs show, where the agent has several at a time. */
+  /** Session of the other tabs, for agents with several sessions. */
   readonly session: string | null;
   readonly readOnly: boolean;
   readonly deny: readonly string[];
-  /** What happened before, as messages: events, and words about what other tabs did. */
+  /** Earlier messages: events, and messages about actions of other tabs. */
   readonly begun: readonly string[];
-  /** The questions that wait for an answer, and how long they do, in milliseconds. */
+  /** Open questions with their age in milliseconds. */
   readonly questions: readonly { readonly line: string; readonly ago: number }[];
 }
 
@@ -33,16 +33,16 @@ export interface Ended {
   readonly agentese: "ended";
   readonly text: string;
   readonly stderr: string;
-  /** Whether the server starts the agent again by itself. */
+  /** True if the server restarts the agent. */
   readonly restarts: boolean;
 }
 
-/** How the agent ended, as a sentence without its point. */
+/** Returns the end of the agent as a sentence without a period. */
 export function endedText({ text }: Ended): string {
   return `The agent ${text.startsWith("killed") ? "was " : ""}${text}`;
 }
 
-/** A session that can be opened. */
+/** Session that can be opened. */
 export interface Listed {
   readonly path: string;
   readonly id: string;
@@ -53,7 +53,7 @@ export interface Listed {
   readonly firstMessage?: string;
 }
 
-/** What the server says besides the agent's frames. */
+/** Message of the server that is not a frame of the agent. */
 export type Word =
   | Hello
   | Ended
@@ -66,28 +66,28 @@ export type Word =
   | { readonly agentese: "sessions"; readonly sessions: readonly Listed[] }
   | { readonly agentese: "reload" };
 
-/** A command that the agent or the server refused, or that got no answer. */
+/** Command that the agent or the server rejected, or that received no response. */
 export class CallError extends Error {
   override readonly name = "CallError";
   constructor(
     readonly command: string,
     message: string,
-    /** Which documented failure it is. */
+    /** Kind of the documented failure. */
     readonly kind?: FailureKind,
   ) {
     super(message);
   }
 
-  /** Whether the agent does not know the command at all. */
+  /** True if the command is unknown to the agent. */
   get isUnknown(): boolean {
     return this.kind === "unknown_command";
   }
 }
 
-/** Who listens. */
+/** Receiver of messages. */
 export interface Listener {
   word(word: Word): void;
-  /** A line went to the agent or came from it; `others` where another tab sent it. */
+  /** Receives a line in either direction; `others` if another tab sent it. */
   frame(direction: "sent" | "received", line: string, others: boolean): void;
   state(connected: boolean): void;
 }
@@ -96,18 +96,18 @@ interface Waiting {
   readonly number: number;
   readonly command: string;
   readonly line: string;
-  /** Whether it went out: not where it was called while the page was connecting. */
+  /** True after transmission; false for a call during connection setup. */
   sent: boolean;
   resolve(data: unknown): void;
   reject(error: Error): void;
 }
 
-/** What begins every word of the server. */
+/** Prefix of every message of the server. */
 const MARK = '{"agentese":';
-/** The pauses between attempts to connect, in milliseconds. */
+/** Pauses between attempts to connect in milliseconds. */
 const PAUSES = [200, 500, 1000, 2000, 4000];
 
-/** A connection that comes back by itself, with the calls that wait for answers. */
+/** Connection that reconnects automatically, with its pending calls. */
 export class Link {
   readonly #listener: Listener;
   readonly #address: string;
@@ -115,12 +115,15 @@ export class Link {
   #socket: WebSocket | undefined;
   #have: number | undefined;
   #attempts = 0;
-  /** How many calls were made. */
+  /** Number of calls. */
   #calls = 0;
   #waiting = new Map<string, Waiting>();
-  /** Answers to questions that may be lost, each with the number of the call before it: until a later call is settled. */
+  /**
+   * Answers to questions that may be lost, each with the number of the preceding call. They remain until a
+   * later call is settled.
+   */
   #answers: { readonly after: number; readonly line: string }[] = [];
-  /** The tables of the dialect, which the server names. */
+  /** Tables of the dialect that the server names. */
   spec: Spec | undefined;
 
   constructor(listener: Listener) {
@@ -128,7 +131,7 @@ export class Link {
     this.#address = new URL("ws", location.href).href.replace(/^http/, "ws").replace(/[?#].*$/, "");
   }
 
-  /** Connects, and connects again whenever the connection is lost. */
+  /** Connects, and reconnects after each loss of the connection. */
   open(): void {
     const have = this.#have === undefined ? "" : `&have=${this.#have}`;
     const socket = new WebSocket(`${this.#address}?tab=${this.#tab}&all=1${have}`);
@@ -152,7 +155,7 @@ export class Link {
     };
   }
 
-  /** Begins anew, as a tab that was never there. */
+  /** Starts over as a new tab. */
   restart(): void {
     const old = this.#socket;
     this.#socket = undefined;
@@ -163,7 +166,7 @@ export class Link {
     this.open();
   }
 
-  /** Drops the connection, as a network does that goes away. For tests. */
+  /** Drops the connection like a network failure. For tests. */
   drop(): void {
     this.#socket?.close();
   }
@@ -173,7 +176,7 @@ export class Link {
     if (!hello.back) this.#have = 0;
     this.#listener.state(true);
     this.#listener.word(hello);
-    // A command that has arrived before is not run again, and only the first answer to a question counts.
+    // The server does not run a received command again, and only the first answer to a question applies.
     if (hello.back) for (const { line } of this.#answers) this.#socket?.send(line);
     for (const call of this.#waiting.values()) if (hello.back || !call.sent) call.sent = this.#send(call.line);
   }
@@ -191,7 +194,7 @@ export class Link {
     else this.#listener.word(word);
   }
 
-  /** The frames in messages that were kept for a tab that comes late, with their directions. */
+  /** Returns the frames in stored messages with their directions, for a late tab. */
   told(messages: readonly string[]): ["sent" | "received", string][] {
     return messages.map((message) => {
       if (!message.startsWith(MARK)) return ["received", message];
@@ -206,11 +209,11 @@ export class Link {
     const frame = membersOf(line);
     if (isRpc ? "method" in frame : frame["type"] !== "response") return;
     const id = frame["id"] ?? this.#oldest(frame["command"]);
-    // The ids of the page are texts.
+    // Ids of the page are texts.
     const call = typeof id === "string" ? this.#waiting.get(id) : undefined;
     if (typeof id !== "string" || call === undefined) return;
     this.#waiting.delete(id);
-    // What was sent before that call has arrived, too.
+    // All lines before that call have arrived too.
     this.#answers = this.#answers.filter(({ after }) => after >= call.number);
     const failed = isRpc ? "error" in frame : frame["success"] !== true;
     if (failed) call.reject(this.#refused(call.command, frame));
@@ -224,14 +227,14 @@ export class Link {
     return new CallError(command, text, this.spec && failureKind(this.spec, ...told));
   }
 
-  /** Failures without an id belong to the oldest call that they can belong to. */
+  /** Returns the oldest call to which a failure without an id can belong. */
   #oldest(command: unknown): string | undefined {
     const calls = [...this.#waiting];
     const isAny = command === this.spec?.parseCommand || command === undefined;
     return (isAny ? calls[0] : calls.find(([, call]) => call.command === command))?.[0];
   }
 
-  /** Sends a command. Gives the data of its answer. */
+  /** Sends a command. Returns the data of its response. */
   call(command: string, params: object): Promise<unknown> {
     const number = ++this.#calls;
     const id = `${this.#tab}-${number}`;
@@ -246,14 +249,14 @@ export class Link {
     });
   }
 
-  /** Sends a line, where there is a connection; says whether there is. */
+  /** Sends a line. Returns false without a connection. */
   #send(line: string): boolean {
     const isOpen = this.#socket?.readyState === WebSocket.OPEN;
     if (isOpen) this.#socket?.send(line);
     return isOpen;
   }
 
-  /** Answers a question of the agent; where the connection is lost, when it is back. */
+  /** Answers a question of the agent, if necessary after a reconnection. */
   answer(frame: object): void {
     const line = JSON.stringify(frame);
     this.#answers.push({ after: this.#calls, line });
@@ -261,12 +264,12 @@ export class Link {
     this.#send(line);
   }
 
-  /** Asks the server itself. */
+  /** Sends a request to the server itself. */
   ask(what: "sessions" | "restart" | "resumed"): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ agentese: what }));
   }
 
-  /** Fails all calls, and forgets the answers to questions. */
+  /** Fails all calls and drops the answers to questions. */
   fail(reason: string): void {
     this.#answers = [];
     const calls = [...this.#waiting.values()];
@@ -275,7 +278,7 @@ export class Link {
   }
 }
 
-/** The members of a frame; none where the line is no object. */
+/** Returns the members of a frame; an empty object if the line is not an object. */
 export function membersOf(line: string): Record<string, unknown> {
   const value: unknown = JSON.parse(line);
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};

@@ -8,7 +8,7 @@ import { theme } from "./panels/about.jsx";
 import { StoreContext } from "./parts/use.js";
 import { Store } from "./store.js";
 
-// Blocks of code are drawn as HTML: their buttons have no handlers of their own.
+// Code blocks are inserted as HTML, so their buttons have no handlers.
 document.addEventListener("click", (event) => {
   const button = (event.target as Element | null)?.closest?.("button.copy");
   const code = button?.closest(".code")?.querySelector("code")?.textContent;
@@ -27,7 +27,7 @@ if (place && location.hash === "#inspect") {
 } else if (place) {
   const store = new Store();
   store.link.open();
-  // For the console, and for tests.
+  // Globals for the console and for tests.
   Object.assign(globalThis, { agenteseLink: store.link });
   render(
     <StoreContext.Provider value={store}>

@@ -1,31 +1,31 @@
-/** Which revision of a dialect the agent speaks, as far as its frames show. */
+/** Detection of the agent's revision from its frames. */
 
 import type { Spec } from "agentese";
 
-/** Finds out by the declared signs which commands the agent has. */
+/** Detector of the revision, based on the declared signs. */
 export class Revision {
   readonly #spec: Spec;
   #name: string | undefined;
 
-  /** `told` is the revision that the server names. */
+  /** Creates a detector. `told` is the revision that the server names. */
   constructor(spec: Spec, told: string | null) {
     this.#spec = spec;
     this.#name = told ?? undefined;
   }
 
-  /** Whether nothing is left to find out. */
+  /** True if the detection is complete. */
   get isKnown(): boolean {
     return this.#name !== undefined || (this.#spec.revisions ?? []).length === 0;
   }
 
-  /** Whether the agent may have the command: in a dialect with revisions, whether the one that it speaks has it. */
+  /** Returns true if the agent may have the command, in its revision or in any candidate. */
   has(command: string): boolean {
     const all = this.#spec.revisions ?? [];
     const known = all.find(({ name }) => name === this.#name);
     return !(known ? [known] : all).some(({ lacks }) => lacks.includes(command));
   }
 
-  /** Looks at a frame of the agent. True where it shows the revision. */
+  /** Inspects a frame of the agent. Returns true if the frame shows the revision. */
   look(kind: "event" | "answer", type: string, body: unknown): boolean {
     if (this.#name !== undefined || typeof body !== "object" || body === null) return false;
     const shown = (this.#spec.revisions ?? []).findLast(({ shows }) =>

@@ -1,4 +1,4 @@
-/** What the page knows, and what it does with it: one conversation, one connection. */
+/** State and actions of the page: one conversation, one connection. */
 
 import { type Conversation, type Message, View } from "agentese/ui";
 
@@ -7,20 +7,20 @@ import { type Action, type Call, DIALECTS, type Dialect, type Needs, TITLES } fr
 import { Revision } from "./revision.js";
 import { CallError, type Ended, type Hello, Link, endedText, type Listed, type Word, membersOf } from "./link.js";
 
-/** What is shown beside the conversation. */
+/** State of the page beside the conversation. */
 export interface Page {
   readonly connected: boolean;
   readonly hello: Hello | undefined;
-  /** Why the agent does not run. */
+  /** End of the agent, if it is not running. */
   readonly ended: Ended | undefined;
   readonly sessions: readonly Listed[] | undefined;
   readonly toasts: readonly Toast[];
-  /** Commands that the agent turned out not to have. */
+  /** Commands that the agent turned out to lack. */
   readonly missing: ReadonlySet<string>;
   readonly levels: readonly string[] | undefined;
   readonly tree: unknown;
   readonly stats: unknown;
-  /** A text for the place where one writes; the count grows with each. */
+  /** Text for the input field; the count grows with each text. */
   readonly draft: { readonly text: string; readonly count: number } | undefined;
 }
 
@@ -43,10 +43,10 @@ const NOTHING: Page = {
   draft: undefined,
 };
 
-/** When something happened that was told late: nobody is notified of it any more. */
+/** Time of late events, which cause no notifications. */
 export const LONG_AGO = 1;
 
-/** How long a message of the page stays, in milliseconds. */
+/** Display time of a message of the page in milliseconds. */
 const TOAST = 8000;
 
 export class Store {
@@ -58,14 +58,14 @@ export class Store {
   #listeners = new Set<() => void>();
   #isAnnounced = false;
   #toasts = 0;
-  /** The session that was open last, for an agent that is started again; one that is not kept has no file. */
+  /** Last open session, for a restarted agent; a session without storage has no file. */
   #lastSession: Conversation["session"] = {};
   #revision: Revision | undefined;
-  /** How often all is being asked for. */
+  /** Number of complete refreshes in progress. */
   #refreshing = 0;
-  /** Over when the session of a new tab, or of an agent that is started again, is there or could not be opened. */
+  /** Opening of the session for a new tab or a restarted agent; resolves also after a failure. */
   #opening: Promise<unknown> = Promise.resolve();
-  /** Ends the wait for an agent that is started again. */
+  /** Ends the wait for a restarted agent. */
   #startedAgain: () => void = () => {};
 
   constructor() {
@@ -90,7 +90,7 @@ export class Store {
     this.#announce();
   }
 
-  /** Everything that changed since the last picture is drawn at once. */
+  /** Draws all changes since the last paint at once. */
   #announce(): void {
     if (this.#isAnnounced) return;
     this.#isAnnounced = true;
@@ -100,7 +100,7 @@ export class Store {
       for (const listener of this.#listeners) listener();
     };
     requestAnimationFrame(draw);
-    // A page in the background gets no pictures, and keeps its title and its list of questions up to date all the same.
+    // A page in the background is not painted, but must update its title and its list of questions.
     setTimeout(draw, 250);
   }
 
@@ -120,7 +120,7 @@ export class Store {
     this.#fold(direction, line);
   }
 
-  /** Does something with a frame. What cannot be done with it is told of in the inspector, and nothing else suffers. */
+  /** Processes a frame. The inspector records a failure, which has no other effect. */
   #reads(read: () => void): void {
     try {
       read();
@@ -138,7 +138,7 @@ export class Store {
     this.#announce();
   }
 
-  /** What the frame shows of the agent's revision may bring controls. */
+  /** Updates the revision by a frame, which may enable controls. */
   #lookAt(line: string): void {
     if (this.#revision?.isKnown !== false) return;
     const frame = membersOf(line);
@@ -163,7 +163,7 @@ export class Store {
       case "started":
         this.recorder.note("the agent was started again");
         this.#set({ ended: undefined });
-        // Where another tab opens the session again, it says when it has.
+        // If another tab reopens the session, the server sends `resumed` afterwards.
         if (word.resume) void this.#resume();
         return this.#startedAgain();
       case "resumed":
@@ -193,7 +193,7 @@ export class Store {
     this.#startedAgain();
     this.#view = View.open(hello.dialect, hello.session === null ? {} : { session: hello.session });
     this.#refreshing++;
-    // Nothing of it is news.
+    // These frames cause no notifications.
     for (const [direction, line] of this.link.told(hello.begun)) this.#fold(direction, line, LONG_AGO);
     this.#refreshing--;
     for (const { line, ago } of hello.questions) this.#fold("received", line, Date.now() - ago);
@@ -201,7 +201,7 @@ export class Store {
     if (hello.ended === null) void this.#join(hello);
   }
 
-  /** Learns what was said before this tab came. */
+  /** Loads the earlier conversation for a new tab. */
   async #join(hello: Hello): Promise<void> {
     if (hello.session === null && !hello.readOnly) {
       this.#opening = this.#begin().catch((error: unknown) => this.#failed(error));
@@ -214,7 +214,7 @@ export class Store {
     await this.dialect.begin?.((call) => this.ask(call));
   }
 
-  /** Asks for all that the page shows. */
+  /** Queries the complete state of the page. */
   async refresh(): Promise<void> {
     this.#refreshing++;
     await this.quietly("state");
@@ -225,7 +225,7 @@ export class Store {
     );
   }
 
-  /** Asks for the sessions that can be opened. */
+  /** Queries the available sessions. */
   async listSessions(): Promise<void> {
     const { listed } = this.dialect;
     if (listed === undefined) return this.link.ask("sessions");
@@ -233,12 +233,12 @@ export class Store {
     if (done !== undefined) this.#set({ sessions: listed(done.data) });
   }
 
-  /** Does something that puts another session in the place of this one. */
+  /** Executes an action that replaces the session. */
   async renew<K extends "newSession" | "openSession" | "compact">(action: K, ...needs: Needs[K]): Promise<void> {
     if ((await this.try(action, ...needs)) !== undefined) await this.refresh();
   }
 
-  /** Changes a setting that the state shows. */
+  /** Changes a setting that is part of the state. */
   async change<K extends "setModel" | "setThinking">(action: K, ...needs: Needs[K]): Promise<void> {
     await this.try(action, ...needs);
     await this.quietly("state");
@@ -249,7 +249,10 @@ export class Store {
     await this.quietly("state");
   }
 
-  /** Forks the session at a message. Where only messages of the user can be forked, their text comes back to be changed. */
+  /**
+   * Forks the session at a message. If only user messages can be forked, the agent returns their text for
+   * editing.
+   */
   async forkAt(message: Message): Promise<void> {
     if (!this.dialect.forkReturnsText) {
       if (message.id === undefined) return this.toast("warning", "The agent does not say which entry this message is.");
@@ -274,12 +277,12 @@ export class Store {
     await this.refresh();
   }
 
-  /** Puts a text where one writes. */
+  /** Puts a text into the input field. */
   draft(text: string): void {
     this.#set({ draft: { text, count: (this.page.draft?.count ?? 0) + 1 } });
   }
 
-  /** The agent was started again: the session that was open is opened again, where it was kept. */
+  /** Reopens the last session after a restart of the agent, if the session was stored. */
   async #resume(): Promise<void> {
     const { file = "", id = "" } = this.#lastSession;
     const isKept = (this.dialect.opensBy === "file" ? file : id) !== "" && this.can("openSession") === undefined;
@@ -291,14 +294,14 @@ export class Store {
 
   #withdraw(id: unknown): void {
     const { spec } = this.link;
-    // The fold takes a question from the list when it sees an answer to it.
+    // The fold removes a question when it receives an answer.
     const frame = spec?.dialogFrames
       ? { type: spec.dialogFrames.answer, id, cancelled: true }
       : { jsonrpc: "2.0", id, result: {} };
     this.#fold("sent", JSON.stringify(frame));
   }
 
-  /** Why an action is not there; `undefined` where it is. */
+  /** Returns the reason for a missing action; `undefined` if it is available. */
   can(action: Action): string | undefined {
     const { hello, missing } = this.page;
     const name = hello?.dialect ?? "";
@@ -314,7 +317,7 @@ export class Store {
     return hello?.readOnly && !reads ? "agentese web was started with --read-only" : undefined;
   }
 
-  /** What is missing, with the reason. */
+  /** Missing actions with their reasons. */
   get absent(): { title: string; reason: string }[] {
     return Object.entries(TITLES).flatMap(([action, title]) => {
       const reason = this.can(action as Action);
@@ -327,12 +330,12 @@ export class Store {
   }
 
   /**
-   * Does something; while a session is being opened, when that is over. Gives the answer's data; a failure is shown, and gives
-   * `undefined`.
+   * Executes an action after any pending opening of a session. Returns the data of the response. A failure is
+   * displayed, and the result is `undefined`.
    */
   async try<K extends Action>(action: K, ...needs: Needs[K]): Promise<{ data: unknown } | undefined> {
     let seen;
-    // Another one may be opened in its place.
+    // Another opening may start meanwhile.
     do await (seen = this.#opening);
     while (seen !== this.#opening);
     return this.#act(action, needs);
@@ -356,7 +359,7 @@ export class Store {
     this.toast("error", error instanceof Error ? error.message : String(error));
   }
 
-  /** Asks for something that the page can do without. */
+  /** Queries optional data of the page. */
   async quietly(action: "state" | "history" | "models" | "commands" | "forkPoints" | "stats" | "tree" | "thinkingLevels"): Promise<void> {
     if (this.can(action) !== undefined) return;
     const act = this.dialect.actions[action];
@@ -372,17 +375,17 @@ export class Store {
   }
 }
 
-/** The texts in a list; `undefined` where it is none. */
+/** Returns the texts in a list; `undefined` if the value is not a list. */
 function textsIn(value: unknown): string[] | undefined {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : undefined;
 }
 
-/** The text of a message. */
+/** Returns the text of a message. */
 export function textOf(message: Message): string {
   return message.blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
 }
 
-/** What a conversation is once its agent is gone: nothing is going on, and what was being said was broken off. */
+/** Returns the conversation after the end of its agent: no activity, and incomplete messages aborted. */
 function brokenOff(view: View): Conversation {
   const kept = view.snapshot();
   const messages = kept.messages.map((message) => (message.state === "growing" ? { ...message, state: "aborted" as const } : message));

@@ -1,33 +1,33 @@
-//! The commands of a dialect with their parameters, as the schema of its clients' frames has them.
+//! Commands of a dialect with their parameters, from the schema of the client's frames.
 
 use agentese::dynamic;
 use agentese::schema::{self, Side};
 use agentese::spec::Spec;
 use serde_json::{Map, Value};
 
-/// A command.
+/// Command of a dialect.
 #[derive(Debug, Clone)]
 pub(super) struct Command {
-    /// Its name on the wire.
+    /// Wire name.
     pub name: &'static str,
-    /// The name of the clients' helper.
+    /// Name of the helper in clients.
     pub alias: &'static str,
-    /// What it does.
+    /// Description.
     pub doc: String,
     pub params: Vec<Param>,
 }
 
-/// A parameter.
+/// Parameter of a command.
 #[derive(Debug, Clone)]
 pub(super) struct Param {
-    /// Its name on the wire.
+    /// Wire name.
     pub name: String,
     pub doc: String,
     pub required: bool,
     pub kind: Kind,
 }
 
-/// What a parameter's value is.
+/// Type of a parameter's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -38,15 +38,15 @@ pub(super) enum Kind {
     Choice(Vec<String>),
     /// Several strings.
     Texts,
-    /// Anything else, said as JSON.
+    /// Any other value, given as JSON.
     Json,
 }
 
-/// A dialect as a client sees it.
+/// Dialect in the view of a client.
 pub(super) struct Grammar {
-    /// The tables of its clients.
+    /// Tables of its clients.
     pub spec: &'static Spec,
-    /// The revision that was named.
+    /// Named revision.
     pub revision: Option<&'static Spec>,
     pub commands: Vec<Command>,
 }
@@ -54,7 +54,7 @@ pub(super) struct Grammar {
 /// Reads the commands of `NAME`, which are those of all its revisions, or of `NAME@REVISION`.
 ///
 /// # Errors
-/// Where there is no such dialect or revision.
+/// Fails if the dialect or revision does not exist.
 pub(super) fn grammar(dialect: &str) -> Result<Grammar, agentese::Error> {
     let (spec, revision) = dynamic::client(dialect)?;
     let revisions = match revision {
@@ -63,7 +63,7 @@ pub(super) fn grammar(dialect: &str) -> Result<Grammar, agentese::Error> {
         None => spec.revisions.to_vec(),
     };
     let mut commands: Vec<Command> = Vec::new();
-    // What a younger revision says of a command counts; what only an older one has is kept.
+    // The newest revision of a command wins. Commands of older revisions only are added.
     let all = revision.is_none();
     for revision in revisions.into_iter().rev() {
         for mut command in of_revision(revision) {
@@ -84,7 +84,7 @@ pub(super) fn grammar(dialect: &str) -> Result<Grammar, agentese::Error> {
 }
 
 impl Command {
-    /// Parameters that the revision calls otherwise have the names of the document, under which clients take them.
+    /// Renames parameters of the revision to the names in the document, which clients use.
     fn named_as_at_first(&mut self, revision: &Spec) {
         let renamed = revision.command(self.name).map_or(&[][..], |command| command.renamed);
         for param in &mut self.params {
@@ -103,7 +103,7 @@ fn of_revision(spec: &'static Spec) -> Vec<Command> {
     found
 }
 
-/// Goes through the alternatives of a frame, which may have alternatives of their own.
+/// Visits the alternatives of a frame recursively.
 fn visit(schema: &Value, place: &Value, spec: &'static Spec, found: &mut Vec<Command>) {
     for alternative in place["oneOf"].as_array().into_iter().flatten() {
         let frame = resolved(schema, alternative);
@@ -112,7 +112,8 @@ fn visit(schema: &Value, place: &Value, spec: &'static Spec, found: &mut Vec<Com
             continue;
         }
         let members = &frame["properties"];
-        // Flat dialects name a command by its type and have the parameters beside it; JSON-RPC has both elsewhere.
+        // Flat dialects name a command by its type, with the parameters beside it. JSON-RPC has `method` and
+        // `params`.
         let (name, params) = match members["type"]["const"].as_str() {
             Some(name) => (name, frame),
             None => (

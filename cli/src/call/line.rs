@@ -1,4 +1,4 @@
-//! The command line of a call: options of its own, a command of the dialect with its parameters, and the agent.
+//! Command line of a call: its own options, a command of the dialect with its parameters, and the agent.
 
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
@@ -10,21 +10,21 @@ use serde_json::{Map, Value};
 use super::grammar::{Command, Grammar, Kind, Param, grammar};
 use super::value;
 
-/// What a call is about.
+/// Parsed call.
 pub(super) struct Said {
-    /// `NAME` or `NAME@REVISION`, as it was said.
+    /// Dialect as given, `NAME` or `NAME@REVISION`.
     pub dialect: String,
     pub grammar: Grammar,
     pub command: &'static str,
     pub members: Map<String, Value>,
-    /// Whether events are printed.
+    /// True if events are printed.
     pub events: bool,
-    /// How answers are printed, where that was said.
+    /// Format of responses, if given.
     pub output: Option<Output>,
-    /// Answers for the agent's questions, by their methods.
+    /// Answers to the agent's questions, by their methods.
     pub answers: Map<String, Value>,
     pub timeout: Option<Duration>,
-    /// The agent's command line; empty for this program.
+    /// Command line of the agent; empty for this program.
     pub agent: Vec<OsString>,
 }
 
@@ -34,12 +34,12 @@ pub(super) enum Output {
     Text,
 }
 
-/// Why nothing is called.
+/// Reason for the end without a call.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// Help was asked for.
+    /// Help was requested.
     Shown(String),
-    /// What was said is wrong.
+    /// The command line is invalid.
     Wrong(String),
 }
 
@@ -64,7 +64,7 @@ are opened where the dialect has several and no parameter names one.
 The exit code is 0 where the command was answered and the run of a prompt went well, 1 where the command was
 rejected, the run failed or the agent went away, and 2 where the command line is wrong.";
 
-/// Reads the words behind `agentese call`.
+/// Parses the arguments after `agentese call`.
 pub(super) fn read(words: &[OsString]) -> Result<Said, Refusal> {
     let (own, agent) = match words.iter().position(|word| word == "--") {
         Some(at) => (&words[..at], words[at + 1..].to_vec()),
@@ -110,7 +110,7 @@ pub(super) fn read(words: &[OsString]) -> Result<Said, Refusal> {
     })
 }
 
-/// The command line for all dialects at once, for scripts that complete it.
+/// Returns a command line with the commands of all dialects, for completion scripts.
 pub(in super::super) fn all_dialects() -> clap::Command {
     let mut parser = options();
     let grammars = agentese::dynamic::CLIENTS.iter().filter_map(|client| grammar(client.name).ok());
@@ -132,7 +132,7 @@ pub(in super::super) fn all_dialects() -> clap::Command {
     parser
 }
 
-/// The dialect that is named before the command; that of pi where none is.
+/// Returns the dialect that precedes the command, or `pi` by default.
 fn dialect(own: &[OsString]) -> String {
     let mut words = own.iter().map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
@@ -196,7 +196,7 @@ fn options() -> clap::Command {
         )
 }
 
-/// The parameter that need not be said because a session is opened.
+/// Returns the session parameter, which may be omitted if a session is opened automatically.
 fn optional(grammar: &Grammar) -> String {
     let member = grammar.spec.opens_session.and(grammar.spec.session_member);
     member.unwrap_or_default().to_owned()
@@ -215,7 +215,7 @@ fn subcommand(command: &Command, optional: &str) -> clap::Command {
     if kebab != command.name { parser.alias(kebab) } else { parser }
 }
 
-/// The first sentence of what a command does.
+/// Returns the first sentence of a command's description.
 fn summary(command: &Command) -> String {
     let first = command.doc.split_once(". ").map_or(command.doc.as_str(), |(first, _)| first);
     first.trim_end_matches('.').to_owned()
@@ -227,7 +227,7 @@ fn option(param: &Param, required: bool) -> Arg {
     if kebab == param.name { arg } else { arg.alias(kebab) }
 }
 
-/// A parameter under its own name alone.
+/// Returns an option under the parameter's own name.
 fn plain(param: &Param) -> Arg {
     let kind = param.kind.clone();
     let arg = Arg::new(param.name.clone())
@@ -257,7 +257,7 @@ fn plain(param: &Param) -> Arg {
     }
 }
 
-/// `streamingBehavior` and `session_id` as options are usually written.
+/// Converts names such as `streamingBehavior` and `session_id` to the usual form of options.
 fn hyphenated(name: &str) -> String {
     let mut out = String::new();
     for letter in name.chars() {

@@ -1,12 +1,12 @@
-//! `agentese call`: one command to an agent, as a command line that is made from the declaration.
+//! `agentese call`: one command to an agent, with a command line that is generated from the declaration.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `grammar` | the commands of a dialect, as its schema has them |
-//! | `line` | the command line: options, help, and what was said |
-//! | `value` | a parameter's text as JSON |
-//! | `talk` | the agent: one question, and what follows of it |
-//! | `show` | answers, events and text for people and programs |
+//! | `grammar` | commands of a dialect, from its schema |
+//! | `line` | command line: options, help, parsed call |
+//! | `value` | text of a parameter as JSON |
+//! | `talk` | agent: one command and its effects |
+//! | `show` | responses, events and text for people and programs |
 
 mod grammar;
 mod line;
@@ -23,10 +23,10 @@ pub(super) use line::all_dialects;
 
 use super::stderr::Stderr;
 
-/// What is wrong with what was said, which ends the program with 2.
+/// Exit code for an invalid command line.
 const USAGE: u8 = 2;
 
-/// Why a call has no good end.
+/// Failure of a call.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
@@ -37,8 +37,9 @@ enum Failure {
     Agent(String),
 }
 
-/// Calls a command with what stands behind `agentese call`. Gives 0 where the agent has answered and the run is over, 1 where it
-/// rejected the command, failed in its run or went away, 2 where the command line is wrong.
+/// Runs a call with the arguments after `agentese call`. Returns 0 if the agent responded and the run
+/// succeeded. Returns 1 if the agent rejected the command, failed in its run or disconnected, and 2 for an
+/// invalid command line.
 pub(super) fn main(words: &[OsString], stderr: &Stderr) -> ExitCode {
     let said = match line::read(words) {
         Ok(said) => said,
@@ -52,7 +53,7 @@ pub(super) fn main(words: &[OsString], stderr: &Stderr) -> ExitCode {
     };
     match talk::run(said, stderr) {
         Ok(()) => ExitCode::SUCCESS,
-        // A reader that has seen enough (`… | head`) is no failure.
+        // A reader that closes the pipe early (`… | head`) is not a failure.
         Err(Failure::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
             stderr.say(format_args!("Error: {failure}"));

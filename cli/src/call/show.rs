@@ -1,4 +1,4 @@
-//! Answers, events and text on stdout. On a terminal, what that would obey is escaped.
+//! Responses, events and text on stdout. On a terminal, control characters are escaped.
 
 use std::io::IsTerminal;
 
@@ -13,12 +13,12 @@ fn write(text: &str) -> Result<(), Failure> {
     output::write(text).map_err(Failure::Stdout)
 }
 
-/// Prints JSON on a line.
+/// Prints JSON as one line.
 pub(super) fn line(text: &str) -> Result<(), Failure> {
     output::write_json(&format!("{text}\n")).map_err(Failure::Stdout)
 }
 
-/// Prints the data of an answer; nothing where it has none.
+/// Prints the data of a response; without data, no output.
 pub(super) fn answer(data: Option<&str>, output: Output) -> Result<(), Failure> {
     let Some(data) = data else { return Ok(()) };
     let value: Value = serde_json::from_str(data)
@@ -30,13 +30,13 @@ pub(super) fn answer(data: Option<&str>, output: Output) -> Result<(), Failure> 
     }
 }
 
-/// Prints what came of a prompt as one object.
+/// Prints the result of a prompt as one object.
 pub(super) fn run(answer: Option<&str>, text: &str) -> Result<(), Failure> {
     let answer: Value = answer.and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
     line(&json!({ "answer": answer, "text": text }).to_string())
 }
 
-/// A value for people: a string as it is, a member or an item on each line.
+/// Returns a value for people: a string unchanged, and a line for each member or item.
 pub(super) fn text(value: &Value) -> String {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match value {
@@ -49,7 +49,7 @@ pub(super) fn text(value: &Value) -> String {
     }
 }
 
-/// The model's text, as events bring it.
+/// Growing text of the model, from events.
 pub(super) struct Growing {
     pieces: TextPieces,
     prints: bool,
@@ -61,9 +61,9 @@ impl Growing {
         Growing { pieces, prints, text: String::new() }
     }
 
-    /// Takes an event, which may carry text.
+    /// Processes an event, which may carry text.
     pub fn take(&mut self, kind: &str, body: &str) -> Result<(), Failure> {
-        // The text of a message stands apart from that of the one before.
+        // A line break separates the texts of two messages.
         if kind == self.pieces.begins && !self.text.is_empty() && !self.text.ends_with('\n') {
             self.add("\n")?;
         }

@@ -1,4 +1,4 @@
-//! The agent: one question, and what follows of it.
+//! Call of an agent: one command and its effects.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::line::{Output, Said};
 use super::show::{self, Growing};
 use crate::stderr::Stderr;
 
-/// Starts the agent, calls, prints, and ends the agent.
+/// Starts the agent, runs the call, prints its result, and ends the agent.
 pub(super) fn run(said: Said, stderr: &Stderr) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Agent(format!("cannot begin: {error}")))?;
@@ -56,7 +56,7 @@ fn child(said: &Said, stderr: &Stderr) -> Result<ChildOptions, Failure> {
     Ok(child)
 }
 
-/// Answers the agent's questions as the command line says, and tells of them.
+/// Handler that answers the agent's questions from the command line, and prints them.
 struct Told {
     answers: Map<String, Value>,
     stderr: Stderr,
@@ -74,7 +74,7 @@ impl Dialogs for Told {
     }
 }
 
-/// Calls the command; where it begins a run, follows that to its end.
+/// Sends the command. If it starts a run, follows the run to its end.
 async fn call(client: &Client, said: Said) -> Result<(), Failure> {
     let spec = said.grammar.spec;
     let mut members = said.members;
@@ -103,7 +103,7 @@ async fn call(client: &Client, said: Said) -> Result<(), Failure> {
     let mut events = said.events.then(|| client.events()).transpose()?;
     let answer = client.call(said.command, &members, Limit::Default).await?;
     if let Some(events) = &mut events {
-        // What the command caused before its answer is there now; nothing is waited for.
+        // Events that precede the response are already available, so no wait is needed.
         while let Some(Some(event)) = events.next_event().now_or_never() {
             show::line(event.body().as_str())?;
         }
@@ -114,7 +114,7 @@ async fn call(client: &Client, said: Said) -> Result<(), Failure> {
     )
 }
 
-/// A prompt, until its run is over.
+/// Follows a prompt to the end of its run.
 async fn follow(
     client: &Client,
     command: &str,
@@ -136,7 +136,7 @@ async fn follow(
     if let Some(error) = failed.clone().filter(|error| error.run_failure().is_none()) {
         return Err(Failure::Client(error));
     }
-    // The text of a run that failed is shown all the same.
+    // The text of a failed run is displayed too.
     match (events, output) {
         (true, _) => {}
         (false, Output::Text) => growing.end()?,

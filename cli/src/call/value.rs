@@ -1,13 +1,13 @@
-//! A parameter's text as JSON.
+//! Conversion of a parameter's text to JSON.
 
 use serde_json::Value;
 
 use super::grammar::Kind;
 
-/// Reads what was said for a parameter of that kind; each occurrence of the option is a value.
+/// Parses the text of a parameter; each occurrence of the option is one value.
 ///
 /// # Errors
-/// Says what was expected.
+/// Returns the expected form.
 pub(super) fn read(kind: &Kind, text: &str) -> Result<Value, String> {
     match kind {
         Kind::Text | Kind::Choice(_) => Ok(text.into()),
@@ -19,7 +19,7 @@ pub(super) fn read(kind: &Kind, text: &str) -> Result<Value, String> {
             Ok(Value::Number(number)) => Ok(Value::Number(number)),
             _ => Err("expected a number".to_owned()),
         },
-        // One of several strings; a text that is an array is all of them.
+        // One of several strings; a text with a JSON array contains all of them.
         Kind::Texts => Ok(match serde_json::from_str(text) {
             Ok(Value::Array(texts)) => Value::Array(texts),
             _ => text.into(),
@@ -28,7 +28,7 @@ pub(super) fn read(kind: &Kind, text: &str) -> Result<Value, String> {
     }
 }
 
-/// What several occurrences of an option are together.
+/// Combines the values of several occurrences of an option.
 pub(super) fn joined(kind: &Kind, said: Vec<Value>) -> Option<Value> {
     if *kind != Kind::Texts {
         return said.into_iter().last();

@@ -1,9 +1,9 @@
-//! Options, an environment and settings, and the plans that they make.
+//! Tests of plans from options, an environment and settings.
 
 use super::*;
 use std::ffi::OsString;
 
-/// An empty working directory and home.
+/// Empty working directory and home.
 struct Place(tempfile::TempDir);
 
 impl Place {

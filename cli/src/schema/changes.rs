@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::super::{Failure, output};
 
-/// The generated changes between two revisions.
+/// Generated changes between two revisions.
 #[derive(Debug, Deserialize)]
 struct Changes {
     from: String,
@@ -28,7 +28,7 @@ struct Change {
     because: String,
 }
 
-/// Prints the changes as text or as JSON. Fails where there is no such pair of revisions.
+/// Prints the changes as text or as JSON. Fails for an unknown pair of revisions.
 pub(super) fn print(old: &str, new: &str, json: bool) -> Result<ExitCode, Failure> {
     let Some(document) = schema::changes(old, new) else {
         let known: Vec<_> = schema::known_changes().map(|(old, new)| format!("{old} {new}")).collect();
@@ -45,7 +45,7 @@ pub(super) fn print(old: &str, new: &str, json: bool) -> Result<ExitCode, Failur
     output::print(&text(&changes))
 }
 
-/// One line per change, under a heading for each kind.
+/// Returns one line per change, under a heading for each kind.
 fn text(changes: &Changes) -> String {
     let Changes { from, to, .. } = changes;
     let broken = changes.changes.iter().filter(|change| !change.survives).count();
@@ -71,7 +71,7 @@ fn text(changes: &Changes) -> String {
     out
 }
 
-/// `made_optional` as `Made optional`.
+/// Returns `made_optional` as `Made optional`.
 fn title(kind: &str) -> String {
     let words = kind.replace('_', " ");
     let mut letters = words.chars();

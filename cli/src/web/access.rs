@@ -1,18 +1,19 @@
-//! What the tabs may do.
+//! Permissions of the tabs.
 
 use agentese::spec::{Access, Spec};
 
-/// What the tabs may do.
+/// Permissions of the tabs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Policy {
-    /// Only commands that read are let through, and no answers to dialogs.
+    /// Permits only commands that read, and no answers to dialogs.
     pub read_only: bool,
-    /// Commands that are never let through, by their names on the wire.
+    /// Wire names of denied commands.
     pub deny: Vec<String>,
 }
 
 impl Policy {
-    /// Why a command is not let through; none where it is. Of a command that is not declared nobody knows what it does.
+    /// Returns the reason for a rejected command; `None` if it is permitted. An undeclared command is treated
+    /// as one that writes.
     pub fn refuses(&self, spec: &Spec, command: &str) -> Option<String> {
         if self.deny.iter().any(|name| name == command) {
             return Some(format!("`{command}` is denied: agentese web was started with --deny {command}"));
@@ -22,12 +23,12 @@ impl Policy {
             .then(|| format!("`{command}` is denied: agentese web was started with --read-only"))
     }
 
-    /// Whether answers to dialogs are let through.
+    /// Returns true if answers to dialogs are permitted.
     pub fn answers(&self) -> bool {
         !self.read_only
     }
 
-    /// The names in `deny` that are no commands of the dialect.
+    /// Returns the names in `deny` that are not commands of the dialect.
     pub fn unknown<'a>(&'a self, spec: &Spec) -> Vec<&'a str> {
         self.deny.iter().map(String::as_str).filter(|name| spec.command(name).is_none()).collect()
     }
@@ -37,7 +38,7 @@ impl Policy {
 mod tests {
     use super::*;
 
-    /// Every command of every dialect is let through or refused as it is declared.
+    /// Permissions of every command in every dialect follow its declaration.
     #[test]
     fn with_read_only_nothing_passes_that_changes_something() {
         let policy = Policy { read_only: true, deny: Vec::new() };

@@ -1,4 +1,4 @@
-//! The agent behind the page: a child process that is started, listened to and started again.
+//! Agent of the page: a child process that is started, observed and restarted.
 
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,18 +14,18 @@ use tokio_util::sync::CancellationToken;
 use super::hub::Hub;
 use super::log::To;
 
-/// An agent that ended sooner than this after its start is started again only where somebody asks for it.
+/// Minimum uptime for an automatic restart of the agent.
 const SETTLED: Duration = Duration::from_secs(5);
-/// How many lines may wait for an agent that does not read; tabs wait then.
+/// Limit of queued lines for an agent that does not read, beyond which tabs wait.
 const WAITING: usize = 256;
 
-/// The agent and its tabs, as tasks share them.
+/// Agent and its tabs, shared between tasks.
 #[derive(Debug, Clone)]
 pub(super) struct Shared {
     hub: Arc<Mutex<Hub>>,
     /// Changes with every message.
     changed: watch::Sender<()>,
-    /// Where lines for the agent go; none while it does not run.
+    /// Queue of lines for the agent; `None` while it is not running.
     lines: Arc<Mutex<Option<mpsc::Sender<String>>>>,
     restart: Arc<Notify>,
 }
@@ -40,25 +40,25 @@ impl Shared {
         }
     }
 
-    /// Does something with the hub, and wakes the tabs.
+    /// Runs a function on the hub, and wakes the tabs.
     pub fn with<T>(&self, work: impl FnOnce(&mut Hub) -> T) -> T {
         let result = work(&mut self.hub());
         self.changed.send_replace(());
         result
     }
 
-    /// The hub, for reading.
+    /// Returns the hub for reading.
     pub fn hub(&self) -> MutexGuard<'_, Hub> {
         self.hub.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says when something is new.
+    /// Returns a receiver of change notifications.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Sends the agent a line. Waits while too many others wait; the line is lost where the agent has ended, of which the
-    /// tabs are told.
+    /// Sends a line to the agent. Waits while the queue is full. The line is lost after the end of the agent,
+    /// which the tabs receive as an event.
     pub async fn send(&self, line: String) {
         let lines = self.lines().clone();
         if let Some(lines) = lines {
@@ -66,7 +66,7 @@ impl Shared {
         }
     }
 
-    /// Takes lines for an agent from now on; they wait until it reads them.
+    /// Creates a queue of lines for the next agent.
     fn take_lines(&self) -> mpsc::Receiver<String> {
         let (lines, waiting) = mpsc::channel(WAITING);
         *self.lines() = Some(lines);
@@ -77,14 +77,14 @@ impl Shared {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts an agent that has ended.
+    /// Restarts an agent that has ended.
     pub fn restart(&self) {
         self.restart.notify_one();
     }
 }
 
-/// Runs the agent until it is over: starts it, listens to it, starts it again. What tabs send before the first start
-/// waits for it, from this call on.
+/// Runs the agent until `over`: starts, observes and restarts it. From this call on, lines of tabs wait for
+/// the first start.
 pub(super) fn run(
     command: Vec<OsString>,
     shared: Shared,
@@ -137,7 +137,7 @@ fn start(command: &[OsString]) -> Result<Transport, String> {
     Transport::from_child(options).map_err(|error| error.to_string())
 }
 
-/// Listens to an agent until it ends. Gives how it ended and the end of its stderr.
+/// Observes an agent until it ends. Returns its exit and the end of its stderr.
 async fn live(
     transport: Transport,
     mut waiting: mpsc::Receiver<String>,
@@ -197,7 +197,7 @@ mod tests {
         let spec = agentese::dynamic::client("pi").unwrap().0;
         let shared = Shared::new(Hub::new(spec, Policy::default(), Agent::default()));
         let over = CancellationToken::new();
-        // An agent that says what it hears.
+        // Agent that echoes its input.
         let running = run(vec!["cat".into()], shared.clone(), over.clone());
         let tab = Asked { name: "a".to_owned(), have: None, all: true };
         let joined = shared.with(|hub| hub.join(&tab, Instant::now()));

@@ -1,4 +1,4 @@
-//! The files of the page, which the binary carries; `web/` has their sources.
+//! Files of the page, embedded in the binary; their sources are in `web/`.
 
 use axum::http::{HeaderName, header};
 
@@ -8,11 +8,12 @@ const STYLE: &str = include_str!("assets/page.css");
 const ICON: &str = include_str!("assets/icon.svg");
 const LICENSES: &str = include_str!("assets/LICENSES.txt");
 
-/// What the page may do: run its own script, with pictures that are in the conversation, and talk to this server.
+/// Content security policy of the page: its own script, pictures of the conversation, and connections to this
+/// server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// A file by its name: its type and its content.
+/// Returns the type and the content of a file by its name.
 pub(super) fn file(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match name {
         "" => ("text/html; charset=utf-8", PAGE),
@@ -24,7 +25,7 @@ pub(super) fn file(name: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// What every answer says about itself.
+/// Returns the headers of every response.
 pub(super) fn headers() -> [(HeaderName, &'static str); 6] {
     [
         (header::CONTENT_SECURITY_POLICY, POLICY),

@@ -1,33 +1,33 @@
-//! Who may come in: nobody without the token, and no page of another origin.
+//! Authentication: requests need the token, and pages of other origins are rejected.
 
 use axum::http::{HeaderMap, header};
 use base64::Engine;
 use subtle::ConstantTimeEq;
 
-/// Length of a token in bytes, before it is written as text.
+/// Length of a token in bytes, before the text encoding.
 const TOKEN_BYTES: usize = 24;
 
-/// The names under which this machine is its own.
+/// Names of this machine.
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
-/// The secret part of the address. It is shown in the address alone.
+/// Secret part of the address. Only the address reveals it.
 #[derive(Clone)]
 pub(crate) struct Token(String);
 
 impl Token {
-    /// A token that nobody can guess. Fails where the system has no randomness.
+    /// Creates an unpredictable token. Fails if the system has no randomness.
     pub fn random() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; TOKEN_BYTES];
         getrandom::fill(&mut bytes)?;
         Ok(Self(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    /// Whether that is the token. Takes the same time for every text of its length.
+    /// Compares a text with the token, in constant time for texts of its length.
     pub fn is(&self, text: &str) -> bool {
         self.0.as_bytes().ct_eq(text.as_bytes()).into()
     }
 
-    /// The text, for the address.
+    /// Returns the text for the address.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -39,8 +39,10 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// Why a request is refused; none where it may go on. The name in `Host` has to be this machine's own, whatever name a
-/// foreign page has made point here; a page has to be our own, or of one of the `others`, which are origins.
+/// Returns the reason for the rejection of a request; `None` if it is permitted.
+///
+/// The name in `Host` must be one of this machine, because foreign names can resolve to it. The origin of a
+/// page must be our own, or one of the `others`.
 pub(crate) fn refuses(headers: &HeaderMap, port: u16, others: &[String]) -> Option<&'static str> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let own = |host: &str| LOOPBACK.iter().any(|name| host == format!("{name}:{port}"));
@@ -54,7 +56,8 @@ pub(crate) fn refuses(headers: &HeaderMap, port: u16, others: &[String]) -> Opti
     if text(header::ORIGIN).is_some_and(foreign) {
         return Some("a page from another origin may not talk to the agent");
     }
-    // A link in another page is no secret that leaks: it has no token. What it could do is frame or load us.
+    // A link in another page is no threat, because it lacks the token. Frames and loads from such a page are
+    // rejected.
     if text(header::HeaderName::from_static("sec-fetch-site")) == Some("cross-site") {
         return Some("a page from another origin may not load this one");
     }

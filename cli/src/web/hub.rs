@@ -1,8 +1,8 @@
-//! One agent and several tabs: who gets what, without I/O.
+//! Hub between one agent and several tabs, without I/O.
 //!
-//! Every tab counts its commands by itself. On their way to the agent the ids get the tab's number, and the answers go to
-//! that tab with the ids that it gave. Events go to all tabs. A question goes to all of them too; the first answer counts,
-//! and the others are told that it is withdrawn.
+//! Every tab numbers its own commands. The hub adds the number of the tab to their ids on the way to the
+//! agent, and restores the ids in the responses. Events go to all tabs. A question also goes to all tabs. The
+//! first answer applies, and the other tabs receive a withdrawal.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -24,89 +24,89 @@ use super::serve::Asked;
 use super::splice;
 use super::tabs::{Place, Tabs};
 
-/// How much of what happened a tab is told that comes late, in bytes.
+/// Limit of the earlier messages for a late tab, in bytes.
 const REPEATED: usize = 4 * 1024 * 1024;
-/// The longest id of a tab's frame or of a question, in bytes of JSON.
+/// Limit of an id in a tab's frame or in a question, in bytes of JSON.
 pub(super) const LONGEST_ID: usize = 1024;
-/// The most commands that may wait for their answers.
+/// Limit of commands without a response.
 const MOST_CALLS: usize = 16 * 1024;
 
-/// A command without an answer.
+/// Command without a response.
 #[derive(Debug)]
 struct Caller {
     seat: Seat,
-    /// The raw id that the tab gave.
+    /// Raw id that the tab assigned.
     id: Option<String>,
-    /// Whether the others are told of it: it changes something.
+    /// True if other tabs receive the command, because it changes something.
     is_told: bool,
 }
 
-/// What a line of a tab leads to.
+/// Result of a tab's line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// The line for the agent.
+    /// Line for the agent.
     Line(String),
-    /// Something that the tab asks of the server itself.
+    /// Request to the server itself.
     Own(Own),
-    /// Nothing that the agent would see.
+    /// No output for the agent.
     Nothing,
 }
 
-/// What a tab asks of the server.
+/// Request of a tab to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Own {
-    /// The list of sessions.
+    /// List of sessions.
     Sessions,
-    /// To start the agent again.
+    /// Restart of the agent.
     Restart,
 }
 
-/// Where a tab begins to read.
+/// Start position of a tab.
 #[derive(Debug)]
 pub(super) struct Joined {
     pub seat: Seat,
-    /// The number of the next message.
+    /// Number of the next message.
     pub next: u64,
-    /// What the tab is told first.
+    /// First message for the tab.
     pub hello: Value,
 }
 
-/// The agent, as tabs are told of it.
+/// Description of the agent for tabs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Agent {
     pub command: Vec<String>,
     pub cwd: String,
-    /// The revision of the dialect, where it is known.
+    /// Revision of the dialect, if known.
     pub revision: Option<&'static str>,
-    /// Why it does not run.
+    /// Reason why the agent is not running.
     pub ended: Option<Value>,
 }
 
-/// One agent and its tabs.
+/// Hub between one agent and its tabs.
 #[derive(Debug)]
 pub(super) struct Hub {
     spec: &'static Spec,
     policy: Policy,
     pub agent: Agent,
-    /// What the agent's events say of its revision.
+    /// Knowledge about the agent's revision, from its events.
     known: Known,
     pub tabs: Tabs,
-    /// The tab that said something last.
+    /// Tab with the latest input.
     active: Option<Seat>,
-    /// The tab that opens the session of an agent that was started again.
+    /// Tab that reopens the session after a restart of the agent.
     resuming: Option<Seat>,
     commands: u64,
     calls: Table<Caller>,
-    /// The raw ids under which the agent knows the calls, and what the tabs call them.
+    /// Raw ids of the calls at the agent, with the ids of the tabs.
     ids: HashMap<String, (Seat, String)>,
     questions: Questions,
     pieces: Assembler,
-    /// The session that a tab or the agent spoke of last, where a connection has several.
+    /// Session of the latest frame, in dialects with several sessions per connection.
     session: Option<String>,
     running: bool,
-    /// The number of the message with which the newest run began.
+    /// Number of the message at the start of the latest run.
     run_began: u64,
-    /// The number of the message about the newest command that starts a run, until the run begins.
+    /// Number of the message about the latest command that starts a run, until the run starts.
     asked_at: Option<u64>,
 }
 
@@ -133,15 +133,15 @@ impl Hub {
         }
     }
 
-    /// A tab comes, or comes back; see [`Tabs::join`].
+    /// Adds a tab, or reconnects it; see [`Tabs::join`].
     pub fn join(&mut self, tab: &Asked, now: Instant) -> Joined {
         let Place { seat, next, is_back } = self.tabs.join(&tab.name, tab.have, tab.all);
         let begun = if is_back { Common::default() } else { self.begun(tab.all) };
         Joined { seat, next, hello: self.hello(is_back, tab.have.is_some(), begun, now) }
     }
 
-    /// What a tab that comes late is told: all that happened where it wants that and it is little, else of the run that
-    /// is going on its beginning and the newest of it.
+    /// Returns the earlier messages for a late tab. These are all messages if the tab requests them and they
+    /// fit the limit, else the beginning and the latest messages of the current run.
     fn begun(&self, all: bool) -> Common {
         let log = &self.tabs.log;
         if all && log.first() == 0 {
@@ -166,12 +166,12 @@ impl Hub {
         })
     }
 
-    /// The dialect's name.
+    /// Returns the name of the dialect.
     pub fn dialect(&self) -> &'static str {
         self.spec.name
     }
 
-    /// Whether there is nothing from that number on.
+    /// Returns true if no message has that number or a later one.
     pub fn is_read(&self, from: u64) -> bool {
         from >= self.tabs.log.end()
     }
@@ -180,18 +180,18 @@ impl Hub {
         self.tabs.push(Entry { to, text: text.into(), kind: Kind::Frame });
     }
 
-    /// Tells tabs something that is no frame of the agent.
+    /// Sends a message to tabs that is not a frame of the agent.
     pub fn say(&mut self, to: To, what: Value) {
         self.tabs.push(Entry { to, text: what.to_string().into(), kind: Kind::Word });
     }
 
-    /// Tells the other tabs what one of them sent, or how that was answered.
+    /// Sends a line of a tab, or its response, to the other tabs.
     fn tell(&mut self, but: Seat, how: &str, line: &str) {
         let text = json!({"agentese": how, "line": line}).to_string().into();
         self.tabs.push(Entry { to: To::AllBut(but), text, kind: Kind::Told });
     }
 
-    /// A line of a tab. One that may mean different things to different readers is refused.
+    /// Processes a line of a tab. Rejects a line that readers could interpret differently.
     pub fn heard(&mut self, seat: Seat, text: &str) -> Heard {
         const WANTED: Wanted<1> = Wanted::new([member("agentese")]);
         if let Some(own) = scan::scan(text, &WANTED).ok().and_then(|found| found.string(0)) {
@@ -211,7 +211,7 @@ impl Hub {
             let error = format!("its id has {bytes} bytes; send an id of {LONGEST_ID} bytes at most");
             return self.reject(seat, &error);
         }
-        // Between members both are white space; some agents end a line at a carriage return, too.
+        // Both are white space between members, and some agents end a line at a carriage return too.
         let line = text.replace(['\n', '\r'], " ");
         match frame.kind {
             StrictKind::Command(name) => self.command(seat, frame.id.map(str::to_owned), &name, line),

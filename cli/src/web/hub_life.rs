@@ -1,4 +1,4 @@
-//! The end of the agent, its new start, and the tab that opens its session again.
+//! End and restart of the agent, and the tab that reopens its session.
 
 use agentese::chunks::Assembler;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::super::log::{Seat, To};
 use super::{Heard, Hub};
 
 impl Hub {
-    /// The agent has ended; `text` says how.
+    /// Processes the end of the agent; `text` describes it.
     pub fn ended(&mut self, text: &str, stderr: &str, restarts: bool) {
         self.running = false;
         self.session = None;
@@ -21,8 +21,8 @@ impl Hub {
         self.say(To::All, what);
     }
 
-    /// The agent was started again. One page is told to open the session that was open before; the others hear when it
-    /// has done so.
+    /// Processes a restart of the agent. One page must reopen the last session, and the others are notified
+    /// afterwards.
     pub fn started(&mut self) {
         self.agent.ended = None;
         self.resuming = self.tabs.choose(self.active);
@@ -33,7 +33,7 @@ impl Hub {
         self.say(To::AllBut(chosen), json!({"agentese": "started", "resume": false}));
     }
 
-    /// A page says that the session is open again.
+    /// Processes the notification of a page that the session is open again.
     pub(super) fn resumed(&mut self, seat: Seat) -> Heard {
         if self.resuming == Some(seat) {
             self.resuming = None;
@@ -42,7 +42,7 @@ impl Hub {
         Heard::Nothing
     }
 
-    /// A tab's connection is over. Where it was to open the session again, another page does that.
+    /// Disconnects a tab. If that tab had to reopen the session, another page takes over.
     pub fn leave(&mut self, seat: Seat) {
         self.tabs.leave(seat);
         if self.resuming != Some(seat) || self.tabs.is_here(seat) {

@@ -1,4 +1,4 @@
-//! What tabs send, as the agent's revision has it and reads it; and what they are told where it is not sent.
+//! Lines of tabs in the form of the agent's revision, and rejections of lines.
 
 use agentese::renames;
 use agentese::scan::{self, Wanted, inner};
@@ -10,17 +10,17 @@ use super::super::log::{Seat, To};
 use super::{Heard, Hub, LONGEST_ID};
 
 impl Hub {
-    /// The line of a command, with the names that its parameters have in the agent's revision.
+    /// Returns the line of a command, with the parameter names of the agent's revision.
     ///
     /// # Errors
-    /// Says why it is not sent.
+    /// Returns the reason for a rejection.
     pub(super) fn written(&self, command: &str, line: String) -> Result<String, String> {
         let line = renames::line(self.spec, self.known.revision(), command, &line).into_owned();
         self.is_short_enough(&line)?;
         Ok(line)
     }
 
-    /// Whether the agent reads a line that long; one that is longer may end it.
+    /// Checks the length of a line, because a longer one may end the agent.
     pub(super) fn is_short_enough(&self, line: &str) -> Result<(), String> {
         let revision = self.known.revision().unwrap_or(self.spec);
         match revision.edges.longest_command {
@@ -32,13 +32,14 @@ impl Hub {
         }
     }
 
-    /// Tells a tab that its line is not sent.
+    /// Notifies a tab that its line was not sent.
     pub(super) fn reject(&mut self, seat: Seat, error: &str) -> Heard {
         self.say(To::One(seat), json!({"agentese": "refused", "error": error}));
         Heard::Nothing
     }
 
-    /// Refuses a line that may mean different things to different readers: as a command if it has an id of its own.
+    /// Rejects a line that readers could interpret differently. With an id of its own, it is answered as a
+    /// command.
     pub(super) fn unclear(&mut self, seat: Seat, text: &str, error: StrictError) -> Heard {
         let id = strict::refused_id(self.spec, text).filter(|id| id.len() <= LONGEST_ID);
         let Some(id) = id else { return self.reject(seat, &error.to_string()) };
@@ -46,7 +47,7 @@ impl Hub {
         Heard::Nothing
     }
 
-    /// Answers a command in the agent's place.
+    /// Answers a command in place of the agent.
     pub(super) fn refuse(&mut self, seat: Seat, id: Option<&str>, command: &str, reason: &str) {
         let reason = json!(reason);
         let text = match self.spec.framing {
@@ -64,7 +65,7 @@ impl Hub {
     }
 }
 
-/// The session that the parameters of a command name.
+/// Returns the session in the parameters of a command.
 pub(super) fn named_session(line: &str, name: &'static str) -> Option<String> {
     let wanted = Wanted::new([inner("params", name)]);
     scan::scan(line, &wanted).ok()?.string(0).filter(|id| !id.is_empty()).map(std::borrow::Cow::into_owned)

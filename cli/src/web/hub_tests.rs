@@ -16,7 +16,7 @@ fn line(text: &str) -> FrameText {
     FrameText::from(text)
 }
 
-/// All that a tab has not read.
+/// Reader of all messages that a tab has not read.
 struct Reader {
     seat: Seat,
     next: u64,
@@ -228,7 +228,7 @@ fn when_the_agent_is_started_again_one_tab_resumes() {
     hub.started();
     let resumes = |frames: Vec<Value>| frames.last().unwrap()["resume"].clone();
     assert_eq!((resumes(one.read(&hub)), resumes(two.read(&hub))), (json!(false), json!(true)));
-    // Who was not asked cannot say so.
+    // Only the chosen tab can confirm the session.
     hub.heard(one.seat, r#"{"agentese":"resumed"}"#);
     assert!(two.read(&hub).is_empty());
     hub.heard(two.seat, r#"{"agentese":"resumed"}"#);
@@ -279,7 +279,8 @@ fn a_line_end_of_any_kind_hides_no_second_command() {
     assert!(!line.contains(['\r', '\n']), "{line:?}");
 }
 
-/// Questions with frames of their own: progress leaves them open, an answer closes them, and both keep their ids.
+/// Questions with frames of their own: progress keeps them open, an answer closes them, and both keep their
+/// ids.
 #[test]
 fn answers_with_frames_of_their_own_reach_the_agent_as_they_are() {
     let mut hub = hub("omp", Policy::default());
@@ -366,7 +367,7 @@ fn commands_have_the_names_of_the_agents_revision_and_lengths_that_it_reads() {
     sent(&mut hub, &tab, &answer("short"));
 }
 
-/// Frames that readers take for different things: by the last member, by the first, without regard to case.
+/// Frames that readers interpret differently: by the last member, by the first one, or case-insensitively.
 #[test]
 fn a_frame_that_names_two_commands_reaches_no_agent() {
     for (dialect, deny, texts) in [
@@ -451,7 +452,7 @@ fn the_ids_of_commands_are_bounded_in_length_and_number() {
     let told = tab.read(&hub);
     assert_eq!(told[0]["agentese"], "refused");
     assert!(told[0].to_string().len() < 200, "{told:?}");
-    // Of denied commands nothing is remembered, so that each is refused.
+    // Denied commands leave no trace, so each one is rejected.
     for _ in 0..2 {
         assert_eq!(hub.heard(tab.seat, &bash("1")), Heard::Nothing);
         assert_eq!(tab.read(&hub)[0]["id"], "1");
@@ -480,7 +481,7 @@ fn a_late_tab_is_told_of_questions_within_a_bound_and_the_others_can_be_answered
     let shown = hello["questions"].as_array().unwrap().len();
     assert!(hello.to_string().len() < 5 * 1024 * 1024 && shown > 3000, "{shown}");
     assert_eq!(hello["unshown"], ASKED - shown);
-    // One more is shown to nobody.
+    // A further question is not displayed.
     ask(&mut hub, ASKED);
     let told = early.read(&hub);
     assert_eq!((told.len(), &told[0]["agentese"]), (1, &json!("noise")));

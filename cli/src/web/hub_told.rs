@@ -1,4 +1,4 @@
-//! What the agent says, and which tabs get it.
+//! Lines of the agent, and their distribution to tabs.
 
 use std::time::Instant;
 
@@ -15,10 +15,10 @@ use super::super::splice;
 use super::Hub;
 
 impl Hub {
-    /// A line of the agent.
+    /// Processes a line of the agent.
     pub fn told(&mut self, line: &FrameText, now: Instant) {
         self.questions.expire(now);
-        // Tabs, the log that is told again to late ones, and the inspector get what may be shown.
+        // Tabs, the log for late tabs, and the inspector receive only content that may be shown.
         let sealed = agentese::redact::sealed(line.as_str()).map(FrameText::from);
         let line = sealed.as_ref().unwrap_or(line);
         match route(self.spec, line) {
@@ -47,7 +47,7 @@ impl Hub {
         }
     }
 
-    /// A piece of a frame that is too long for one line. Tabs get frames whole.
+    /// Processes a piece of a long frame. Tabs receive whole frames.
     fn piece(&mut self, chunks: &Chunks, body: &str, now: Instant) {
         let Step { whole, fault } = self.pieces.take(chunks, body);
         if let Some(fault) = fault {
@@ -76,7 +76,7 @@ impl Hub {
         let text = match (caller.id, id) {
             (Some(own), Some(_)) => splice::replaced(line.as_str(), "id", &own),
             (None, Some(_)) => Some(splice::removed(line.as_str(), "id")),
-            // A failure without an id: the dialect has it so.
+            // A failure without an id, as the dialect defines it.
             (_, None) => None,
         };
         let text = text.unwrap_or_else(|| line.as_str().to_owned());

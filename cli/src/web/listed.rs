@@ -1,12 +1,12 @@
-//! The sessions that the page offers.
+//! Sessions for the page.
 
 use serde_json::{Value, json};
 
-/// How many sessions are offered, the newest.
+/// Limit of listed sessions; the latest ones are listed.
 const MOST: usize = 200;
 
-/// The sessions of the working directory that agents of the dialect have kept; none where they cannot be read. Each is as
-/// `agentese sessions --json` has it.
+/// Returns the sessions of the working directory for agents of the dialect, in the format of
+/// `agentese sessions --json`. Returns an empty list if they are unreadable.
 pub(super) fn sessions(dialect: &str) -> Vec<Value> {
     let listed = crate::sessions::here(dialect).unwrap_or_default();
     listed.iter().take(MOST).map(|session| json!(session)).collect()

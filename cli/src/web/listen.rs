@@ -1,4 +1,5 @@
-//! Connections, bounded so that nobody without the token keeps others out or holds memory for ever.
+//! Connections with limits, so that clients without the token can neither block others nor hold memory
+//! forever.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -18,22 +19,22 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-/// The time limit for the head of a request, and for a connection without one.
+/// Time limit of the head of a request, and of a connection without one.
 const HEAD: Duration = Duration::from_secs(10);
-/// The time limit for the body of a request.
+/// Time limit of the body of a request.
 const BODY: Duration = Duration::from_secs(30);
-/// The most open connections that have not shown the token. Another one takes the place of the oldest.
+/// Limit of open connections without the token. A further one replaces the oldest.
 const STRANGERS: usize = 64;
-/// How many connections may be open that have shown the token.
+/// Limit of open connections with the token.
 const GUESTS: usize = 128;
-/// How long accepting pauses if the system has no descriptor left.
+/// Pause of accepting if the system has no descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The connections of a server.
+/// Connections of a server.
 #[derive(Debug)]
 struct Connections {
     numbers: AtomicU64,
-    /// Those that have not shown the token, the oldest first, with what closes them.
+    /// Connections without the token, oldest first, with their close tokens.
     strangers: Mutex<VecDeque<(u64, CancellationToken)>>,
     guests: Arc<Semaphore>,
 }
@@ -43,7 +44,7 @@ impl Connections {
         self.strangers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection has come. Closes the oldest without the token if there are too many.
+    /// Registers a connection. Closes the oldest one without the token if there are too many.
     fn enter(self: &Arc<Self>) -> Arc<Visit> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let closed = CancellationToken::new();
@@ -63,7 +64,7 @@ fn close(stranger: Option<(u64, CancellationToken)>) {
     }
 }
 
-/// A connection, from its beginning to the end of what it became.
+/// Connection, including the protocol to which it is upgraded.
 #[derive(Debug)]
 pub(crate) struct Visit {
     number: u64,
@@ -73,7 +74,7 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
-    /// Lets a connection stay that has shown the token. False if too many have done so.
+    /// Admits a connection that has shown the token. Returns false if the limit is reached.
     fn admit(&self) -> bool {
         if self.permit.get().is_none() {
             let Ok(permit) = self.connections.guests.clone().try_acquire_owned() else { return false };
@@ -94,14 +95,14 @@ impl Drop for Visit {
     }
 }
 
-/// Lets the connection of a request stay, which has shown the token. Returns the connection, to be kept by what it is
-/// upgraded to; fails with the reason if too many are open.
+/// Admits the connection of a request with the token. Returns the connection, for storage in its upgraded
+/// form. Fails with the reason if too many connections are open.
 pub(crate) fn admit(request: &Request) -> Result<Arc<Visit>, String> {
     let visit = request.extensions().get::<Arc<Visit>>().filter(|visit| visit.admit());
     visit.cloned().ok_or_else(|| format!("{GUESTS} connections are open: close a tab, or end a run"))
 }
 
-/// Why a request has no body.
+/// Failure to read the body of a request.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BodyError {
     #[error("a request has {0} bytes at most")]
@@ -110,14 +111,14 @@ pub(crate) enum BodyError {
     TimedOut,
 }
 
-/// Reads the body of a request, within a time.
+/// Reads the body of a request within the time limit.
 pub(crate) async fn body(request: Request, longest: usize) -> Result<Bytes, BodyError> {
     let read = axum::body::to_bytes(request.into_body(), longest);
     let read = tokio::time::timeout(BODY, read).await.map_err(|_| BodyError::TimedOut)?;
     read.map_err(|_| BodyError::TooLong(longest))
 }
 
-/// Answers requests for as long as it is polled.
+/// Answers requests while it is polled.
 pub(crate) async fn serve<A, R>(listener: TcpListener, answer: A) -> Infallible
 where
     A: Fn(Request) -> R + Clone + Send + Sync + 'static,
@@ -131,7 +132,7 @@ where
     loop {
         match accept(&listener).await {
             Ok(stream) => drop(tokio::spawn(talk(stream, connections.enter(), answer.clone()))),
-            // The client has gone already.
+            // The client has already disconnected.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(_) => {
                 close(connections.strangers().pop_front());
@@ -144,7 +145,7 @@ where
 /// Accepts a connection that sends small frames at once.
 async fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     let (stream, _) = listener.accept().await?;
-    // Fails only if the client has gone, which the first read shows.
+    // Fails only after a disconnect, which the first read detects.
     let _ = stream.set_nodelay(true);
     Ok(stream)
 }
@@ -165,7 +166,7 @@ where
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
     let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
     tokio::select! {
-        // A client that breaks off is no failure of the server.
+        // A disconnect of the client is not a failure of the server.
         ended = connection => drop(ended),
         () = closed.cancelled() => {}
     }
@@ -179,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers `/in` to connections that may stay, and the length of a body to others.
+    /// Answers `/in` to admitted connections, and the length of a body to others.
     async fn answer(request: Request) -> Response<Body> {
         if request.uri().path() == "/in" {
             return match admit(&request) {
@@ -210,10 +211,10 @@ mod tests {
         }
     }
 
-    /// All that comes until the server closes the connection.
+    /// Returns all data until the server closes the connection.
     async fn rest(mut stream: TcpStream) -> String {
         let mut text = Vec::new();
-        // A server that closes what it has not read resets the connection.
+        // A server that closes with unread data resets the connection.
         let _ = stream.read_to_end(&mut text).await;
         String::from_utf8(text).unwrap()
     }
@@ -232,7 +233,7 @@ mod tests {
         assert!(accepted.unwrap().nodelay().unwrap());
     }
 
-    /// The clock goes on by itself as soon as everybody waits.
+    /// The clock advances automatically while all tasks wait.
     #[tokio::test(start_paused = true)]
     async fn what_does_not_come_to_its_end_is_closed() {
         let server = Server::start().await;
@@ -257,7 +258,7 @@ mod tests {
         }
         let mut late = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
         assert!(some(&mut late).await.ends_with("in"));
-        // Those that came first have made place; who has shown the token stays.
+        // The oldest connections were closed; the admitted one remains.
         assert_eq!(rest(strangers.swap_remove(0)).await, "");
         guest.write_all(b"GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
         assert!(some(&mut guest).await.ends_with("in"));
@@ -276,7 +277,7 @@ mod tests {
         let told = some(&mut more).await;
         assert!(told.starts_with("HTTP/1.1 503") && told.contains("128 connections are open"), "{told}");
         guests.clear();
-        // The server sees the ends when it sees them.
+        // The server detects the ends with a delay.
         loop {
             let mut again = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
             if some(&mut again).await.ends_with("in") {

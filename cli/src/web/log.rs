@@ -1,24 +1,24 @@
-//! What was sent to the tabs: the newest 64 MiB of it, in order.
+//! Log of the messages to the tabs, limited to the latest 64 MiB.
 //!
-//! A tab reads at its own pace, from its own place. What it missed while it was away is still here, unless it was away
-//! for too long.
+//! Each tab reads at its own pace from its own position. Missed messages remain available, unless the tab was
+//! away for too long.
 
 use std::collections::VecDeque;
 
 use axum::extract::ws::Utf8Bytes;
 
-/// How much is kept, in bytes.
+/// Limit of the log in bytes.
 pub(super) const KEPT: usize = 64 * 1024 * 1024;
 
-/// The number of a tab.
+/// Number of a tab.
 pub(super) type Seat = u32;
 
-/// Who gets a message.
+/// Receivers of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum To {
-    /// Every tab.
+    /// All tabs.
     All,
-    /// Every tab but one.
+    /// All tabs but one.
     AllBut(Seat),
     /// One tab.
     One(Seat),
@@ -34,7 +34,7 @@ impl To {
     }
 }
 
-/// A message.
+/// Message of the log.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub to: To,
@@ -42,19 +42,19 @@ pub(super) struct Entry {
     pub kind: Kind,
 }
 
-/// What a message is.
+/// Kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// An event of the agent.
+    /// Event of the agent.
     Event {
-        /// Its type, where a newer event of that type carries all that this one does.
+        /// Type of the event, if a newer event of that type contains its whole content.
         snapshot: Option<&'static str>,
     },
-    /// Another frame of the agent: an answer, a question.
+    /// Other frame of the agent: a response or a question.
     Frame,
-    /// A word of the server that has a frame in it: what another tab sent, and how that was answered.
+    /// Message of the server with a frame: a line of another tab, or its response.
     Told,
-    /// Another word of the server.
+    /// Other message of the server.
     Word,
 }
 
@@ -63,7 +63,7 @@ impl Entry {
         if let Kind::Event { snapshot } = self.kind { snapshot } else { None }
     }
 
-    /// Whether it belongs to what everybody has seen: an event, or what a tab did.
+    /// Returns true if the message belongs to the common history: an event, or an action of a tab.
     fn is_common(&self) -> bool {
         match self.kind {
             Kind::Event { .. } => !matches!(self.to, To::One(_)),
@@ -73,41 +73,41 @@ impl Entry {
     }
 }
 
-/// What a tab is told that comes late.
+/// Earlier messages for a late tab.
 #[derive(Debug, Default)]
 pub(super) struct Common {
     pub messages: Vec<Utf8Bytes>,
-    /// Whether some are left out: behind the first one, or because they are not kept any longer.
+    /// True if messages are missing: after the first one, or because they were dropped.
     pub is_cut: bool,
 }
 
-/// The messages that are kept.
+/// Log of messages.
 #[derive(Debug)]
 pub(super) struct Log {
     entries: VecDeque<Entry>,
-    /// The number of the first one.
+    /// Number of the first message.
     first: u64,
     bytes: usize,
     kept: usize,
 }
 
 impl Log {
-    /// Keeps that many bytes, and always the newest message.
+    /// Creates a log of that many bytes, which always keeps the latest message.
     pub fn new(kept: usize) -> Self {
         Self { entries: VecDeque::new(), first: 0, bytes: 0, kept }
     }
 
-    /// The number of the first message that is kept.
+    /// Returns the number of the first message in the log.
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// The number that the next message gets.
+    /// Returns the number of the next message.
     pub fn end(&self) -> u64 {
         self.first + self.entries.len() as u64
     }
 
-    /// Adds a message. `dropped` is called with each message that is not kept any longer.
+    /// Appends a message. `dropped` is called with each message that leaves the log.
     pub fn push(&mut self, entry: Entry, mut dropped: impl FnMut(u64, &Entry)) {
         self.bytes += entry.text.len();
         self.entries.push_back(entry);
@@ -119,7 +119,7 @@ impl Log {
         }
     }
 
-    /// The messages from that number on, with their numbers.
+    /// Returns the messages from a number on, with their numbers.
     pub fn from(&self, number: u64) -> impl Iterator<Item = (u64, &Entry)> {
         let skipped = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
         let skipped = skipped.min(self.entries.len());
@@ -129,9 +129,9 @@ impl Log {
             .map(move |(at, entry)| (self.first + (skipped + at) as u64, entry))
     }
 
-    /// What happened from that number on, for a tab that comes late: events, without those that a later one of the same
-    /// type replaces, and what other tabs did, unless `events` are all that it wants. Where it has more than `limit` bytes,
-    /// it is the first message and the newest ones.
+    /// Returns the history from a number on, for a late tab. It contains events, without superseded
+    /// snapshots. It also contains the actions of other tabs, unless `events` is set. If it exceeds `limit`
+    /// bytes, only the first message and the latest ones remain.
     pub fn common(&self, number: u64, events: bool, limit: usize) -> Common {
         let mut kept: Vec<&Entry> = Vec::new();
         let wanted = |entry: &Entry| entry.is_common() && !(events && entry.kind == Kind::Told);
@@ -187,7 +187,7 @@ mod tests {
         let texts = |common: &Common| common.messages.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(texts(&log.common(0, false, usize::MAX)), ["a", "b2", "c", "b3"]);
         assert_eq!(log.common(4, true, usize::MAX).messages.len(), 1);
-        // The first one stays, and of the others the newest.
+        // The first message remains, and the latest of the others.
         for (limit, count) in [(0, 1), (2, 1), (3, 2), (4, 3), (5, 3), (6, 4)] {
             let common = log.common(0, false, limit);
             assert_eq!(common.is_cut, count < 4, "{limit}");

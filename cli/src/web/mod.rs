@@ -1,13 +1,13 @@
-//! `agentese web`: a page for an agent of any dialect, served on this machine alone. `agentese inspect`: the same page
-//! for a recorded session.
+//! `agentese web`: a page for an agent of any dialect, served on this machine only. `agentese inspect`: the
+//! same page for a recorded session.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `door` | who may come in: token, origin, host |
-//! | `listen` | connections, and their bounds |
+//! | `door` | authentication: token, origin, host |
+//! | `listen` | connections and their limits |
 //! | `serve`, `assets` | HTTP and WebSocket; the files of the page |
 //! | `hub`, `tabs`, `log`, `questions`, `splice` | one agent and several tabs, without I/O |
-//! | `access` | which commands are let through |
+//! | `access` | permitted commands |
 //! | `agent` | the child process |
 //! | `listed`, `recorded` | the sessions that can be opened; a file that holds one |
 
@@ -44,17 +44,17 @@ use door::Token;
 use hub::{Agent, Hub};
 use serve::Source;
 
-/// Serves the page until somebody stops it. Fails where the dialect is unknown or the port is taken.
+/// Serves the page until a signal. Fails if the dialect is unknown or the port is in use.
 pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let unknown = |error: agentese::Error| Failure::Usage(error.to_string());
     let (spec, revision) = agentese::dynamic::client(&options.dialect).map_err(unknown)?;
-    // This program speaks the first revision where none is named; of another agent nobody knows.
+    // This program speaks the first revision by default. The revision of another agent is unknown.
     let own_revision = agentese::dynamic::spec(&options.dialect).map_err(unknown)?;
     let revision = revision.or(options.command.is_empty().then_some(own_revision)).map(|spec| spec.revision);
     let policy = Policy { read_only: options.read_only, deny: options.deny };
     for name in policy.unknown(spec) {
         let reason = format!("--deny {name}: the {} dialect has no such command", spec.name);
-        // An agent of others may have commands of its own.
+        // A third-party agent may have additional commands.
         if options.command.is_empty() {
             return Err(Failure::Usage(reason));
         }
@@ -78,7 +78,7 @@ pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Serves the page for a recorded session. Fails where the file cannot be read.
+/// Serves the page for a recorded session. Fails if the file is unreadable.
 pub(super) fn inspect(options: &Inspect, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let (spec, _) =
         agentese::dynamic::client(&options.dialect).map_err(|error| Failure::Usage(error.to_string()))?;
@@ -98,16 +98,16 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })
 }
 
-/// A port of this machine, with the token that lets in.
+/// Listener of this machine, with the token for its clients.
 pub(super) struct Opened {
     listener: TcpListener,
-    /// The port on 127.0.0.1.
+    /// Port on 127.0.0.1.
     pub port: u16,
     pub token: Token,
 }
 
 impl Opened {
-    /// Listens at that port; 0 takes a free one. Fails where it is taken.
+    /// Listens on a port; 0 selects a free one. Fails if the port is in use.
     pub async fn at(port: u16) -> Result<Self, Failure> {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(io(&format!("port {port}")))?;
@@ -116,12 +116,12 @@ impl Opened {
         Ok(Self { listener, port, token })
     }
 
-    /// Where it can be reached, with the token.
+    /// Returns the address with the token.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token.reveal())
     }
 
-    /// Answers requests until somebody stops it.
+    /// Answers requests until a signal.
     pub async fn serve<A, R>(self, answer: A) -> ExitCode
     where
         A: Fn(Request) -> R + Clone + Send + Sync + 'static,
@@ -139,7 +139,7 @@ fn io(context: &str) -> impl FnOnce(std::io::Error) -> Failure {
     move |source| Failure::Io { context, source }
 }
 
-/// Serves the page until somebody stops it. `place` is what the address ends with.
+/// Serves the page until a signal. `place` is the end of the address.
 async fn serve(
     port: u16,
     opens: bool,
@@ -157,7 +157,7 @@ async fn serve(
     Ok(opened.serve(move |request| serve::handle(site.clone(), request)).await)
 }
 
-/// This program as an agent.
+/// Returns the command line of this program as an agent.
 fn own(dialect: &str) -> Result<Vec<OsString>, Failure> {
     let program = std::env::current_exe()
         .map_err(|source| Failure::Io { context: "the path of this program".to_owned(), source })?;

@@ -1,4 +1,4 @@
-//! The agent's questions that nobody has answered.
+//! Open questions of the agent.
 
 use std::time::{Duration, Instant};
 
@@ -8,36 +8,36 @@ use serde_json::{Value, json};
 
 use super::hub::LONGEST_ID;
 
-/// How many questions may be open. Tabs are not shown further ones, and nobody can answer them.
+/// Limit of open questions. Tabs do not receive further ones, which remain unanswered.
 const MOST: usize = 16 * 1024;
-/// How much of the open questions is kept for tabs that come late, in bytes. Of further ones only the ids are kept, so that
-/// tabs that were there can answer them.
+/// Limit of the stored questions for late tabs, in bytes. Beyond it, only the ids are stored, so that tabs
+/// with the question can still answer it.
 const KEPT: usize = 4 * 1024 * 1024;
 
-/// A question.
+/// Open question.
 #[derive(Debug)]
 struct Question {
-    /// Its raw id.
+    /// Raw id.
     id: String,
-    /// `None` if too much is kept of others.
+    /// `None` if the limit is exceeded.
     line: Option<String>,
     asked: Instant,
     expires: Option<Duration>,
 }
 
-/// The open questions, the oldest first.
+/// Open questions, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     open: Vec<Question>,
-    /// The length of all lines that are kept.
+    /// Length of all stored lines.
     kept: usize,
 }
 
 impl Questions {
-    /// The agent asks, or takes a question back. `id` is raw JSON, `row` what the declaration says of the method.
+    /// Adds or withdraws a question of the agent. `id` is raw JSON, `row` is the declaration of the method.
     ///
     /// # Errors
-    /// Returns the reason if too many questions are open. Tabs must not be shown this one.
+    /// Returns the reason if too many questions are open. Then tabs must not receive the question.
     pub fn ask(
         &mut self,
         line: &str,
@@ -73,7 +73,7 @@ impl Questions {
         self.kept = self.open.iter().filter_map(|question| question.line.as_ref()).map(String::len).sum();
     }
 
-    /// Those whose time is up are answered by the agent itself.
+    /// Removes expired questions, because the agent continued without an answer.
     pub fn expire(&mut self, now: Instant) {
         let is_over = |question: &Question| {
             question.expires.is_some_and(|limit| now.duration_since(question.asked) >= limit)
@@ -83,7 +83,7 @@ impl Questions {
         }
     }
 
-    /// Whether that question is open; it is not any longer then, if `closes`.
+    /// Returns true if the question is open, and closes it with `closes`.
     pub fn take(&mut self, id: Option<&str>, closes: bool) -> bool {
         let open = self.open.iter().position(|question| Some(question.id.as_str()) == id);
         if let Some(open) = open
@@ -95,12 +95,12 @@ impl Questions {
         open.is_some()
     }
 
-    /// Nobody waits for an answer any more.
+    /// Removes all questions, because the agent no longer waits for answers.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Those that are kept, with how long they have been open, in milliseconds; and how many others are open.
+    /// Returns the stored questions with their age in milliseconds, and the number of other open questions.
     pub fn told(&self, now: Instant) -> (Vec<Value>, usize) {
         let ago = |question: &Question| now.duration_since(question.asked).as_millis() as u64;
         let told = |question: &Question| {

@@ -1,4 +1,4 @@
-//! The file of a recorded session, which has to be a file and of a size that a page can show.
+//! File of a recorded session, which must be a regular file of a size that a page can show.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,12 +7,12 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// The longest file, in bytes. The page holds it several times over.
+/// Limit of the file in bytes. The page stores it several times.
 const LONGEST: u64 = 256 * 1024 * 1024;
 
 /// Reads a regular file of UTF-8. Fails at once for pipes, devices and files that are too long.
 pub(super) fn read(path: &Path) -> io::Result<String> {
-    // Without it, opening a pipe waits for somebody who writes.
+    // Without this flag, opening a pipe waits for a writer.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     let about = file.metadata()?;
@@ -31,7 +31,7 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
         return Err(too_long(about.len()));
     }
     let mut text = String::new();
-    // It may grow meanwhile.
+    // The file may grow meanwhile.
     let bytes = file.take(LONGEST + 1).read_to_string(&mut text)? as u64;
     if bytes > LONGEST { Err(too_long(bytes)) } else { Ok(text) }
 }

@@ -1,4 +1,4 @@
-//! The page over HTTP, and the tabs over WebSocket.
+//! Page over HTTP, and tabs over WebSocket.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,14 +17,14 @@ use super::listen::{self, Visit};
 use super::log::To;
 use super::{assets, listed};
 
-/// The longest message of a tab, in bytes: a prompt with images.
+/// Limit of a tab's message in bytes: a prompt with images.
 const LONGEST: usize = 64 * 1024 * 1024;
-/// How much is taken from the log at once, in bytes.
+/// Limit of one read of the log in bytes.
 const AT_ONCE: usize = 1024 * 1024;
-/// How often a tab is asked whether it is still there.
+/// Interval of the pings to a tab.
 const PING: Duration = Duration::from_secs(20);
 
-/// What every request needs.
+/// Context of every request.
 #[derive(Debug, Clone)]
 pub(super) struct Site {
     pub token: Token,
@@ -32,22 +32,22 @@ pub(super) struct Site {
     pub source: Source,
 }
 
-/// What the page shows.
+/// Content of the page.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// An agent and its tabs.
+    /// Agent and its tabs.
     Live(Shared),
-    /// A recorded session.
+    /// Recorded session.
     Recorded {
-        /// The file's name.
+        /// Name of the file.
         name: String,
         text: Bytes,
-        /// The dialect, where the transcript does not name it.
+        /// Dialect, if the transcript names no dialect.
         dialect: &'static str,
     },
 }
 
-/// Answers a request. Nothing of the site is there for who does not have the token.
+/// Answers a request. Requests without the token receive no content of the site.
 pub(super) async fn handle(site: Site, request: Request) -> Response<Body> {
     let mut response = answer(&site, request).await;
     let headers = response.headers_mut();
@@ -75,7 +75,7 @@ async fn answer(site: &Site, request: Request) -> Response<Body> {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     match (rest, &site.source) {
-        // Relative addresses need the slash at the end.
+        // Relative addresses require the slash at the end.
         ("?", _) => {
             (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("/{token}/"))]).into_response()
         }
@@ -105,14 +105,14 @@ async fn connect(shared: Shared, visit: Arc<Visit>, request: Request) -> Respons
     }
 }
 
-/// What a tab says about itself in its address.
+/// Query of a tab's address.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// `tab`: what it calls itself.
+    /// `tab`: name of the tab.
     pub name: String,
-    /// `have`: the number of messages that it has got.
+    /// `have`: number of received messages.
     pub have: Option<u64>,
-    /// `all=1`: whether it wants to hear of all that happened, and not of the run that is going on alone.
+    /// `all=1`: requests the whole history, and not only the current run.
     pub all: bool,
 }
 
@@ -128,7 +128,7 @@ fn asked(query: &str) -> Asked {
     Asked { name, have: member("have").and_then(|count| count.parse().ok()), all: member("all") == Some("1") }
 }
 
-/// One tab, from its connection to the end of that.
+/// Serves one tab for the duration of its connection.
 async fn talk(mut socket: WebSocket, shared: Shared, tab: Asked) {
     let mut changes = shared.changes();
     let joined = shared.with(|hub| hub.join(&tab, Instant::now()));
@@ -153,7 +153,8 @@ async fn talk(mut socket: WebSocket, shared: Shared, tab: Asked) {
     shared.with(|hub| hub.leave(seat));
 }
 
-/// Sends what is new. False where the connection is over, or the tab was too slow for what is kept.
+/// Sends new messages. Returns false if the connection has ended, or if the tab missed messages that left the
+/// log.
 async fn send_news(socket: &mut WebSocket, shared: &Shared, seat: u32, next: &mut u64) -> bool {
     loop {
         let Some((texts, behind)) = shared.hub().tabs.read(seat, *next, AT_ONCE) else {

@@ -1,9 +1,9 @@
-//! Changing one member of a JSON object in its text, so that all else stays byte for byte.
+//! Changes of one member in the text of a JSON object, with all other bytes unchanged.
 
 use agentese::scan;
 
-/// The text with another value for the member; none where it has no such member. Values are raw JSON. Where the member
-/// stands twice, every one of them gets the value.
+/// Returns the text with another value for every occurrence of the member. Returns `None` if the member is
+/// absent. Values are raw JSON.
 pub(super) fn replaced(text: &str, name: &str, value: &str) -> Option<String> {
     let places = places(text, name);
     if places.is_empty() {
@@ -19,14 +19,14 @@ pub(super) fn replaced(text: &str, name: &str, value: &str) -> Option<String> {
     Some(out)
 }
 
-/// The text with one member more, at its start.
+/// Returns the text with an additional member at its start.
 pub(super) fn inserted(text: &str, name: &str, value: &str) -> String {
     let Some((before, after)) = text.split_once('{') else { return text.to_owned() };
     let comma = if after.trim_start().starts_with('}') { "" } else { "," };
     format!("{before}{{\"{name}\":{value}{comma}{after}")
 }
 
-/// The text without the member.
+/// Returns the text without the member.
 pub(super) fn removed(text: &str, name: &str) -> String {
     let mut kept = Vec::new();
     let whole = scan::members(text, |key, value| {
@@ -37,7 +37,7 @@ pub(super) fn removed(text: &str, name: &str) -> String {
     if whole.is_err() { text.to_owned() } else { format!("{{{}}}", kept.join(",")) }
 }
 
-/// Where the values of the member stand.
+/// Returns the positions of the member's values.
 fn places(text: &str, name: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let _ = scan::members(text, |key, value| {

@@ -1,4 +1,4 @@
-//! The tabs and what was said to them: who has got what.
+//! Tabs with their positions in the log.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -7,39 +7,39 @@ use axum::extract::ws::Utf8Bytes;
 
 use super::log::{Entry, Log, Seat};
 
-/// How many tabs are remembered, those that went away among them.
+/// Limit of remembered tabs, including disconnected ones.
 const SEATS: usize = 64;
-/// How many ids of commands are remembered of each tab.
+/// Limit of remembered command ids per tab.
 const IDS: usize = 4096;
 
-/// A tab, or a program that has connected as one.
+/// Tab, or a program that connects as one.
 #[derive(Debug, Default)]
 pub(super) struct Tab {
-    /// The number of the first message that may be for it.
+    /// Number of the first message that may be for the tab.
     joined: u64,
-    /// How many messages for it are kept no longer.
+    /// Number of its messages that left the log.
     gone: u64,
     connections: u32,
-    /// Whether it is a page, which can open the agent's session again, and no program.
+    /// True for a page, which can reopen the agent's session, and false for a program.
     is_page: bool,
     pub seen: Seen,
 }
 
-/// The raw ids of the newest commands of a tab, which are not run twice.
+/// Raw ids of the latest commands of a tab, which are not executed twice.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     ids: HashSet<Arc<str>>,
-    /// The same, the oldest first.
+    /// Same ids, oldest first.
     order: VecDeque<Arc<str>>,
 }
 
 impl Seen {
-    /// Whether an id is remembered.
+    /// Returns true if an id is remembered.
     pub fn has(&self, id: &str) -> bool {
         self.ids.contains(id)
     }
 
-    /// Remembers an id that is not. The oldest one goes if there are too many.
+    /// Adds a new id. The oldest one is dropped if there are too many.
     pub fn insert(&mut self, id: &str) {
         let id = Arc::<str>::from(id);
         self.ids.insert(id.clone());
@@ -58,17 +58,17 @@ impl Tab {
     }
 }
 
-/// Where a tab begins to read.
+/// Start position of a tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub seat: Seat,
-    /// The number of the next message.
+    /// Number of the next message.
     pub next: u64,
-    /// Whether it goes on where it was.
+    /// True if the tab resumes at its last position.
     pub is_back: bool,
 }
 
-/// The tabs, and the messages that are kept for them.
+/// Tabs, and the log of their messages.
 #[derive(Debug)]
 pub(super) struct Tabs {
     pub log: Log,
@@ -82,8 +82,8 @@ impl Tabs {
         Self { log: Log::new(kept), tabs: HashMap::new(), names: HashMap::new(), last_seat: 0 }
     }
 
-    /// A tab comes, or comes back. `name` is what it is called, `have` how many messages it has got so far; without it,
-    /// or where what it misses is not kept any longer, it begins anew.
+    /// Connects or reconnects a tab. `name` is its name, `have` the number of received messages. Without
+    /// `have`, or if missed messages left the log, the tab starts over.
     pub fn join(&mut self, name: &str, have: Option<u64>, is_page: bool) -> Place {
         let known = self.names.get(name).copied();
         let back = known.and_then(|seat| Some((seat, self.place(seat, have?)?)));
@@ -101,7 +101,7 @@ impl Tabs {
         Place { seat, next, is_back: false }
     }
 
-    /// The number of the first message for a tab that it has not got; none where it is not kept.
+    /// Returns the number of the first unread message of a tab; `None` if it left the log.
     fn place(&self, seat: Seat, have: u64) -> Option<u64> {
         let tab = self.tabs.get(&seat)?;
         let left = have.checked_sub(tab.gone)?;
@@ -112,7 +112,7 @@ impl Tabs {
         }
     }
 
-    /// The tab that is away and came first is forgotten where there are too many.
+    /// Forgets the oldest disconnected tab if there are too many.
     fn forget_one(&mut self) {
         if self.tabs.len() < SEATS {
             return;
@@ -123,20 +123,20 @@ impl Tabs {
         }
     }
 
-    /// A tab will not come back.
+    /// Forgets a tab.
     pub fn forget(&mut self, seat: Seat) {
         self.tabs.remove(&seat);
         self.names.retain(|_, known| *known != seat);
     }
 
-    /// A tab's connection is over.
+    /// Disconnects a tab.
     pub fn leave(&mut self, seat: Seat) {
         if let Some(tab) = self.tabs.get_mut(&seat) {
             tab.connections = tab.connections.saturating_sub(1);
         }
     }
 
-    /// Whether a tab is connected.
+    /// Returns true if a tab is connected.
     pub fn is_here(&self, seat: Seat) -> bool {
         self.tabs.get(&seat).is_some_and(Tab::is_here)
     }
@@ -145,7 +145,7 @@ impl Tabs {
         self.tabs.get_mut(&seat)
     }
 
-    /// The page among those that are here: the one that is wished for, or the first.
+    /// Returns the preferred page if it is connected, else the first connected one.
     pub fn choose(&self, wished: Option<Seat>) -> Option<Seat> {
         let here = |seat: &Seat| self.tabs.get(seat).is_some_and(|tab| tab.is_page && tab.is_here());
         wished.filter(here).or_else(|| self.tabs.keys().copied().filter(here).min())
@@ -161,7 +161,8 @@ impl Tabs {
         });
     }
 
-    /// The messages for a tab from a number on, and the number behind them. None where some of them are lost.
+    /// Returns the messages for a tab from a number on, and the following number. Returns `None` if some
+    /// messages are lost.
     pub fn read(&self, seat: Seat, from: u64, limit: usize) -> Option<(Vec<Utf8Bytes>, u64)> {
         self.tabs.get(&seat).filter(|_| from >= self.log.first())?;
         let (mut texts, mut bytes, mut next) = (Vec::new(), 0, from);

@@ -9,7 +9,7 @@ use crate::stage::{Editor, able, call, text, updates};
 use crate::support::agentese;
 use crate::support::process::{Place, assert_gone};
 
-/// The bridge, with the reference agent of a dialect behind it.
+/// Returns the bridge with the reference agent of a dialect behind it.
 fn bridge(place: &Place, named: bool, dialect: &str, script: Value, more: &[&str]) -> Command {
     let (program, script) = (agentese(), place.script(script));
     let program = program.to_str().unwrap();
@@ -154,7 +154,7 @@ fn a_session_of_the_agent_behind_is_listed_loaded_and_resumed_by_another_bridge(
         assert_eq!(before.say(&session, "go"), "end_turn");
         let place = before.end();
         let script = json!({"responses": [], "default": {"text": "further"}});
-        // The dialect is found out.
+        // The bridge detects the dialect.
         let command = bridge(&place, false, dialect, script, &[]);
         let mut editor = Editor::of(command, place, json!({}));
         let work = editor.place.work();
@@ -197,7 +197,7 @@ fn a_session_of_opal_is_deleted_by_the_agent() {
 
 #[test]
 fn a_load_that_the_agent_behind_cannot_do_leaves_the_open_session_as_it_is() {
-    // Pi without a session's file, and Operator, which keeps none either.
+    // Pi without a session file, and Operator, which never has one.
     for dialect in ["pi", "operator"] {
         let place = Place::new();
         let hangs = json!({"responses": [{"blocks": [{"text": ["half ", "way"]}], "hang_after": 1}],
@@ -262,7 +262,7 @@ fn models_and_levels_of_the_agent_behind_are_options() {
     let set = editor.ask("session/set_config_option", params);
     assert_eq!(set["result"]["configOptions"][1]["currentValue"], "high");
     assert_eq!(editor.say(session.as_str().unwrap(), "go"), "end_turn");
-    // An agent that cannot choose offers nothing.
+    // An agent without choices offers no options.
     let mut editor = self::editor("operator", json!({"responses": [], "default": {"text": "ok"}}), json!({}));
     let opened = editor.ask("session/new", json!({"cwd": work, "mcpServers": []}));
     assert_eq!(opened["result"]["configOptions"], json!([]));
@@ -285,7 +285,7 @@ fn mcp_servers_are_refused_with_a_notice_and_the_session_works() {
     assert_eq!(text(&frames, "agent_message_chunk"), "ok");
 }
 
-/// The processes that the bridge has started and that live.
+/// Returns the live child processes of the bridge.
 fn children(editor: &Editor) -> Vec<Pid> {
     let bridge = editor.agent.pid().as_raw_nonzero();
     let listed = std::fs::read_to_string(format!("/proc/{bridge}/task/{bridge}/children")).unwrap();
@@ -336,6 +336,6 @@ fn an_agent_that_does_not_start_or_dies_says_so() {
     assert!(failed["error"]["message"].as_str().unwrap().contains("SIGKILL"), "{failed}");
     let id = editor.prompt(&session, "and now");
     assert!(editor.until_answer(id).pop().unwrap()["error"]["message"].as_str().unwrap().contains("SIGKILL"));
-    // The others are not touched by that.
+    // The other sessions are unaffected.
     assert_ne!(session, editor.session());
 }

@@ -1,4 +1,4 @@
-//! How a connection begins, and what is no request.
+//! Start of a connection, and invalid requests.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn whatever_version_is_proposed_one_is_spoken_and_nobody_has_to_sign_in() {
         }
         let refused = editor.ask("authenticate", json!({"methodId": "login"}));
         assert_eq!(refused["error"]["code"], -32602);
-        // It can go on all the same.
+        // The connection continues to work.
         let session = editor.session();
         assert_eq!(editor.say(&session, "hello"), "end_turn");
     }
@@ -49,7 +49,7 @@ fn what_is_wrong_with_a_request_is_answered_with_the_documented_code() {
             -32601,
         ),
         ("{\"jsonrpc\":\"2.0\",\"id\":\"b\",\"method\":\"_mine/own\"}\n", json!("b"), -32601),
-        // A notification is no method: nobody could be answered.
+        // The name of a notification is not a method for requests.
         (
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"x\"}}\n",
             json!(7),
@@ -89,7 +89,7 @@ fn notifications_are_never_answered_and_unknown_ones_are_ignored() {
     editor.notify("$/cancel_request", json!({"requestId": null}));
     editor.notify("$/progress", json!({}));
     editor.notify("initialize", json!({"protocolVersion": 1}));
-    // An answer to no question.
+    // An answer without a question is ignored.
     editor.agent.send(json!({"jsonrpc": "2.0", "id": "forged", "result": {}}));
     let session = editor.session();
     assert_eq!(editor.say(&session, "hello"), "end_turn");

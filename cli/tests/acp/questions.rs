@@ -1,11 +1,11 @@
-//! What the person behind an editor is asked.
+//! Questions for the user of an editor.
 
 use serde_json::{Value, json};
 
 use crate::stage::{Editor, able, call, text, updates};
 use crate::support::process::Place;
 
-/// An agent that asks before it runs a command.
+/// Starts an agent with approval for commands.
 fn careful(script: Value) -> Editor {
     let place = Place::new();
     place.put("home/.pi/agent/settings.json", r#"{"approval": {"tools": ["bash"]}}"#);
@@ -68,13 +68,13 @@ fn a_cancelled_turn_takes_its_question_back() {
     assert_eq!(frames.last().unwrap()["result"]["stopReason"], "cancelled");
     let withdrawn = frames.iter().find(|frame| frame["method"] == "$/cancel_request").unwrap();
     assert_eq!(withdrawn["params"]["requestId"], asked["id"]);
-    // As the protocol asks editors to answer, and too late.
+    // The answer that the protocol requires from editors, but too late.
     editor.answer(&asked, json!({"outcome": {"outcome": "cancelled"}}));
     assert_eq!(editor.say(&session, "again"), "end_turn");
     assert!(!editor.place.work().join("here").exists());
 }
 
-/// An agent with the extension that shows every dialog.
+/// Starts an agent with the extension that shows every dialog.
 fn asking(can: Value) -> Editor {
     let place = Place::new();
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../extensions/examples/python");
@@ -113,7 +113,7 @@ fn questions_of_extensions_are_permissions_and_forms() {
     let frames = editor.until_answer(turn);
     assert_eq!(updates(&frames, "notice").pop().unwrap()["title"], "That is all.");
     assert_eq!(frames.last().unwrap()["result"]["stopReason"], "end_turn");
-    // Calls that were made for a question are over.
+    // Calls that represent a question have ended.
     let made = updates(&editor.seen, "tool_call_update");
     assert_eq!(made.iter().filter(|update| update["status"] == "completed").count(), 2);
 }

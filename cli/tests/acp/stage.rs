@@ -1,4 +1,4 @@
-//! An editor that looks at every frame.
+//! Editor that validates every frame.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::process::{Agent, Place};
 
-/// The schema of the protocol's project.
+/// Schema of the protocol's project.
 static THEIRS: LazyLock<Value> = LazyLock::new(|| {
     let path = "tests/acp/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -46,7 +46,7 @@ fn valid(definition: &str, value: &Value) {
     }
 }
 
-/// The definition of what a method takes or gives.
+/// Returns the definition of a method's parameters or result.
 fn definition(method: &str, ending: &str) -> String {
     let definitions = THEIRS["$defs"].as_object().unwrap();
     let mut found = definitions
@@ -56,7 +56,7 @@ fn definition(method: &str, ending: &str) -> String {
     found.next().unwrap_or_else(|| panic!("no definition of {method} ends in {ending}"))
 }
 
-/// What an editor can do that can do everything but files and terminals.
+/// Returns all capabilities except files and terminals.
 pub fn able() -> Value {
     json!({"elicitation": {"form": {}}, "session": {"notices": {}, "compaction": {}}})
 }
@@ -64,27 +64,27 @@ pub fn able() -> Value {
 pub struct Editor {
     pub agent: Agent,
     pub place: Place,
-    /// Methods of requests that are open, by their ids.
+    /// Methods of open requests, by their ids.
     open: BTreeMap<u64, &'static str>,
     next: u64,
-    /// Every frame so far.
+    /// All received frames.
     pub seen: Vec<Value>,
 }
 
 impl Editor {
-    /// An editor that can do nothing besides.
+    /// Starts an editor without optional capabilities.
     pub fn plain(script: Value) -> Self {
         Self::start(Place::new(), script, json!({}))
     }
 
-    /// Starts the agent and introduces itself.
+    /// Starts the agent and sends `initialize`.
     pub fn start(place: Place, script: Value, can: Value) -> Self {
         let script = place.script(script);
         let command = place.command(&["--mode", "acp", "--script", &script]);
         Self::of(command, place, can)
     }
 
-    /// Starts an agent with other options and introduces itself.
+    /// Starts an agent with other options and sends `initialize`.
     pub fn of(command: Command, place: Place, can: Value) -> Self {
         let mut editor = Self::unknown(command, place);
         let initialized = editor.ask("initialize", json!({"protocolVersion": 1, "clientCapabilities": can}));
@@ -92,13 +92,13 @@ impl Editor {
         editor
     }
 
-    /// Starts the agent and says nothing.
+    /// Starts the agent without any request.
     pub fn unknown(command: Command, place: Place) -> Self {
         let agent = Agent::start(command);
         Self { agent, place, open: BTreeMap::new(), next: 0, seen: Vec::new() }
     }
 
-    /// Ends the agent in good order, and gives its place to another one.
+    /// Ends the agent in an orderly way, and returns its directory for another agent.
     pub fn end(mut self) -> Place {
         self.agent.close_stdin();
         while self.agent.next_line().is_some() {}
@@ -121,13 +121,13 @@ impl Editor {
         self.agent.send(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}));
     }
 
-    /// The next frame, whatever it is.
+    /// Returns the next frame of any kind.
     pub fn read(&mut self) -> Value {
         let line = self.agent.next_line().expect("another frame comes");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    /// The next frame, once both schemas have accepted it.
+    /// Returns the next frame after validation against both schemas.
     pub fn frame(&mut self) -> Value {
         let frame = self.read();
         valid("ours", &frame);
@@ -143,14 +143,14 @@ impl Editor {
                     None => valid(&definition(method, "Response"), &frame["result"]),
                 }
             }
-            // An answer to a line that cannot be read.
+            // Response to an unreadable line.
             (None, None) => valid("Error", &frame["error"]),
         }
         self.seen.push(frame.clone());
         frame
     }
 
-    /// All frames up to one.
+    /// Returns all frames up to a matching one.
     pub fn until(&mut self, what: &str, found: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
@@ -164,12 +164,12 @@ impl Editor {
         }
     }
 
-    /// All frames up to the answer to a request.
+    /// Returns all frames up to the response to a request.
     pub fn until_answer(&mut self, id: u64) -> Vec<Value> {
         self.until("the answer", |frame| frame["id"] == id && frame.get("method").is_none())
     }
 
-    /// All frames up to the answer to a request; the agent's own requests are answered meanwhile.
+    /// Returns all frames up to the response to a request, and answers the agent's own requests meanwhile.
     pub fn until_answer_with(&mut self, id: u64, mut serve: impl FnMut(&str, &Value) -> Value) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
@@ -188,18 +188,18 @@ impl Editor {
         }
     }
 
-    /// All frames up to one of the agent's requests; gives that.
+    /// Skips frames up to one of the agent's requests, and returns that request.
     pub fn until_asked(&mut self, method: &str) -> Value {
         self.until(method, |frame| frame["method"] == method).pop().unwrap()
     }
 
-    /// Asks, and gives the answer.
+    /// Sends a request and returns its response.
     pub fn ask(&mut self, method: &'static str, params: Value) -> Value {
         let id = self.request(method, params);
         self.until_answer(id).pop().unwrap()
     }
 
-    /// A new session in the working directory; its id.
+    /// Opens a session in the working directory and returns its id.
     pub fn session(&mut self) -> String {
         let work = self.place.work();
         self.session_in(&work)
@@ -217,7 +217,7 @@ impl Editor {
         )
     }
 
-    /// A turn to its end; gives its stop reason.
+    /// Runs a turn to its end and returns its stop reason.
     pub fn say(&mut self, session: &str, text: &str) -> Value {
         let id = self.prompt(session, text);
         let ended = self.until_answer(id).pop().unwrap();
@@ -226,18 +226,18 @@ impl Editor {
     }
 }
 
-/// The updates of that kind among frames.
+/// Returns the updates of that kind among frames.
 pub fn updates<'a>(frames: &'a [Value], kind: &str) -> Vec<&'a Value> {
     let all = frames.iter().map(|frame| &frame["params"]["update"]);
     all.filter(|update| update["sessionUpdate"] == kind).collect()
 }
 
-/// The text of all chunks of that kind.
+/// Returns the text of all chunks of that kind.
 pub fn text(frames: &[Value], kind: &str) -> String {
     updates(frames, kind).iter().filter_map(|update| update["content"]["text"].as_str()).collect()
 }
 
-/// A call of a tool, as a script writes it.
+/// Returns a tool call for a script.
 pub fn call(name: &str, args: Value) -> Value {
     json!({"blocks": [{"tool": {"name": name, "args": args}}]})
 }

@@ -1,4 +1,4 @@
-//! Turns: what is told of them, and how they end.
+//! Turns: their updates and their ends.
 
 use serde_json::{Value, json};
 
@@ -114,12 +114,12 @@ fn a_cancelled_turn_says_so_and_the_next_one_is_a_turn_like_any_other() {
     editor.notify("session/cancel", json!({"sessionId": session}));
     let ended = editor.until_answer(id).pop().unwrap();
     assert_eq!(ended["result"], json!({"stopReason": "cancelled"}));
-    // Nothing goes on: that is no failure.
+    // A cancellation without a running turn is not an error.
     editor.notify("session/cancel", json!({"sessionId": session}));
     assert_eq!(editor.say(&session, "again"), "end_turn");
 }
 
-/// A model that never answers a prompt with `go` in it.
+/// Returns a model script that never answers a prompt with `go`.
 pub fn hangs() -> Value {
     json!({"responses": [{"when": {"user": "go"}, "keep": true, "hang_after": -1}], "default": {"text": "ok"}})
 }
@@ -162,7 +162,7 @@ fn a_prompt_during_a_turn_steers_it() {
     let first = editor.prompt(&session, "go");
     editor.until("the call", |frame| frame["params"]["update"]["status"] == "in_progress");
     let second = editor.prompt(&session, "turn left");
-    // What is queued is queued before the command ends.
+    // Queued input is queued before the command ends.
     let unknown = editor.ask("session/close", json!({"sessionId": "nobody"}));
     assert_eq!(unknown["error"]["code"], -32002);
     editor.place.put("work/go", "");
@@ -197,7 +197,7 @@ fn a_client_that_reads_late_gets_everything_in_order() {
     let mut editor = Editor::plain(script);
     let session = editor.session();
     let id = editor.prompt(&session, "go");
-    // The pipe is full long before that; what the agent is asked meanwhile is answered behind it.
+    // The pipe is full long before that, so the response to this request follows.
     let list = editor.request("session/list", json!({}));
     let mut frames = editor.until_answer(id);
     if !frames.iter().any(|frame| frame["id"] == list) {

@@ -48,7 +48,7 @@ fn files_are_read_and_written_where_the_editor_has_them() {
     });
     assert_eq!(frames.last().unwrap()["result"]["stopReason"], "end_turn");
     assert_eq!(buffers, BTreeMap::from([(name(&a), "anew".to_owned()), (name(&new), "fresh".to_owned())]));
-    // Nothing of it was done here.
+    // The agent itself wrote no file.
     assert_eq!(std::fs::read_to_string(&a).unwrap(), "saved\n");
     assert!(!new.exists());
     let over: Vec<_> = updates(&frames, "tool_call_update")
@@ -112,7 +112,7 @@ fn a_file_that_the_editor_does_not_give_is_read_here() {
         asked.push(format!("{method} {}", params["path"].as_str().unwrap().rsplit('/').next().unwrap()));
         json!({"error": {"code": -32603, "message": "the editor has no such buffer"}})
     });
-    // An image is no text.
+    // An image is not a text file.
     assert_eq!(asked, ["fs/read_text_file a.txt"]);
     let over: Vec<_> = updates(&frames, "tool_call_update")
         .into_iter()
@@ -121,7 +121,7 @@ fn a_file_that_the_editor_does_not_give_is_read_here() {
     assert_eq!(over[0]["content"][0]["content"]["text"], "here\n");
 }
 
-/// What an editor's terminal does with each of the agent's requests.
+/// Answers the agent's requests to the editor's terminal.
 fn terminal(method: &str, params: &Value, ends: &Value) -> Value {
     match method {
         "terminal/create" => {

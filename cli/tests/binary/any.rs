@@ -1,4 +1,4 @@
-//! One client for every dialect, against this program.
+//! Client for any dialect against this program.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use crate::support::LONG;
 use crate::support::process::Place;
 
-/// What is started, the dialect that is seen in it, and the tool that runs commands.
+/// Started dialect, detected dialect, and name of the tool that runs commands.
 const AGENTS: [(&str, &str, &str); 7] = [
     ("pi", "pi", "bash"),
     ("pi@1.5", "pi", "bash"),
     ("omp", "omp", "bash"),
     ("omp@13.19", "omp", "bash"),
-    // Nothing that an idle agent says tells pisces from omp.
+    // The frames of an idle agent do not distinguish pisces from omp.
     ("pisces", "omp", "bash"),
     ("operator", "operator", "bash"),
     ("opal", "opal", "shell"),
@@ -46,7 +46,7 @@ async fn agent(place: &Place, dialect: &str, script: Value) -> Agent {
     within(dialect, Agent::spawn(child(place, dialect, script, &[]), Options::new())).await.unwrap()
 }
 
-/// All events of a run, and its end.
+/// Returns all events of a run, and its result.
 async fn all(mut run: Run) -> (Vec<Event>, agentese::any::RunResult) {
     let mut events = Vec::new();
     while let Some(Ok(event)) = within("the run", run.next()).await {
@@ -123,7 +123,7 @@ async fn a_prompt_gives_what_happens_in_order_whatever_the_dialect() {
         let state = agent.state().await.unwrap();
         assert_eq!(state.working, Some(false), "{started}");
         if agent.can(Intent::Stats) {
-            // Operator's counts entries.
+            // Operator counts entries instead of messages.
             let counted = agent.stats().await.unwrap().messages;
             assert_eq!(counted, state.messages.filter(|_| seen != "operator"), "{started}");
             assert_eq!(counted.is_some(), seen != "operator", "{started}");
@@ -132,7 +132,7 @@ async fn a_prompt_gives_what_happens_in_order_whatever_the_dialect() {
     }
 }
 
-/// A text that comes slowly enough for something to be said in between.
+/// Returns a text that is slow enough for input during the run.
 fn slow() -> Value {
     json!({"when": {"user": "Go on"}, "blocks": [{"text": vec!["a "; 400]}], "delay_ms": 25})
 }
@@ -152,7 +152,7 @@ async fn a_run_is_steered_and_stopped() {
             slow(),
         ], "default": {"text": "Then."}});
         let agent = agent(&place, started, script).await;
-        // What comes tells the revision.
+        // The events show the revision.
         let mut run = agent.prompt("Hello").await.unwrap();
         until_text(&mut run).await;
         if agent.can(Intent::Steer) {

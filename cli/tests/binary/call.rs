@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::agentese;
 use crate::support::process::Place;
 
-/// How a prompt is called in each dialect.
+/// Command line of a prompt in each dialect.
 const PROMPTS: [(&str, [&str; 2]); 6] = [
     ("pi", ["prompt", "--message"]),
     ("pi@1.5", ["prompt", "--message"]),
@@ -15,7 +15,7 @@ const PROMPTS: [(&str, [&str; 2]); 6] = [
     ("opal", ["agent/prompt", "--text"]),
 ];
 
-/// Calls with those words, against this program with that script.
+/// Runs a call against this program with a model script.
 fn called(place: &Place, words: &[&str], dialect: &str, script: Value) -> (Option<i32>, String, String) {
     let (program, script) = (agentese(), place.script(script));
     let agent = ["--", program.to_str().unwrap(), "--mode", "rpc", "--dialect", dialect, "--script", &script];
@@ -66,7 +66,7 @@ fn a_run_that_fails_says_why_and_ends_with_1() {
     }
 }
 
-/// Calls with those words, against a shell script.
+/// Runs a call against a shell script.
 fn called_sh(words: &[&str], script: &str) -> (Option<i32>, String) {
     let (status, _, stderr) = Place::new().output(&[&["call"], words, &["--", "sh", "-c", script]].concat());
     (status.code(), stderr)

@@ -1,10 +1,10 @@
-//! Options, and what is said about them.
+//! Options, and messages about them.
 
 use serde_json::{Value, json};
 
 use crate::support::process::{Agent, Place};
 
-/// The binary refuses, says why on stderr, and writes nothing to stdout.
+/// Checks that the binary fails, with the reason on stderr and an empty stdout.
 #[track_caller]
 fn refused(arguments: &[&str], text: &str) {
     let (status, stdout, stderr) = Place::new().output(arguments);
@@ -122,7 +122,7 @@ fn without_any_model_the_server_starts_and_refuses_prompts() {
     }
 }
 
-/// The dialect's agent ends where there is nothing to ask. Its document's revision does not say so.
+/// The agent of this dialect ends without a model. The document of its revision does not require that.
 #[test]
 fn an_agent_of_omp_13_19_needs_a_model() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! How the process begins and ends, and what it leaves behind.
+//! Start and end of the process, and its leftovers.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::support::LONG;
 use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
 use crate::support::trace::check_run;
 
-/// A tool that runs until it is ended, with a child of its own.
+/// Returns a tool call that runs until it is ended, with a child process of its own.
 fn endless_tool() -> Value {
     json!({"responses": [
         {"blocks": [{"tool": {"name": "bash", "args": {"command": "sleep 1000 & echo $! > child; echo $$ > shell; echo on; wait"}}}]},
@@ -82,7 +82,7 @@ fn fm_f31_fm_f32_a_closed_stdout_is_noticed_in_silence_too() {
     let mut agent = Agent::unread(place.command(&["--mode", "rpc", "--script", &script]));
     agent.send(json!({"type": "prompt", "message": "go"}));
     let child = pid_in(&place.work().join("child"));
-    // As when the parent dies: both ends are gone, and nothing is being written.
+    // Same state as after the death of the parent: both ends are closed, and no write is pending.
     agent.close_stdin();
     assert!(is_alive(child));
     agent.close_stdout();
@@ -109,7 +109,7 @@ fn a_signal_ends_it_in_good_order() {
 
 #[test]
 fn fm_f30_the_end_of_stdin_and_a_signal_together_are_one_end() {
-    // The moments in between are what is tested; nothing is waited for.
+    // The test covers the moments in between, so it has no waits.
     for (signal_first, between) in
         [false, true].into_iter().flat_map(|first| [0, 300, 2000].map(|micros| (first, micros)))
     {
@@ -136,7 +136,7 @@ fn fm_f30_the_end_of_stdin_and_a_signal_together_are_one_end() {
     }
 }
 
-/// A shell has both ends of the agent, as a client has that is no shell.
+/// The shell holds both ends of the agent, like any other client.
 #[test]
 fn fm_f32_a_parent_that_is_killed_ends_the_agent_and_its_commands() {
     let place = Place::new();
@@ -164,7 +164,7 @@ fn fm_f32_a_parent_that_is_killed_ends_the_agent_and_its_commands() {
 #[test]
 fn fm_f44_a_second_signal_is_the_end_at_once() {
     let place = Place::new();
-    // A client that does not read holds the orderly end up.
+    // A client that does not read delays the orderly end.
     let script =
         place.script(json!({"responses": [{"blocks": [{"text_repeat": {"chunk": "word ", "n": 4000}}]}]}));
     let mut agent = Agent::unread(place.command(&["--mode", "rpc", "--script", &script]));
@@ -173,7 +173,7 @@ fn fm_f44_a_second_signal_is_the_end_at_once() {
     let child = pid_in(&place.work().join("pid"));
     let start = Instant::now();
     let mut signals = 0;
-    // Two signals in one moment can become one; the second one is sent until it counts.
+    // Two signals in one moment can merge, so the second one is repeated until it takes effect.
     let status = loop {
         if signals < 100 {
             agent.signal(Signal::TERM);

@@ -1,4 +1,4 @@
-//! The program and the clients of all dialects in front of a live Operator.
+//! Program and clients of all dialects against a live Operator.
 
 use agentese::ChildOptions;
 use agentese::any::{Agent, Answer, Event, Intent, Options, Question};
@@ -13,7 +13,7 @@ use crate::support::LONG;
 use crate::support::process::Place;
 use crate::web_client::Web;
 
-/// What `agentese call` says to those words.
+/// Returns the result of `agentese call` with those arguments.
 fn called(words: &[&str]) -> (Option<i32>, String, String) {
     let words = [&["call"], words, &["--"], &COMMAND].concat();
     let (status, stdout, stderr) = Place::new().output(&words);
@@ -29,10 +29,10 @@ fn a_prompt_prints_until_its_run_is_over() {
         ("hello", "Hello there.\n"),
         ("retry", "Hello there.\n"),
         ("tool", "Hello there.\n"),
-        // Nobody is there to be asked.
+        // The call has no user to prompt.
         ("ask", "You said None.\n"),
     ] {
-        // A revision that is named has its own names.
+        // A named revision uses its own names.
         for (dialect, option) in [("operator@live", "--message"), ("operator", "--text")] {
             let (code, stdout, stderr) = called(&["--dialect", dialect, "prompt", option, prompt]);
             assert_eq!((code, stdout.as_str()), (Some(0), text), "{dialect}, {prompt}: {stderr}");
@@ -75,7 +75,7 @@ fn commands_that_only_it_has_are_called() {
     assert_eq!(data(&["get_session_stats"])["session_id"], "s1");
 }
 
-/// What the page sends goes through, and what comes back to it holds no key.
+/// Commands of the page reach the agent, and no frame for the page contains the key.
 #[tokio::test]
 async fn the_page_prompts_it_and_never_sees_its_key() {
     let web = Web::in_front_of(&Place::new(), "operator", &COMMAND);
@@ -125,11 +125,11 @@ async fn the_client_of_all_dialects_finds_it_out_and_asks_who_is_there() {
             ("You said right.", "You said right.", 1)
         );
         assert_eq!(agent.state().await.unwrap().working, Some(false));
-        // It would say yes to a model, and keep the one that it has.
+        // The agent would accept a model, but keep its own one.
         assert!(agent.can(Intent::SetThinking) && !agent.can(Intent::SetModel));
         assert!(agent.set_model("openai", "gpt-x").await.is_err());
         agent.close().await;
-        // The same agent, to the client of its dialect.
+        // Same agent, with the client of its dialect.
         let client = operator::Client::spawn(COMMAND).unwrap();
         let done = client.prompt("hello").await.unwrap().result().await.unwrap();
         assert_eq!(done.last.unwrap().kind(), "settled");

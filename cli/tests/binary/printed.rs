@@ -1,4 +1,4 @@
-//! What is printed instead of serving.
+//! Commands that print and exit.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -76,7 +76,7 @@ fn sessions_are_kept_listed_and_exported() {
     let page = std::fs::read_to_string(place.work().join("page.html")).unwrap();
     assert!(page.contains("An answer."), "{page}");
 
-    // The next process goes on with it, by each way of naming it.
+    // The next process continues the session, for each way of naming it.
     let id = listed[0]["id"].as_str().unwrap();
     for choice in [&["--continue"][..], &["--resume"], &["--session", session], &["--session", &id[..8]]] {
         let mut agent =

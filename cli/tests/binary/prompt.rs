@@ -1,11 +1,11 @@
-//! What the model is told beforehand. The embedded model counts it among its input tokens, four
+//! Input of the model before the prompt. The embedded model includes it in its input tokens, at four
 //! characters each.
 
 use serde_json::json;
 
 use crate::support::process::{Agent, Place};
 
-/// Input tokens of the first request for a prompt that is always the same.
+/// Returns the input tokens of the first request for a fixed prompt.
 fn input(place: &Place, arguments: &[&str]) -> u64 {
     let mut agent =
         Agent::start(place.command(&[&["--mode", "rpc", "--provider", "scripted"], arguments].concat()));

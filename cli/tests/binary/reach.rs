@@ -1,4 +1,4 @@
-//! How far the agent reaches: to everything that the user may touch, and to nothing that it would have to fetch.
+//! Access of the agent: all resources of the user, and no downloads.
 
 use std::net::TcpListener;
 use std::os::unix::fs::symlink;
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use crate::support::process::{Agent, Place};
 
-/// The texts of the results of tools in a run.
+/// Returns the texts of the tool results in a run.
 fn results(frames: &[Value]) -> Vec<String> {
     let ends = frames.iter().filter(|frame| frame["type"] == "tool_execution_end");
     ends.map(|frame| frame["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// Commands and file tools are not confined. That is said where people look for it.
+/// Commands and file tools are not confined, and the documentation states that.
 #[test]
 fn fm_f126_tools_reach_what_the_user_reaches_and_the_documentation_says_so() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
@@ -36,8 +36,8 @@ fn fm_f126_tools_reach_what_the_user_reaches_and_the_documentation_says_so() {
     assert_eq!(std::fs::read_to_string(place.work().join("../outside/new")).unwrap(), "x");
 }
 
-/// Settings of pi may name packages, skills and extensions on the network. Nothing of that is fetched, nor is anything
-/// else: a proxy that stands before the whole network hears nothing.
+/// Settings of pi may name packages, skills and extensions on the network. The agent fetches neither these
+/// nor any other resource: a proxy for the whole network receives no request.
 #[test]
 fn fm_f130_nothing_is_downloaded() {
     let network = TcpListener::bind("127.0.0.1:0").unwrap();

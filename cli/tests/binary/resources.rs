@@ -1,10 +1,10 @@
-//! Skills and prompt templates: files in, messages out.
+//! Skills and prompt templates, from files to messages.
 
 use serde_json::{Value, json};
 
 use crate::support::process::{Agent, Place};
 
-/// The files of pi's recordings.
+/// Creates the files of pi's recordings.
 fn furnished() -> Place {
     let place = Place::new();
     place.put(
@@ -25,7 +25,7 @@ fn furnished() -> Place {
     place
 }
 
-/// An agent whose model answers everything with `ok`, and whose paths are short in what it says.
+/// Starts an agent whose model always answers `ok`, with short paths in its messages.
 fn agent(place: &Place, arguments: &[&str]) -> Agent {
     let script = place.script(json!({"default": {"text": "ok"}, "responses": []}));
     Agent::start(
@@ -45,7 +45,7 @@ fn commands(place: &Place, arguments: &[&str]) -> Vec<String> {
     answer["data"]["commands"].as_array().unwrap().iter().map(|command| short(place, command)).collect()
 }
 
-/// The texts of the user's messages up to the end of a run.
+/// Returns the texts of the user messages up to the end of a run.
 fn said(agent: &mut Agent) -> Vec<String> {
     let frames = agent.until_event("agent_end");
     let of_user = frames

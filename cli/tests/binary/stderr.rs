@@ -1,4 +1,4 @@
-//! What people are told, and that nobody has to listen.
+//! Messages for people, which need no reader.
 
 use serde_json::json;
 
@@ -8,10 +8,10 @@ use crate::support::trace::check_run;
 #[test]
 fn fm_f27_ten_mebibytes_that_nobody_reads_hold_nobody_up() {
     let place = Place::new();
-    // One line of log for each pattern that means no model.
+    // One log line for each pattern without a matching model.
     let patterns = vec!["x".repeat(5); 120_000];
     place.put("home/.pi/agent/settings.json", json!({"enabledModels": patterns}).to_string());
-    // With a reader: every line is there, or counted.
+    // With a reader, every line arrives or is counted.
     let heard = place.output(&["--mode", "rpc", "--provider", "scripted"]).2;
     let (mut lines, mut dropped, mut bytes) = (0, 0, 0);
     for line in heard.lines() {

@@ -1,4 +1,4 @@
-//! stdout carries frames, and nothing but frames.
+//! stdout carries only frames.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn the_built_in_plan_streams_an_answer() {
 fn fm_f22_logs_and_what_tools_print_stay_away_from_it() {
     let place = Place::new();
     let script = place.script(json!({"responses": [
-        // A tool that tries hard to reach the server's own stdout.
+        // Tool that tries to write to the server's own stdout.
         {"blocks": [{"tool": {"name": "bash", "args": {"command": "echo tool; echo noise > /dev/stdout; echo noise >&2; echo noise > /dev/tty; true"}}}]},
         {"error": {"status": 500}},
     ], "default": {"text": "ok"}}));
@@ -35,7 +35,7 @@ fn fm_f22_logs_and_what_tools_print_stay_away_from_it() {
     agent.send(json!({"id": "b", "type": "bash", "command": "echo noise; echo noise >&2"}));
     agent.send_raw(b"garbage\n");
     agent.until_event("agent_end");
-    // `finish` gives the rest of stdout as it came.
+    // `finish` returns the unparsed rest of stdout.
     agent.ask(json!({"type": "get_state"}));
     let (status, stdout, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0));

@@ -1,4 +1,5 @@
-//! What cannot be kept is told: in a frame, on stderr, and by the exit code. And what killed programs left.
+//! Reports of storage failures: in a frame, on stderr, and by the exit code. Also the leftovers of killed
+//! programs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader};
@@ -18,7 +19,7 @@ fn ok() -> Value {
     json!({"responses": [], "default": {"text": "ok"}})
 }
 
-/// The notices among frames: what is told, and how urgent it is.
+/// Returns the notices among frames, with their levels.
 fn notices(frames: &[Value]) -> Vec<(String, String)> {
     let is_notice = |frame: &&Value| frame["type"] == "extension_ui_request" && frame["method"] == "notify";
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -29,7 +30,7 @@ fn notices(frames: &[Value]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A shell starts the agent in which no file grows beyond 4 blocks of 512 bytes, as on a full disk.
+/// Returns a shell that limits the files of the agent to 4 blocks of 512 bytes, as on a full disk.
 fn without_room(place: &Place, arguments: &[&str]) -> std::process::Command {
     let agent = place.command(arguments);
     let mut command = place.command(&[]);
@@ -51,7 +52,7 @@ fn without_room(place: &Place, arguments: &[&str]) -> std::process::Command {
 fn fm_f100_a_full_disk_is_told_to_the_client_on_stderr_and_by_the_exit_code() {
     let place = Place::new();
     let script = place.script(ok());
-    // SIGXFSZ, which such a limit sends, is not the end.
+    // SIGXFSZ, which such a limit causes, does not end the agent.
     let mut agent = Agent::start(without_room(&place, &["--mode", "rpc", "--script", &script]));
     for number in 0..4 {
         agent.send(json!({"type": "prompt", "message": format!("{number} {}", "x".repeat(900))}));
@@ -85,7 +86,7 @@ fn fm_f105_a_session_of_a_newer_version_is_not_lost_silently() {
     assert_eq!(status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("has version 99"), "{stderr}");
     assert_eq!(fs::read_to_string(&session).unwrap(), format!("{line}\n"));
-    // Only to look at it is no loss.
+    // Reading a session loses no data.
     let mut agent =
         Agent::start(place.command(&["--mode", "rpc", "--script", &script, "--session", &session]));
     agent.ask(json!({"type": "get_messages"}));
@@ -166,7 +167,7 @@ fn without_a_home_directory_the_agent_starts() {
     let place = Place::new();
     let script = place.script(ok());
     let mut command = place.command(&["--mode", "rpc", "--script", &script]);
-    // The system may know of another one, which is not for tests.
+    // The system may provide another home directory, which tests must not use.
     command.env_remove("HOME").env("PI_CODING_AGENT_DIR", place.work().join("agent"));
     let mut agent = Agent::start(command);
     agent.send(json!({"type": "prompt", "message": "go"}));
@@ -189,7 +190,7 @@ fn without_any_home_directory_the_agent_starts_and_says_that_nothing_is_kept() {
         fs::set_permissions(directory, fs::Permissions::from_mode(0o777)).unwrap();
     }
     let mut command = place.command(&["--mode", "rpc", "--script", &script]);
-    // Nobody in the system's list of users.
+    // User without an entry in the system's user list.
     command.env_remove("HOME").uid(64_917).gid(64_917);
     let mut agent = Agent::start(command);
     agent.send(json!({"type": "prompt", "message": "go"}));
@@ -213,14 +214,14 @@ fn fm_f87_a_start_tells_where_the_old_content_of_a_torn_file_is() {
     let stderr = BufReader::new(child.stderr.take().unwrap());
     std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
     let path = copy.to_str().unwrap();
-    // It looks while it works; the end of its input would be the end of looking.
+    // The check runs during normal work, and the end of the input would stop it.
     while !lines.recv_timeout(LONG).expect("it tells").contains(path) {}
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(fs::read_to_string(copy).unwrap(), "old");
 }
 
-/// A pipe in the place of a file that is read at the start: nobody writes to it.
+/// A pipe without a writer replaces a file that is read at the start.
 #[test]
 fn a_pipe_in_place_of_a_file_holds_nothing_up() {
     for name in ["models.json", "settings.json", "auth.json"] {
@@ -254,7 +255,7 @@ fn a_command_that_gives_a_key_ends_with_a_killed_agent() {
     assert_gone(pid);
 }
 
-/// Every key that is configured, and how a session may show it.
+/// Configured keys, with the forms in which a session may contain them.
 #[test]
 fn fm_f118_no_export_shows_a_key_in_any_form() {
     let place = Place::new();
@@ -275,7 +276,7 @@ fn fm_f118_no_export_shows_a_key_in_any_form() {
     let models =
         json!({"providers": {"one": provider(literal), "two": provider(&format!("!printf %s '{command}'"))}});
     place.put("home/.agentese/agent/models.json", models.to_string());
-    // Of a provider that nobody knows.
+    // Key of an unknown provider.
     place.put(
         "home/.agentese/agent/auth.json",
         json!({"elsewhere": {"type": "api_key", "key": auth}}).to_string(),
@@ -300,7 +301,7 @@ fn fm_f118_no_export_shows_a_key_in_any_form() {
     };
     let all: Vec<String> = secrets.iter().flat_map(|(_, secret)| forms(secret)).collect();
     let script = place.script(ok());
-    // No provider is asked: none of them is there, and each would be asked again.
+    // No request to a provider is sent, because no provider is reachable and each request would be retried.
     let mut started = place.command(&["--mode", "rpc", "--provider", "scripted", "--script", &script]);
     started.env("OPENAI_API_KEY", environment);
     let mut agent = Agent::start(started);
@@ -320,7 +321,8 @@ fn fm_f118_no_export_shows_a_key_in_any_form() {
         assert!(page.matches("[redacted]").count() >= all.len(), "{}", page.matches("[redacted]").count());
         assert!(!page.contains("c4n4ry"), "a key is in the page");
         for form in &all {
-            // As the page escapes it; the middle, for base64 begins and ends with what belongs to others.
+            // The escaped form on the page. Only the middle is compared, because the ends of base64 depend on
+            // adjacent bytes.
             let escaped = form.replace('&', "&amp;").replace('"', "&quot;");
             assert!(!page.contains(&escaped[8..escaped.len() - 4]), "{form}");
         }

@@ -1,4 +1,4 @@
-//! Commands whose stdout and stderr are a terminal.
+//! Commands with a terminal as stdout and stderr.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use crate::support::agentese;
 use crate::support::process::Place;
 
-/// Control sequences that set the clipboard and the title and clear the screen, C1 controls, a change of direction and
-/// characters without a width.
+/// Control sequences that set the clipboard and the title and clear the screen, C1 controls, a direction mark
+/// and characters without a width.
 const OBEYED: &str = "hello \u{1b}]52;c;cHduZWQ=\u{7}\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{7f} \
     a\u{202e}b\u{2066}c\u{200b}d\u{feff}e\r end";
 
-/// Runs a command on a terminal and returns all that the terminal got.
+/// Runs a command on a terminal and returns the whole output.
 fn on_a_terminal(mut command: Command) -> String {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
@@ -23,7 +23,7 @@ fn on_a_terminal(mut command: Command) -> String {
     let far = std::fs::File::options().read(true).write(true).open(name).unwrap();
     command.stdin(Stdio::null()).stdout(far.try_clone().unwrap()).stderr(far.try_clone().unwrap());
     let mut child = command.spawn().unwrap();
-    // Reading fails when no process has the other side open any more.
+    // Reading fails once no process has the other side open.
     drop((command, far));
     let reader = std::thread::spawn(move || {
         let (mut terminal, mut seen, mut piece) = (std::fs::File::from(terminal), Vec::new(), [0; 4096]);
@@ -33,11 +33,11 @@ fn on_a_terminal(mut command: Command) -> String {
         String::from_utf8(seen).unwrap()
     });
     child.wait().unwrap();
-    // The terminal ends lines with both.
+    // The terminal ends lines with both characters.
     reader.join().unwrap().replace("\r\n", "\n")
 }
 
-/// `agentese call` with those words against an agent whose model writes [`OBEYED`], and fails with it after that.
+/// Returns `agentese call` against an agent whose model writes [`OBEYED`], and then fails with it.
 fn call(place: &Place, words: &[&str]) -> Command {
     let error = json!({"status": 400, "type": "invalid_request_error", "message": OBEYED});
     let script = place.script(json!({"responses": [{"text": OBEYED}], "default": {"error": error}}));

@@ -1,4 +1,4 @@
-//! `agentese web` and `agentese inspect` against what nobody well-meaning sends.
+//! `agentese web` and `agentese inspect` against hostile requests.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -12,13 +12,13 @@ use crate::support::LONG;
 use crate::support::agentese;
 use crate::support::process::Place;
 
-/// An agent that writes down what it is sent and answers each line with an event.
+/// Agent that records its input and answers each line with an event.
 const NOTES: &str = r#"while IFS= read -r line; do
     printf '%s\n' "$line" >> notes
     echo '{"jsonrpc":"2.0","method":"agent/event","params":{"type":"noted"}}'
 done"#;
 
-/// `agentese web`, killed when it is dropped.
+/// `agentese web`; killed on drop.
 struct Page {
     child: Child,
     address: String,
@@ -49,7 +49,7 @@ async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, work).await.unwrap_or_else(|_| panic!("{what}: nothing within {LONG:?}"))
 }
 
-/// An agent that takes the first of two members with one name gets none of them.
+/// An agent that takes the first of two members with one name receives no such frame.
 #[tokio::test]
 async fn a_command_that_is_denied_does_not_reach_the_agent_beside_another() {
     for rights in [&["--read-only"][..], &["--deny", "agent/prompt"]] {
@@ -85,7 +85,7 @@ async fn a_command_that_is_denied_does_not_reach_the_agent_beside_another() {
     }
 }
 
-/// 400 connections that send half a request keep nobody out of a page that may have 256 files open.
+/// 400 connections with incomplete requests do not block a page with a limit of 256 open files.
 #[tokio::test]
 async fn half_requests_keep_nobody_out_and_are_closed() {
     let place = Place::new();
@@ -108,7 +108,7 @@ async fn half_requests_keep_nobody_out_and_are_closed() {
     assert!(text.starts_with("HTTP/1.0 200 OK"), "{text}");
     for (number, mut stream) in half.into_iter().enumerate() {
         let mut rest = Vec::new();
-        // Closed, or reset because nobody has read all of it.
+        // Closed, or reset because of unread data.
         let _ = soon(&format!("the end of half request {number}"), stream.read_to_end(&mut rest)).await;
     }
 }

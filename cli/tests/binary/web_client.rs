@@ -1,4 +1,4 @@
-//! The client of `sdk-rust` behind `agentese web`, and connections that are cut.
+//! Client of `sdk-rust` with `agentese web`, and interrupted connections.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -15,7 +15,7 @@ use tokio::task::AbortHandle;
 use crate::support::LONG;
 use crate::support::process::Place;
 
-/// `agentese web` in front of an agent with a script; killed when it is dropped.
+/// `agentese web` with an agent and its script; killed on drop.
 pub struct Web {
     child: Child,
     pub address: String,
@@ -29,7 +29,7 @@ impl Web {
         Self::in_front_of(place, "pi", &[&[agent.to_str().unwrap()], &own[..]].concat())
     }
 
-    /// The same in front of any agent that speaks that dialect.
+    /// Starts `agentese web` with any agent of that dialect.
     pub fn in_front_of(place: &Place, dialect: &str, agent: &[&str]) -> Self {
         let mut command = place.command(&[&["web", "--no-open", "--dialect", dialect, "--"], agent].concat());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -48,7 +48,7 @@ impl Drop for Web {
     }
 }
 
-/// Shows every frame to a view.
+/// Tap that passes every frame to a view.
 #[derive(Clone)]
 struct Shown(Arc<Mutex<View>>);
 
@@ -111,7 +111,7 @@ async fn a_client_of_the_page_loses_nothing_when_its_connection_is_cut() {
         while let Some(event) = run.next().await {
             if let Event::MessageUpdate(_) = event.unwrap() {
                 updates += 1;
-                // Every time in another state: before, in and behind many pieces.
+                // Three different states: before, within and after many pieces.
                 if [1, 20, 60].contains(&updates) {
                     wires.cut();
                 }

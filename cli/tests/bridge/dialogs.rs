@@ -1,4 +1,4 @@
-//! The agent's questions and notices, in the words of the front's dialect.
+//! Questions and notices of the agent, in the front's dialect.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 
 use super::{Pair, soon};
 
-/// A person who answers what is asked, and remembers it.
+/// User who answers every question, and records it.
 #[derive(Clone, Default)]
 struct Person(Arc<Mutex<Vec<Question>>>);
 
@@ -30,7 +30,7 @@ impl Asked for Person {
 }
 
 impl Person {
-    /// The titles and texts of what was asked.
+    /// Returns the titles and texts of the questions.
     fn heard(&self) -> Vec<String> {
         let asked = self.0.lock().unwrap();
         let words =
@@ -39,7 +39,7 @@ impl Person {
     }
 }
 
-/// An agent whose extension shows every dialog, behind a front of that dialect.
+/// Connects an agent with the extension that shows every dialog, behind a front of that dialect.
 async fn asking(front: &'static str, person: &Person) -> (Agent, Pair) {
     let extension = concat!(env!("CARGO_MANIFEST_DIR"), "/../extensions/examples/python/dialogs.py");
     let mut pair = Pair::new(front, "pi");
@@ -47,7 +47,7 @@ async fn asking(front: &'static str, person: &Person) -> (Agent, Pair) {
     (pair.connect(person.clone()).await, pair)
 }
 
-/// Has the extension ask, until it says that that is all.
+/// Starts the dialogs of the extension, and waits for its last notice.
 async fn ask(agent: &Agent) {
     let mut events = agent.events();
     let run = soon("the command", agent.prompt("/dialogs")).await;
@@ -69,7 +69,7 @@ async fn what_extensions_ask_is_asked_and_answered_in_the_words_of_the_front() {
         let heard = person.heard();
         let [colour, sure, name, text] = &heard[..] else { panic!("{front}: {heard:?}") };
         assert!(colour.contains("Which colour?"), "{front}: {heard:?}");
-        // Its words have what was chosen before.
+        // The text contains the previous choices.
         assert!(sure.contains("Sure?") && sure.contains("It will be green."), "{front}: {heard:?}");
         assert!(name.contains("What is it called?"), "{front}: {heard:?}");
         assert!(text.contains("Describe it"), "{front}: {heard:?}");
@@ -81,7 +81,7 @@ async fn what_extensions_ask_is_asked_and_answered_in_the_words_of_the_front() {
 async fn a_dialog_that_the_front_lacks_is_dismissed() {
     let person = Person::default();
     let (agent, _pair) = asking("operator", &person).await;
-    // Nobody is asked, and the extension goes on: its command is over, and the agent takes a prompt.
+    // No user is prompted, and the extension continues. Its command ends, and the agent accepts a prompt.
     if let Ok(run) = soon("the command", agent.prompt("/dialogs")).await {
         let _ = soon("its end", run.result()).await;
     }

@@ -1,14 +1,14 @@
-//! Many prompts that wait.
+//! Many pending prompts.
 
 use serde_json::json;
 
 use super::Pair;
 use super::raw::Raw;
 
-/// How many prompts are sent.
+/// Number of prompts.
 const SENT: usize = 5000;
 
-/// An agent of pi that answers each command but prompts.
+/// Agent of pi that responds to every command except prompts.
 const SILENT: &str = r#"while IFS= read -r line; do
     member() { printf '%s' "$line" | sed -n 's/.*"'$1'":"\([^"]*\)".*/\1/p'; }
     kind=$(member type)
@@ -20,7 +20,7 @@ const SILENT: &str = r#"while IFS= read -r line; do
     echo '{"id":"'$(member id)'","type":"response","command":"'$kind'","success":true,"data":'$data'}'
 done"#;
 
-/// Prompts that no agent takes are refused beyond a bound, and take little below it.
+/// Beyond a limit, prompts without a response are rejected. Below it, they use little memory.
 #[tokio::test]
 async fn prompts_that_wait_are_bounded_and_small() {
     let pair = Pair::new("omp", "pi");
@@ -32,7 +32,7 @@ async fn prompts_that_wait_are_bounded_and_small() {
     for number in 0..SENT {
         bridge.says(json!({"id": number.to_string(), "type": "prompt", "message": "x".repeat(100)})).await;
     }
-    // One that waits is acknowledged.
+    // A pending prompt is acknowledged.
     let mut refused = 0;
     for _ in 0..SENT {
         let answer = bridge.until("response").await;

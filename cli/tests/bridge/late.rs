@@ -1,11 +1,11 @@
-//! Tools of an agent of Opal, which tells calls behind the answer that makes them, behind a front of pi.
+//! Tools of an Opal agent, which announces calls after the answer that contains them, behind a front of pi.
 
 use serde_json::{Value, json};
 
 use super::raw::Raw;
 use super::{Pair, shell, words};
 
-/// An agent of Opal of whose calls the second begins long after the first, and ends before it.
+/// Opal agent with two calls: the second one starts long after the first one, and ends before it.
 const BESIDE: &str = r#"
 import os, time
 
@@ -22,7 +22,7 @@ def work():
     tell("agent_end")
 "#;
 
-/// An agent of Opal of whose calls the second begins long after the first, and asks.
+/// Opal agent with two calls: the second one starts long after the first one, and opens a question.
 const ASKS: &str = r#"
 import os, time
 
@@ -41,7 +41,7 @@ def work():
     tell("agent_end")
 "#;
 
-/// A client whose agent's model calls that tool, then says `Done.`
+/// Connects a client to an agent whose model calls that tool, and then answers `Done.`
 fn calling(name: &str, arguments: Value) -> (Raw, Pair) {
     let pair = Pair::new("pi", "opal");
     let call = json!({"tool": {"id": "c1", "name": name, "args": arguments}});
@@ -51,7 +51,7 @@ fn calling(name: &str, arguments: Value) -> (Raw, Pair) {
     (Raw::of(pair.command(false)), pair)
 }
 
-/// Where the answer that makes the call, and the beginning of the call, stand in what came.
+/// Returns the positions of the answer with the call, and of the start of the call.
 fn answer_and_call(seen: &[Value]) -> Vec<usize> {
     let makes = |frame: &Value| {
         frame["type"] == "message_end" && frame["message"]["content"].to_string().contains("toolCall")

@@ -1,4 +1,4 @@
-//! A live Operator behind a front of pi.
+//! Live Operator behind a front of pi.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use super::live_operator::{COMMAND, KEY};
 use super::raw::Raw;
 use super::{Pair, nobody, said, soon};
 
-/// The words of a bridge in front of it, told which agent that is or not.
+/// Returns the arguments of a bridge to the agent, with or without its dialect.
 fn words(pair: &Pair, from: Option<&str>) -> Vec<String> {
     let report = pair.report();
     let mut words = vec!["bridge", "--to", "pi", "--report", report.to_str().unwrap()];
@@ -21,7 +21,7 @@ fn words(pair: &Pair, from: Option<&str>) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// A client of it.
+/// Connects a client to the bridge.
 async fn bridge(from: Option<&str>, asked: impl Asked) -> (Agent, Pair) {
     let pair = Pair::new("pi", "operator");
     (pair.connect_by(words(&pair, from), asked).await, pair)
@@ -85,7 +85,7 @@ async fn the_key_of_a_live_operator_stays_behind_the_bridge() {
     }
 }
 
-/// What only the live agent has, through the front's commands.
+/// Settings that only the live agent has, through the front's commands.
 #[tokio::test]
 async fn settings_of_a_live_operator_are_set_through_the_front() {
     let (agent, pair) = bridge(Some("operator@live"), nobody).await;
@@ -96,7 +96,7 @@ async fn settings_of_a_live_operator_are_set_through_the_front() {
     assert!(agent.can(Intent::Messages));
     let messages = soon("the messages", agent.messages()).await.unwrap();
     assert_eq!(messages.last().unwrap().text(), "Hello there.");
-    // What the agent was given it says itself.
+    // The agent reports its own settings.
     assert_eq!(said(&agent, "given").await.0, "Name One, level high, compaction True.");
     soon("another name", agent.set_session_name("Two")).await.unwrap();
     soon("another level", agent.set_thinking("low")).await.unwrap();
@@ -113,7 +113,7 @@ async fn settings_of_a_live_operator_are_set_through_the_front() {
     }
 }
 
-/// It says yes to a model and keeps the one that it has.
+/// The agent accepts a model but keeps its own one.
 #[tokio::test]
 async fn a_model_that_a_live_operator_would_not_take_is_refused() {
     let (agent, _pair) = bridge(Some("operator@live"), nobody).await;

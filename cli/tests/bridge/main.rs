@@ -1,4 +1,4 @@
-//! `agentese bridge`: every pair of dialects, driven by the client of all dialects.
+//! Tests of `agentese bridge` for every pair of dialects, with the client for any dialect.
 
 mod dialogs;
 mod flood;
@@ -26,28 +26,28 @@ use futures::FutureExt;
 use program::{LONG, agentese, script, soon};
 use serde_json::{Value, json};
 
-/// Which pairs are played: `all`, or none for a sample.
+/// Environment variable that selects the pairs: `all`; a sample if unset.
 const WHICH: &str = "AGENTESE_BRIDGE";
 
-/// The tool of a dialect's agents that runs commands of the shell; the dialect with or without a revision.
+/// Returns the tool that runs shell commands, for a dialect with or without a revision.
 fn shell(dialect: &str) -> &'static str {
     let name = dialect.split('@').next().unwrap();
     let found = agentese_protocol::dialects::DIALECTS.iter().find(|one| one.name == name);
     found.unwrap().matching.sessions.shell
 }
 
-/// A bridge from one dialect to another.
+/// Bridge from one dialect to another.
 struct Pair {
     front: &'static str,
     agent: &'static str,
     place: tempfile::TempDir,
-    /// More words of the agent's command line.
+    /// Additional arguments of the agent.
     more: Vec<String>,
-    /// Whether its answers come from the script.
+    /// True if the answers come from the script.
     scripted: bool,
-    /// Whether the bridge is not told the agent's dialect.
+    /// True if the bridge must detect the agent's dialect.
     found_out: bool,
-    /// Whether it keeps its sessions.
+    /// True if the agent stores its sessions.
     keeps: bool,
 }
 
@@ -69,7 +69,7 @@ impl Pair {
         self.place.path().join("report.json")
     }
 
-    /// The words of the bridge's command line.
+    /// Returns the arguments of the bridge.
     fn words(&self, report: bool) -> Vec<String> {
         let program = agentese().to_str().unwrap().to_owned();
         let mut words = vec!["bridge".to_owned(), "--to".to_owned(), self.front.to_owned()];
@@ -93,12 +93,12 @@ impl Pair {
         words
     }
 
-    /// The bridge, for a client that writes its frames itself.
+    /// Returns the bridge for a client that writes its own frames.
     fn command(&self, report: bool) -> tokio::process::Command {
         self.command_by(self.words(report))
     }
 
-    /// The bridge with that command line.
+    /// Returns the bridge with those arguments.
     fn command_by(&self, words: Vec<String>) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(agentese());
         command.args(words).current_dir(self.place.path().join("work")).kill_on_drop(true);
@@ -107,17 +107,17 @@ impl Pair {
         command
     }
 
-    /// A client of the front's dialect.
+    /// Connects a client of the front's dialect.
     async fn connect(&self, asked: impl agentese::any::Asked) -> Agent {
         self.connect_by(self.words(true), asked).await
     }
 
-    /// A client of the front's dialect, to a bridge with that command line.
+    /// Connects a client of the front's dialect to a bridge with those arguments.
     async fn connect_by(&self, words: Vec<String>, asked: impl agentese::any::Asked) -> Agent {
         self.agent(self.front, words, asked).await
     }
 
-    /// A client of that dialect, to this program with that command line.
+    /// Connects a client of that dialect to this program with those arguments.
     async fn agent(&self, dialect: &str, words: Vec<String>, asked: impl agentese::any::Asked) -> Agent {
         let child = ChildOptions::new(agentese())
             .args(words)
@@ -126,7 +126,8 @@ impl Pair {
             .env("TMPDIR", self.place.path())
             .env_remove("PI_CODING_AGENT_DIR")
             .env_remove("AGENTESE_HOME")
-            // On a busy machine the bridge, its agent and the report take longer than clients wait by default.
+            // On a busy machine, the bridge, its agent and the report take longer than the default time
+            // limits.
             .graces(LONG, LONG);
         let options = Options::new().dialect(dialect).asked(asked);
         soon("the program", Agent::spawn(child, options)).await.unwrap()
@@ -137,7 +138,7 @@ fn nobody(_: Question) -> futures::future::BoxFuture<'static, Option<Answer>> {
     async { None }.boxed()
 }
 
-/// What the front's row of that intent comes to.
+/// Returns true if the front's row of that intent is lost.
 fn lost(pair: &Pair, intent: Intent) -> bool {
     let spec = |name: &str| -> &'static Spec { agentese::dynamic::spec(name).unwrap() };
     let rows = agentese::any::explain(spec(pair.front), spec(pair.agent)).unwrap();
@@ -145,7 +146,7 @@ fn lost(pair: &Pair, intent: Intent) -> bool {
     rows.all(|row| row.fate == agentese::any::Fate::Lost)
 }
 
-/// The text of an answer, and the names of the events of its run.
+/// Returns the text of an answer, and the events of its run.
 async fn said(agent: &Agent, words: &str) -> (String, Vec<Event>) {
     let mut run = soon("the prompt", agent.prompt(words)).await.unwrap();
     let mut events = Vec::new();
@@ -228,7 +229,7 @@ async fn play(pair: &Pair) {
     assert!(sent >= 5, "{name}: {report:#}");
 }
 
-/// All pairs, one of them, or a sample with each dialect on both sides.
+/// Returns all pairs, one of them, or a sample with each dialect on both sides.
 fn pairs() -> Vec<(&'static str, &'static str)> {
     let names: Vec<&str> = agentese::dynamic::SPECS.iter().map(|spec| spec.name).collect();
     let all = names.iter().flat_map(|front| names.iter().map(move |agent| (*front, *agent)));
@@ -249,7 +250,7 @@ fn pairs() -> Vec<(&'static str, &'static str)> {
 async fn an_agent_of_one_dialect_does_its_work_behind_a_front_of_another() {
     let mut failed = Vec::new();
     for (front, agent) in pairs() {
-        // A pair that fails does not hide what the others do.
+        // A failed pair must not hide the results of the others.
         let played = tokio::spawn(async move { play(&Pair::new(front, agent)).await }).await;
         failed.extend(played.err().map(|error| format!("{front} with {agent}: {error}")));
     }
@@ -274,7 +275,7 @@ fn what_becomes_of_each_row_is_printed() {
 
 #[tokio::test]
 async fn a_command_that_is_lost_is_refused_with_the_reason() {
-    // Agents of omp answer other failures without the command's name and id.
+    // Agents of omp report other failures without the command's name and id.
     for front in ["pi", "omp@12.7"] {
         let pair = Pair::new(front, "opal");
         let agent = pair.connect(nobody).await;
@@ -290,7 +291,7 @@ async fn an_agent_that_dies_fails_what_is_open_and_ends_the_bridge_with_one() {
     let agent = pair.connect(nobody).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
-    // The agent is the bridge's child.
+    // The agent is a child process of the bridge.
     let bridge = agent.as_dynamic().process_id().unwrap();
     let children = std::fs::read_to_string(format!("/proc/{bridge}/task/{bridge}/children")).unwrap();
     for child in children.split_whitespace() {
@@ -311,7 +312,7 @@ async fn an_agent_that_dies_fails_what_is_open_and_ends_the_bridge_with_one() {
     assert_eq!(ended.exit().and_then(|exit| exit.code), Some(1), "{ended:?}");
 }
 
-/// The models of an agent are told whole, and the front goes through them.
+/// The models of an agent are complete, and the front cycles through them.
 #[tokio::test]
 async fn the_next_model_is_set_at_the_agent() {
     let mut pair = Pair::new("omp", "pi");
@@ -369,7 +370,7 @@ async fn words_that_wait_when_a_run_is_stopped_wait_for_the_next_prompt() {
     soon("the end", agent.close()).await;
 }
 
-/// Agents of Opal have one command for words, which begins a run where none goes on.
+/// Agents of Opal have a single command for user input, which starts a run if the agent is idle.
 #[tokio::test]
 async fn words_for_a_queue_begin_no_run() {
     for agent in ["opal", "operator", "omp"] {

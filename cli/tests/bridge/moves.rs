@@ -1,11 +1,11 @@
-//! Moves between conversations.
+//! Switches between conversations.
 
 use agentese::any::Event;
 use agentese::view::Role;
 
 use super::{Pair, nobody, said, soon};
 
-/// An agent of Operator refuses a fork meanwhile, one of omp takes the answer along.
+/// During a run, an Operator agent rejects a fork, and an omp agent includes the answer.
 #[tokio::test]
 async fn a_fork_stops_the_answer_that_is_being_given() {
     for behind in ["operator", "omp"] {
@@ -23,7 +23,7 @@ async fn a_fork_stops_the_answer_that_is_being_given() {
             }
         }
         assert!(forked && grown.len() < "abcdef".len() && "abcdef".starts_with(&grown), "{behind}: {grown}");
-        // It does not come once more.
+        // The aborted text does not appear again.
         let (text, _) = said(&agent, "hello").await;
         assert!(!text.contains("abc"), "{behind}: {text}");
         assert_eq!(soon("the state", agent.state()).await.unwrap().messages, Some(2), "{behind}");

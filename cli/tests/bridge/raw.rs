@@ -1,4 +1,4 @@
-//! A client that writes and reads lines itself.
+//! Client that writes and reads lines itself.
 
 use std::process::Stdio;
 
@@ -14,12 +14,12 @@ pub struct Raw {
     to: ChildStdin,
     from: Lines<BufReader<ChildStdout>>,
     stderr: JoinHandle<String>,
-    /// What came so far.
+    /// Received frames.
     pub seen: Vec<Value>,
 }
 
 impl Raw {
-    /// A client of what that command starts.
+    /// Starts a command and returns its client.
     pub fn of(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut bridge = command.spawn().unwrap();
@@ -41,14 +41,14 @@ impl Raw {
         soon("the line", self.to.write_all(format!("{frame}\n").as_bytes())).await.unwrap();
     }
 
-    /// Returns the bytes of anonymous memory that the bridge has.
+    /// Returns the size of the bridge's anonymous memory in bytes.
     pub fn memory(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.bridge.id().unwrap())).unwrap();
         let kib = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         kib.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
     }
 
-    /// Reads until a frame of that type, and gives it.
+    /// Reads until a frame of that type, and returns that frame.
     pub async fn until(&mut self, kind: &str) -> Value {
         loop {
             let line = soon(kind, self.from.next_line()).await.unwrap();
@@ -60,7 +60,7 @@ impl Raw {
         }
     }
 
-    /// Leaves, and gives everything that came on stdout and stderr.
+    /// Disconnects, and returns the whole output on stdout and stderr.
     pub async fn leaves(mut self) -> String {
         drop(self.to);
         let mut all: Vec<String> = self.seen.iter().map(Value::to_string).collect();

@@ -1,4 +1,4 @@
-//! An agent behind a front of its own dialect and revision: the bytes of both sides pass as they are.
+//! Agent behind a front of its own dialect and revision: the bytes of both sides are unchanged.
 
 use std::process::Stdio;
 
@@ -8,7 +8,7 @@ use tokio::process::{Child, Command};
 
 use super::{Pair, agentese, nobody, said, soon};
 
-/// A bridge before a shell that is the agent.
+/// Starts a bridge to an agent that is a shell script.
 fn bridge(script: &str) -> Child {
     let words = ["bridge", "--to", "pi", "--from", "pi@0.55", "--", "sh", "-c", script];
     let mut command = Command::new(agentese());

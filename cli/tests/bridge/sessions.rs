@@ -1,4 +1,4 @@
-//! Sessions of the agent behind a front end that names sessions by their ids.
+//! Sessions of the agent behind a front end that identifies sessions by ids.
 
 use std::process::Stdio;
 
@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use super::{Pair, agentese, nobody, said, soon};
 
-/// The session that a client is told is the agent's, and it is opened again where a client asks for it.
+/// The client receives the id of the agent's session, and can open that session again.
 #[tokio::test]
 async fn a_session_that_the_agent_keeps_is_opened_by_its_id() {
     for behind in ["pi", "operator"] {
@@ -26,7 +26,7 @@ async fn a_session_that_the_agent_keeps_is_opened_by_its_id() {
         assert!(soon("the session", agent.open_session(&id)).await.unwrap(), "{behind}");
         let state = soon("the state", agent.state()).await.unwrap();
         assert_eq!(state.session.id.as_deref(), Some(id.as_str()), "{behind}");
-        // Operator agents do not tell what was said before.
+        // Operator agents do not report earlier messages.
         let before = if behind == "pi" { 2 } else { 0 };
         assert_eq!(state.messages, Some(before), "{behind}");
         said(&agent, "second").await;
@@ -39,7 +39,7 @@ async fn a_session_that_the_agent_keeps_is_opened_by_its_id() {
     }
 }
 
-/// An id that the agent knows nothing of is the name of a fresh session, as in Opal.
+/// An id that is unknown to the agent is the name of a new session, as in Opal.
 #[tokio::test]
 async fn a_session_that_nobody_keeps_begins_under_its_name() {
     let mut pair = Pair::new("opal", "pi");
@@ -53,7 +53,7 @@ async fn a_session_that_nobody_keeps_begins_under_its_name() {
     soon("the end", agent.close()).await;
 }
 
-/// An agent of pi that says which session it has once, and refuses to afterwards.
+/// Agent of pi that reports its session once, and rejects later queries.
 const SAYS_ONCE: &str = r#"
 asked=0
 while read -r line; do
@@ -68,7 +68,7 @@ while read -r line; do
 done
 "#;
 
-/// Where the agent does not say whether it keeps a session, no fresh one takes its place.
+/// If the storage of a session at the agent is unknown, the bridge does not start a new session instead.
 #[tokio::test]
 async fn a_session_that_the_agent_does_not_tell_of_is_not_begun_afresh() {
     let child = ChildOptions::new(agentese())
@@ -81,7 +81,7 @@ async fn a_session_that_the_agent_does_not_tell_of_is_not_begun_afresh() {
     soon("the end", agent.close()).await;
 }
 
-/// A session that the client wants to keep is kept by the agent: its client can go back in it.
+/// The agent stores a session that the client wants to keep, so that the client can go back in it.
 #[tokio::test]
 async fn a_client_goes_back_in_a_session_that_the_agent_keeps() {
     let pair = Pair::new("opal", "pi");
@@ -97,8 +97,8 @@ async fn a_client_goes_back_in_a_session_that_the_agent_keeps() {
     soon("the end", agent.close()).await;
 }
 
-/// A command whose output the model is not to see is refused as long as nobody knows that the agent keeps it so, and handed
-/// on as such from then on.
+/// A command with output that is hidden from the model is rejected until the agent's revision is known. Then
+/// it is forwarded as hidden.
 #[tokio::test]
 async fn a_command_that_is_hidden_from_the_model_stays_hidden_or_is_not_run() {
     let mut pair = Pair::new("pi@1.5", "pi");
@@ -110,7 +110,7 @@ async fn a_command_that_is_hidden_from_the_model_stays_hidden_or_is_not_run() {
         refused.contains("without its model seeing the output") && refused.contains("--from pi@1.5"),
         "{refused}"
     );
-    // The answer to a prompt shows the agent's revision.
+    // The response to a prompt shows the agent's revision.
     said(&agent, "hello").await;
     let done = soon("the command", agent.bash_hidden("echo hid\"\"den")).await.unwrap();
     assert_eq!(done.output, "hidden\n");
@@ -122,7 +122,7 @@ async fn a_command_that_is_hidden_from_the_model_stays_hidden_or_is_not_run() {
     assert!(!kept.contains("secret"), "{kept}");
 }
 
-/// Two sessions that begin at the same time would share the one conversation of the agent.
+/// Two sessions that start at the same time would share the single conversation of the agent.
 #[tokio::test]
 async fn one_of_two_sessions_that_begin_together_is_refused() {
     let mut pair = Pair::new("opal", "pi");
@@ -151,7 +151,7 @@ async fn one_of_two_sessions_that_begin_together_is_refused() {
     soon("the end", bridge.wait()).await.unwrap();
 }
 
-/// The texts of all files within a folder.
+/// Returns the texts of all files in a folder.
 fn walk(folder: &std::path::Path) -> Vec<String> {
     let mut texts = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {

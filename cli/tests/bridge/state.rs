@@ -1,4 +1,4 @@
-//! What the agent has, as the front's client is told: the session's name and level, and words that wait.
+//! State of the agent for the front's client: name and level of the session, and queued input.
 
 use agentese::any::{Event, Intent};
 use agentese::view::{Block, MessageState, Role};
@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::{Pair, nobody, said, soon};
 
-/// An agent without queues gets one prompt after the other: steering first, as an agent with queues takes it.
+/// An agent without queues receives one prompt after the other. Steering comes first, as in an agent with
+/// queues.
 #[tokio::test]
 async fn words_that_the_agent_has_no_queue_for_are_told_once_and_steering_is_said_first() {
     let pair = Pair::new("pi", "operator");
@@ -34,7 +35,7 @@ async fn words_that_the_agent_has_no_queue_for_are_told_once_and_steering_is_sai
     soon("the end", agent.close()).await;
 }
 
-/// Agents of Opal forget an answer that is stopped: the front says what became of it.
+/// Agents of Opal drop an aborted answer, so the front reports its outcome.
 #[tokio::test]
 async fn an_answer_that_was_stopped_says_so() {
     let pair = Pair::new("pi", "opal");
@@ -49,7 +50,7 @@ async fn an_answer_that_was_stopped_says_so() {
     soon("the end", agent.close()).await;
 }
 
-/// Agents of Opal tell no tokens of an answer, and those of the session where they are asked.
+/// Agents of Opal report the tokens of the session on request, but not those of an answer.
 #[tokio::test]
 async fn the_tokens_of_a_session_are_what_the_agent_says() {
     for behind in ["opal", "omp"] {
@@ -64,8 +65,8 @@ async fn the_tokens_of_a_session_are_what_the_agent_says() {
     }
 }
 
-/// An Opal client has no words for how an agent hands over what waits: the bridge sets that, and the user's own setting is
-/// there again when the client is gone.
+/// Opal has no command for the delivery of queued input. The bridge sets it, and restores the user's own
+/// setting after the client disconnects.
 #[tokio::test]
 async fn an_agent_has_its_own_follow_up_mode_again_when_an_opal_client_leaves() {
     for behind in ["pi", "omp", "pisces"] {
@@ -79,7 +80,7 @@ async fn an_agent_has_its_own_follow_up_mode_again_when_an_opal_client_leaves() 
             soon("the words", client.follow_up(words)).await.unwrap();
         }
         soon("the end of the run", run.result()).await.unwrap();
-        // All that waited was read at once, and got one answer.
+        // The agent read all queued input at once, with a single answer.
         let messages = soon("the messages", client.messages()).await.unwrap();
         let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
         let wanted = [Role::User, Role::Assistant, Role::User, Role::User, Role::Assistant];
@@ -93,7 +94,7 @@ async fn an_agent_has_its_own_follow_up_mode_again_when_an_opal_client_leaves() 
     }
 }
 
-/// Agents of Opal tell the calls of an answer behind it.
+/// Agents of Opal announce the calls of an answer after the answer.
 #[tokio::test]
 async fn an_answer_has_its_calls() {
     let pair = Pair::new("pi", "opal");
@@ -110,7 +111,7 @@ async fn an_answer_has_its_calls() {
     soon("the end", agent.close()).await;
 }
 
-/// What the agent tells of a name may be older than the name that was set since.
+/// A name that the agent reports may be older than the last name that was set.
 #[tokio::test]
 async fn a_name_that_was_set_last_stays() {
     let pair = Pair::new("pi", "pisces");
@@ -121,14 +122,14 @@ async fn a_name_that_was_set_last_stays() {
         let state = soon("the state", agent.state()).await.unwrap();
         assert_eq!(state.session.name.as_deref(), Some(name.trim()));
     }
-    // So it does when the agent has told of all of them.
+    // The name also remains after the agent has reported all names.
     soon("the prompt", soon("the prompt", agent.prompt("hello")).await.unwrap().result()).await.unwrap();
     let state = soon("the state", agent.state()).await.unwrap();
     assert_eq!(state.session.name.as_deref(), Some("padded"));
     soon("the end", agent.close()).await;
 }
 
-/// The level and the model of a session that is opened are those of the front, too.
+/// The level and the model of an opened session also apply to the front.
 #[tokio::test]
 async fn a_session_that_is_opened_tells_its_level_and_its_model() {
     for behind in ["omp", "pisces"] {

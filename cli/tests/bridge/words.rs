@@ -1,11 +1,11 @@
-//! Words that an agent begins with by itself.
+//! Input with which an agent starts a run by itself.
 
 use serde_json::{Value, json};
 
 use super::Pair;
 use super::raw::Raw;
 
-/// An agent of Opal that does with each prompt what `work` says.
+/// Opal agent that processes each prompt with `work`.
 const AGENT: &str = r#"
 import json, sys
 
@@ -34,7 +34,7 @@ for line in sys.stdin:
         work()
 "#;
 
-/// It answers, and begins then with words that have waited.
+/// The agent answers, and then starts a run with queued input.
 const BEGINS: &str = r#"
 def work():
     begin("first")
@@ -44,7 +44,7 @@ def work():
     tell("agent_end")
 "#;
 
-/// It takes words in the middle of an answer that goes on.
+/// The agent accepts input during an answer, which continues.
 const GOES_ON: &str = r#"
 def work():
     begin("one ")
@@ -54,14 +54,14 @@ def work():
     tell("agent_end")
 "#;
 
-/// A client of pi of an agent that works so.
+/// Returns a pi client of an agent with that behaviour.
 pub fn client(pair: &Pair, work: &str) -> Raw {
     let agent = format!("{work}{AGENT}");
     let words = ["bridge", "--to", "pi", "--from", "opal", "--", "python3", "-c", &agent];
     Raw::of(pair.command_by(words.map(str::to_owned).into()))
 }
 
-/// What the messages of a run say.
+/// Returns the texts of the messages of a run.
 fn said(end: &Value) -> Vec<String> {
     let messages = end["messages"].as_array().unwrap().iter();
     messages.map(|message| message["content"][0]["text"].as_str().unwrap().to_owned()).collect()

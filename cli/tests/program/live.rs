@@ -1,11 +1,11 @@
-//! An Operator as its published sources speak: the agent of tests that has no model.
+//! Operator in the form of its published sources: the agent of tests without a model.
 
-/// Its program, which Python runs.
+/// Program for Python.
 pub const PROGRAM: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/tests/strangers/agents/operator_live.py");
 
-/// What it sends as the key of its provider.
+/// Provider key that the agent sends.
 pub const KEY: &str = "made-up-provider-key-0123";
 
-/// Its command line.
+/// Command line of the agent.
 pub const COMMAND: [&str; 2] = ["python3", PROGRAM];

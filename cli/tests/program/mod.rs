@@ -1,4 +1,4 @@
-//! The program, the script of the agents behind its bridge, and waiting for what they do.
+//! Program, model script of the agents behind its bridge, and bounded waits.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 mod long;
 pub use long::LONG;
 
-/// The program that cargo has built.
+/// Returns the program that cargo has built.
 pub fn agentese() -> PathBuf {
     let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
     assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
     program
 }
 
-/// What comes of it; fails where nothing does within [`LONG`].
+/// Returns the result of a future; fails after [`LONG`].
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(LONG, future).await {
         Ok(value) => value,
@@ -23,7 +23,7 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     }
 }
 
-/// What the model of an agent says whose tool for commands has that name.
+/// Returns the script of a model that calls the tool for commands by that name.
 pub fn script(shell: &str) -> Value {
     let call =
         json!({"tool": {"id": "c1", "name": shell, "args": {"command": "echo out-of-it; touch made"}}});

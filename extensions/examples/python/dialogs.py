@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every dialog and every notice: /dialogs."""
+"""Shows every dialog and every notice: /dialogs."""
 
 from agentese_extension import Extension
 

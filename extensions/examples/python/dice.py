@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A tool of one's own: dice."""
+"""Adds a custom tool: dice."""
 
 import random
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks before a command of the model that looks dangerous."""
+"""Prompts the user before a dangerous command of the model."""
 
 import re
 
@@ -7,7 +7,7 @@ from agentese_extension import Extension
 
 extension = Extension("guard")
 
-# An example: there is always one more way to write them.
+# An example, not a complete list of dangerous commands.
 DANGEROUS = re.compile(
     r"\brm\b.*\s(-\w*[rRf]\w*|--recursive|--force)\b|\bsudo\b|\bmkfs\b|\bdd\b.*\bof="
     r"|\bgit\s+push\b.*\s(-f|--force)\b|>\s*/dev/sd"
@@ -18,7 +18,7 @@ DANGEROUS = re.compile(
 def guard(event, context):
     if event["toolName"] != "bash" or not DANGEROUS.search(event["input"]["command"]):
         return None
-    # Nobody may be there to answer: then the command does not run.
+    # Without an answer of the user, the command does not run.
     choice = context.select("Run this? " + event["input"]["command"], ["Run", "Block"], timeout=60_000)
     if choice != "Run":
         context.notify("Blocked: " + event["input"]["command"], "warning")

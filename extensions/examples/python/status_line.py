@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A status line: how many turns there were, and what the agent is at."""
+"""Shows a status line with the number of turns and the current activity."""
 
 from agentese_extension import Extension
 

@@ -1,4 +1,4 @@
-"""What a walk tells: one JSON line per command, and one at the end."""
+"""Output of a walk: one JSON line per command, and one at the end."""
 
 import json
 from collections import Counter
@@ -10,7 +10,7 @@ from agentese.unknown import Unknown
 
 
 def decode(value: Any) -> list[str]:
-    """Reads every declared member, however deep, and gives the tags that the declaration does not name."""
+    """Reads every declared member recursively, and returns the undeclared tags."""
     if isinstance(value, Unknown):
         return [str(value.tag)]
     if isinstance(value, Record):
@@ -22,7 +22,7 @@ def decode(value: Any) -> list[str]:
 
 
 class Report:
-    """Holds what comes against the declaration and keeps the account of it."""
+    """Compares received values with the declaration, and collects statistics."""
 
     def __init__(self) -> None:
         self._events: Counter[str] = Counter()
@@ -30,7 +30,8 @@ class Report:
         self._misfits: list[str] = []
 
     def step(self, command: str, call: Callable[[], Any], show: Callable[[Any], str]) -> None:
-        """Walks one command: `call` sends it, `show` says what came. A failure is told, and the walk goes on."""
+        """Walks one command: `call` sends it, `show` describes the response. A failure is reported, and the
+        walk continues."""
         try:
             answer = call()
             self._unknown += [f"{command} {tag}" for tag in decode(answer)]

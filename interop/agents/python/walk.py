@@ -74,7 +74,7 @@ listening.start()
 
 
 def prompt_and(message: str, when: Callable[[Any], bool], act: Callable[[Any], None]) -> list[Any]:
-    """Prompts, acts once at the first event that is meant, and follows the run to its end."""
+    """Prompts, acts once at the first matching event, and follows the run to its end."""
     run = client.prompt(message)
     events = []
     done = False
@@ -87,7 +87,7 @@ def prompt_and(message: str, when: Callable[[Any], bool], act: Callable[[Any], N
 
 
 def eventually(condition: Callable[[], bool], what: str) -> None:
-    """Looks again and again until it is true, for ten seconds."""
+    """Polls a condition until it is true, for ten seconds."""
     for _ in range(1000):
         if condition():
             return
@@ -100,7 +100,7 @@ def is_delta(event: Any) -> bool:
 
 
 def taken(events: Iterable[Any]) -> str:
-    """The messages of the user that a run took in."""
+    """Returns the user messages that a run received."""
     contents = [e.message.content for e in events if e.type == "message_start" and e.message.role == "user"]
     texts = [c if isinstance(c, str) else "".join(block.text for block in c if block.type == "text") for c in contents]
     return ", ".join(texts)

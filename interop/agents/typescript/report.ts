@@ -1,4 +1,4 @@
-// What a walk tells: one JSON line per command, and one at the end.
+// Output of a walk: one JSON line per command, and one at the end.
 import { readFileSync } from "node:fs";
 
 import { type Diagnostic, type JsonValue, UNKNOWN, type UnknownEvent } from "agentese";
@@ -13,7 +13,7 @@ interface Declared {
   }[];
 }
 
-/** Holds what comes against the declaration and keeps the account of it. */
+/** Compares received values with the declaration, and collects statistics. */
 export class Report {
   readonly #results: Map<string, { type: string | undefined; nullable: boolean }>;
   readonly #payloads: Map<string, string>;
@@ -31,7 +31,10 @@ export class Report {
     this.#payloads = new Map(declared.events.map(({ name, payload }) => [name, payload]));
   }
 
-  /** Walks one command: `call` sends it, `show` says what came. A failure is told, and the walk goes on. */
+  /**
+   * Walks one command: `call` sends it, `show` describes the response. A failure is reported, and the walk
+   * continues.
+   */
   async step<R>(command: string, call: () => Promise<R>, show: (answer: R) => string | Promise<string>): Promise<void> {
     try {
       const answer = await call();

@@ -42,21 +42,21 @@ const listening = (async () => {
   for await (const event of client.events() as AsyncIterable<Event>) report.event(event);
 })();
 
-/** The event of that type, which has to be there. */
+/** Returns the event of that type. Fails if there is no such event. */
 function one<K extends Event["type"]>(events: Event[], type: K): Extract<Event, { type: K }> {
   const found = events.find((event): event is Extract<Event, { type: K }> => event.type === type);
   if (found === undefined) throw new Error(`no ${type}`);
   return found;
 }
 
-/** A promise that fails after a minute. */
+/** Returns a promise that fails after a minute. */
 async function within<V>(promise: Promise<V>, what: string): Promise<V> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, fail) => (timer = setTimeout(() => fail(new Error(`${what}: nothing within a minute`)), 60_000)));
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-/** Looks again and again until it is true, for ten seconds. */
+/** Polls a condition until it is true, for ten seconds. */
 async function eventually(condition: () => boolean, what: string): Promise<void> {
   for (let left = 1000; !condition(); left--) {
     if (left === 0) throw new Error(`${what}: not within ten seconds`);
@@ -64,7 +64,7 @@ async function eventually(condition: () => boolean, what: string): Promise<void>
   }
 }
 
-/** Follows a run to its end; `at` sees each event. */
+/** Follows a run to its end; `at` receives each event. */
 async function follow(run: Run, at: (event: Event) => Promise<void> | void = () => undefined): Promise<Event[]> {
   const events: Event[] = [];
   const reading = async (): Promise<void> => {
@@ -79,7 +79,7 @@ async function follow(run: Run, at: (event: Event) => Promise<void> | void = () 
 
 const isDelta = (event: Event): boolean => event.type === "message_update" && event.assistantMessageEvent.type === "text_delta";
 
-/** Prompts, and acts once at the first event that is meant. */
+/** Prompts, and acts once at the first matching event. */
 async function promptAnd(message: string, when: (event: Event) => boolean, act: (run: Run) => Promise<void>): Promise<Event[]> {
   const run = await client.prompt({ message });
   let done = false;
@@ -90,7 +90,7 @@ async function promptAnd(message: string, when: (event: Event) => boolean, act: 
   });
 }
 
-/** The messages of the user that a run took in. */
+/** Returns the user messages that a run received. */
 function taken(events: Event[]): string {
   const texts = events.flatMap((event) => (event.type === "message_start" && event.message.role === "user" ? [event.message.content] : []));
   return texts.map((content) => (typeof content === "string" ? content : content.map((block) => ("text" in block ? block.text : "")).join(""))).join(", ");

@@ -1,13 +1,13 @@
-//! Reads so many events with the crate pi-codes, looks at the delta of every update, and says what it saw and what it took:
-//! `reading pi-codes FILE COUNT`. The `pi` on PATH is a program that writes the file which is its last argument. bench/clients
-//! compares it with other clients.
+//! Reads COUNT events with the crate pi-codes and inspects the delta of every update:
+//! `reading pi-codes FILE COUNT`. Prints the number of events and the cost. The `pi` on PATH is a
+//! program that writes the file in its last argument. bench/clients compares the result with other clients.
 
 use std::time::Instant;
 
 use pi_codes::cli::PiCliBuilder;
 use pi_codes::{PiEvent, PiRpcClient};
 
-/// Processor time of this process in hundredths of a second, where the system has `/proc`.
+/// Returns the processor time of this process in hundredths of a second; 0 without `/proc`.
 fn processor() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();

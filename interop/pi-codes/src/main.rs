@@ -1,4 +1,4 @@
-//! The crate pi-codes, which finds `pi` on PATH, runs a prompt to its end against the reference agent.
+//! Runs a prompt to its end with the crate pi-codes, which finds the reference agent as `pi` on PATH.
 
 use std::time::Duration;
 

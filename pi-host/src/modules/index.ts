@@ -1,4 +1,4 @@
-/** The packages that extensions of pi import, as far as this host has them. */
+/** Packages for extensions of pi, as far as this host supports them. */
 
 import * as typebox from "@sinclair/typebox";
 import * as typeboxCompiler from "@sinclair/typebox/compiler";
@@ -11,7 +11,7 @@ import { piAi } from "./pi_ai.js";
 import { piCodingAgent } from "./pi_coding_agent.js";
 import { piTui } from "./pi_tui.js";
 
-/** The modules by the name under which they are imported. */
+/** Returns the modules by their import names. */
 export function modules(mirror: Mirror): Record<string, unknown> {
   return {
     "@mariozechner/pi-coding-agent": moduleWith("@mariozechner/pi-coding-agent", piCodingAgent(mirror)),

@@ -1,11 +1,11 @@
-/** What of `@mariozechner/pi-ai` needs no provider: schemas, and which models there are. */
+/** Supported part of `@mariozechner/pi-ai`, which needs no provider: schemas and the list of models. */
 
 import { type TSchema, Type } from "@sinclair/typebox";
 
 import type { Mirror } from "../mirror.js";
 import type { Model } from "../protocol.js";
 
-/** The supported members. */
+/** Returns the supported members. */
 export function piAi(mirror: Mirror): Record<string, unknown> {
   return {
     Type,
@@ -19,7 +19,9 @@ export function piAi(mirror: Mirror): Record<string, unknown> {
   };
 }
 
-/** A schema of a text that is one of several. `enum` and not `anyOf`: some providers refuse the latter. */
+/**
+ * Returns a schema for a text out of several. It uses `enum` instead of `anyOf`, which some providers reject.
+ */
 function StringEnum(values: readonly string[], options?: { description?: string; default?: string }): TSchema {
   return Type.Unsafe<string>({
     type: "string",

@@ -1,4 +1,4 @@
-/** What of `@mariozechner/pi-coding-agent` this host has: what needs neither a terminal nor pi itself. */
+/** Supported part of `@mariozechner/pi-coding-agent`, which needs neither a terminal nor pi itself. */
 
 import { convertToLlm, serializeConversation } from "../conversation.js";
 import { createEventBus } from "../event_bus.js";
@@ -14,13 +14,13 @@ import {
   truncateTail,
 } from "../truncate.js";
 
-/** The version of pi whose interface this is. */
+/** Version of pi with this interface. */
 export const PI_VERSION = "0.55.4";
 
-/** The tools that pi has itself. */
+/** Built-in tools of pi. */
 const BUILT_IN = ["Bash", "Read", "Edit", "Write", "Grep", "Find", "Ls"];
 
-/** The supported members. */
+/** Returns the supported members. */
 export function piCodingAgent(mirror: Mirror): Record<string, unknown> {
   return {
     VERSION: PI_VERSION,
@@ -45,7 +45,7 @@ export function piCodingAgent(mirror: Mirror): Record<string, unknown> {
   };
 }
 
-/** `isToolCallEventType("bash", event)`, `isBashToolResult(event)` and their like. */
+/** Returns type guards such as `isToolCallEventType("bash", event)` and `isBashToolResult(event)`. */
 function guards(): Record<string, unknown> {
   const result = (tool: string): [string, unknown] => [
     `is${tool}ToolResult`,

@@ -1,25 +1,25 @@
 /**
- * What of `@mariozechner/pi-tui` needs no terminal: measuring and cutting text, names of keys.
+ * Supported part of `@mariozechner/pi-tui`, which needs no terminal: measuring and cutting text, names of
+ * keys.
  *
- * Components are never drawn without a terminal. They are stand-ins, so that a module that derives
- * classes from them loads.
+ * Components are never drawn without a terminal. Stand-ins allow loading a module with subclasses of them.
  */
 
 import sliceAnsi from "slice-ansi";
 import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
 
-/** The supported members. */
+/** Returns the supported members. */
 export function piTui(): Record<string, unknown> {
   return { Key: key, visibleWidth, truncateToWidth, wrapTextWithAnsi };
 }
 
-/** How many columns a text takes. */
+/** Returns the width of a text in columns. */
 function visibleWidth(text: string): number {
   return stringWidth(text);
 }
 
-/** Cuts a text to that many columns; what was cut off is marked, and a text that is shorter may be filled up. */
+/** Cuts a text to a number of columns, with an ellipsis. A shorter text is padded on request. */
 function truncateToWidth(text: string, columns: number, ellipsis = "...", fill = false): string {
   const width = stringWidth(text);
   if (width <= columns) return fill ? text + " ".repeat(columns - width) : text;
@@ -36,8 +36,8 @@ function wrapTextWithAnsi(text: string, columns: number): string[] {
 const MODIFIERS = ["ctrl", "shift", "alt"];
 
 /**
- * Names of keys: `Key.escape`, `Key.ctrl("c")`, `Key.ctrlShift("p")`. What is made of them is a shortcut,
- * and nobody presses keys here.
+ * Names of keys: `Key.escape`, `Key.ctrl("c")`, `Key.ctrlShift("p")`. They denote shortcuts, which are never
+ * triggered here.
  */
 const key: Record<string, unknown> = new Proxy<Record<string, unknown>>(
   {},
@@ -50,7 +50,9 @@ const key: Record<string, unknown> = new Proxy<Record<string, unknown>>(
   },
 );
 
-/** `ctrlShift` is `ctrl` and `shift`; a name that is not a list of modifiers is undefined. */
+/**
+ * Splits `ctrlShift` into `ctrl` and `shift`. Returns `undefined` for a name that is not a list of modifiers.
+ */
 function modifiersOf(name: string): string[] | undefined {
   const parts = name.split(/(?=[A-Z])/).map((part) => part.toLowerCase());
   return parts.every((part) => MODIFIERS.includes(part)) ? parts : undefined;

@@ -1,7 +1,7 @@
 """Typed clients and servers for coding agents that speak newline-delimited JSON on stdio.
 
-Five dialects, each a module with `Client`, `AsyncClient`, the classes of its events and a `Service` to be an agent
-with: `pi`, `omp`, `pisces`, `operator`, `opal`.
+Five dialects, each a module with `Client`, `AsyncClient`, the classes of its events and a `Service` for
+agents: `pi`, `omp`, `pisces`, `operator`, `opal`.
 """
 
 import importlib as _importlib
@@ -90,8 +90,8 @@ _LOADED_WHEN_NAMED = ("omp", "opal", "operator", "pi", "pisces", "shapes")
 
 
 def __getattr__(name: str) -> _ModuleType:
-    """The modules of the dialects and their shapes, loaded when a program first names them: who speaks one dialect
-    does not wait for five."""
+    """Loads a dialect's module or its shapes at the first access, so that a program loads only the
+    dialects that it uses."""
     if name in _LOADED_WHEN_NAMED:
         return _importlib.import_module(f"agentese.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The native core; not part of the public interface."""
+"""Native core; not part of the public interface."""
 
 from collections.abc import Awaitable, Iterator
 from typing import Any, Self, final
@@ -30,37 +30,38 @@ __all__ = [
 
 @disjoint_base
 class AsyncBatch:
-    """Events that an `async for` takes one by one."""
+    """Events that `async for` consumes one by one."""
 
     def __new__(cls, *_args: Any, **_options: Any) -> Self: ...
     def __aiter__(self) -> Self: ...
     def __anext__(self) -> Awaitable[Any]: ...
     def _read(self, stream: Stream) -> None:
-        """Says where the events are."""
+        """Sets the stream of the events."""
 
 @disjoint_base
 class Record:
-    """A JSON object whose members are decoded when they are read. It does not change."""
+    """Immutable JSON object with members that are decoded at access."""
 
     def __new__(cls, **members: Any) -> Self:
-        """Makes a record from its members, by keyword."""
+        """Creates a record from its members, by keyword."""
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Reads an object from its JSON text. Only its structure is checked now."""
+        """Reads an object from its JSON text. Validates its structure only."""
     @classmethod
     def _checked(cls, text: str) -> Self:
-        """Reads an object from its JSON text and checks everything in it; fails with `EncodeError`."""
+        """Reads an object from its JSON text and validates it completely. Raises `EncodeError` on a mismatch.
+        """
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> Any:
-        """How pydantic reads and writes this class."""
+        """Returns the schema for pydantic."""
     @classmethod
     def from_dict(cls, members: Any) -> Self:
-        """Makes a record from members with their wire names."""
+        """Creates a record from members with their wire names."""
     @property
     def raw(self) -> str:
-        """The JSON text, as it came."""
+        """Original JSON text."""
     def to_dict(self) -> Any:
-        """Everything, decoded, members that are not declared among it."""
+        """Returns all members, decoded, including undeclared ones."""
     def __setattr__(self, name: str, value: Any, /) -> None: ...
     def __delattr__(self, name: str, /) -> None: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -70,107 +71,110 @@ class Record:
 
 @final
 class Member:
-    """A member of a record, decoded when it is read."""
+    """Member of a record that is decoded at access."""
 
     def __new__(
         cls, name: str, kind: str, doc: str = "", required: bool = True, nullable: bool = False
     ) -> Self: ...
     @property
     def name(self) -> str:
-        """The name on the wire."""
+        """Wire name."""
     @property
     def required(self) -> bool:
-        """Whether it is always there."""
+        """True if the member is always present."""
     @property
     def nullable(self) -> bool:
-        """Whether it may be null."""
+        """True if the member may be null."""
     def __get__(self, record: Any, owner: Any = None, /) -> Any: ...
     def __set__(self, record: Any, value: Any, /) -> None: ...
 
 @final
 class Decoder:
-    """Decodes values of one kind."""
+    """Decoder for values of one kind."""
 
     def __new__(cls, kind: str, nullable: bool = False) -> Self: ...
     def decode(self, text: str) -> Any:
-        """The value of a JSON text."""
+        """Returns the value of a JSON text."""
     def check(self, text: str, what: str) -> None:
-        """Checks a JSON text that is to be sent, and everything in it; `what` stands first in the error."""
+        """Validates an outgoing JSON text completely; `what` is the prefix of the error."""
 
 @final
 class EventTable:
-    """The class of each event, and that of all others."""
+    """Class of each event, and of all other events."""
 
     def __new__(cls, classes: dict[str, type[Record]], unknown: type[Record]) -> Self: ...
     def decode(self, dialect: str, line: str) -> Any:
-        """The event that a line of an agent carries, with or without the envelope of its dialect."""
+        """Returns the event in a line of an agent, with or without the envelope of its dialect."""
 
 @final
 class Mailbox:
-    """Tickets of what has become ready, for one event loop."""
+    """Tickets of completed operations, for one event loop."""
 
     def __new__(cls) -> Self: ...
     def fileno(self) -> int:
-        """The descriptor that is readable while tickets lie here."""
+        """Returns the descriptor that is readable while tickets are available."""
     @property
     def inherited(self) -> bool:
-        """Whether this process inherited it by a fork."""
+        """True if this process inherited the mailbox by a fork."""
     def drain(self) -> list[int]:
-        """Takes all tickets."""
+        """Removes and returns all tickets."""
 
 @final
 class Pending:
-    """Something that the runtime is doing. Dropping it gives it up."""
+    """Operation of the runtime in progress. Dropping the object cancels it."""
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Blocks until it is done, at most `seconds`. Says whether it is."""
+        """Blocks until the operation is done, at most `seconds`. Returns false after the time limit."""
     def take(self, decoder: Decoder | None = None) -> Any:
-        """Takes what came of it. Raises where it failed."""
+        """Returns the result of the operation. Raises its error."""
     @property
     def done(self) -> bool:
-        """Whether it is done."""
+        """True if the operation is done."""
     def cancel(self) -> None:
-        """Gives it up."""
+        """Cancels the operation."""
 
 @final
 class Stream:
-    """Events, from where they are queued."""
+    """Events of a queue."""
 
     def __iter__(self) -> Iterator[Any]: ...
     def __next__(self) -> Any: ...
     def fill(self) -> bool | None:
-        """Looks for events: true where some are there, false at the end, nothing where none has come yet. Raises how the
-        stream failed, once."""
+        """Looks for events. Returns true if events are available, false at the end, and `None` if no event
+        has arrived. Raises the error of the stream once."""
     def take(self, most: int | None = None) -> list[Any]:
-        """Takes the events that were found by `fill`, at most that many."""
+        """Removes and returns the events that `fill` found, at most `most` of them."""
     def batch(self, seconds: float | None = None) -> list[Any] | None:
-        """The next events, blocking: an empty list at the end, nothing where none has come after `seconds`."""
+        """Returns the next events, blocking: an empty list at the end, and `None` after `seconds` without an
+        event."""
     def skip(self) -> bool:
-        """Drops the events that are there. Says whether the end is reached."""
+        """Drops the available events. Returns true at the end."""
     def wait_end(self, seconds: float | None = None) -> bool:
-        """Drops events until the end. Says whether the end is reached."""
+        """Drops events until the end. Returns true at the end."""
     def outcome(self) -> tuple[Any, Any, bool, bool, Any] | None:
-        """What ended the run, its last event, and whether it is certain that nothing follows; raises how it failed. Nothing before the end."""
+        """Returns cause of the end, last event, confirmation, abort and failure of a run; `None` before the
+        end. Raises the error of the run."""
 
 @final
 class Question:
-    """A question or notice of the agent."""
+    """Question or notice of the agent."""
 
     @property
     def method(self) -> str:
-        """The method on the wire."""
+        """Wire name of the method."""
     def record(self, class_: type[Record], /) -> Any:
-        """The parameters as an instance of that class."""
+        """Returns the parameters as an instance of the class."""
     def withdrawn(self, timeout: float | None = 0.0) -> bool:
-        """Whether the agent has taken it back, or the connection is over; waits for that so many seconds."""
+        """Returns true if the agent has withdrawn the question or the connection has ended; waits up to
+        `timeout` seconds for it."""
     def answer(self, members: str | None = None) -> None:
-        """Answers with the members of a JSON object; nothing leaves it to the declared policy."""
+        """Answers with the members of a JSON object; `None` applies the declared policy."""
     def fail(self, reason: str) -> None:
-        """Says that the handler has failed, and how; the declared policy answers."""
+        """Reports the failure of the handler and applies the declared policy."""
 
 @final
 class Connection:
-    """A connection to an agent. Calls may come from any thread."""
+    """Connection to an agent. All methods are thread-safe."""
 
     @staticmethod
     def spawn(
@@ -182,7 +186,7 @@ class Connection:
         dialogs: int | None = None,
         frames: int | None = None,
     ) -> Connection:
-        """Starts a program and talks to it."""
+        """Starts a program and connects to it."""
     @staticmethod
     def connect(
         dialect: str,
@@ -193,7 +197,7 @@ class Connection:
         dialogs: int | None = None,
         frames: int | None = None,
     ) -> Connection:
-        """Talks over a connected Unix socket."""
+        """Connects over a Unix socket."""
     @staticmethod
     def over(
         opening: Opening,
@@ -204,27 +208,27 @@ class Connection:
         dialogs: int | None = None,
         watched: int | None = None,
     ) -> Connection:
-        """Talks to an agent that was opened before."""
+        """Connects to an agent that was opened before."""
     @property
     def inherited(self) -> bool:
-        """Whether this process inherited it by a fork, and cannot use it."""
+        """True if this process inherited the connection by a fork, and cannot use it."""
     @property
     def dialect(self) -> str:
         """`NAME@REVISION`."""
     @property
     def process_id(self) -> int | None:
-        """The id of the agent's process, where it was started here."""
+        """Id of the agent's process, if this process started it."""
     @property
     def revision(self) -> str | None:
-        """The revision that the agent speaks, where it is known: `NAME@REVISION`."""
+        """Revision of the agent as `NAME@REVISION`, if known."""
     @property
     def dropped_events(self) -> int:
-        """How many events were dropped because there was no subscriber."""
+        """Number of events dropped for lack of a subscriber."""
     @property
     def termination(self) -> Any:
-        """How the connection ended, where it has."""
+        """Termination of the connection, if it has ended."""
     def diagnostics(self) -> list[tuple[str, str]]:
-        """The newest odd inputs, as kinds and texts."""
+        """Returns the latest irregularities as kinds and texts."""
     def call(
         self, command: str, members: str, timeout: float | bool | None = None, ticket: int | None = None
     ) -> Pending:
@@ -237,36 +241,38 @@ class Connection:
         events_ticket: int | None = None,
         answer_ticket: int | None = None,
     ) -> tuple[Stream, Pending]:
-        """Sends a command that starts a run: its events, and the answer that accepts it."""
+        """Sends a command that starts a run. Returns the events of the run and the response that accepts it.
+        """
     def events(self, ticket: int | None = None) -> Stream:
-        """Listens to all events from now on."""
+        """Subscribes to all events from now on."""
     def send_raw(self, line: str) -> None:
-        """Sends a line as it is."""
+        """Sends a line unchanged."""
     def close(self, ticket: int | None = None) -> Pending:
-        """Shuts the agent down and returns how it ended."""
+        """Shuts the agent down and returns the termination."""
     def terminated(self, ticket: int | None = None) -> Pending:
-        """Waits for the end, whoever brings it about."""
+        """Waits for the termination of the connection."""
     def next_question(self) -> Question | None:
-        """The next question, blocking; nothing at the end."""
+        """Returns the next question, blocking; `None` at the end."""
     def next_frames(self) -> list[tuple[Any, str]] | None:
-        """The next frames that passed, blocking; nothing at the end."""
+        """Returns the next frames of both directions, blocking; `None` at the end."""
     def frames(self) -> list[tuple[Any, str]]:
-        """The frames that passed and are there."""
+        """Returns the available frames of both directions."""
     def wait_watched(self) -> bool:
-        """Waits until `watched` has frames, blocking. False at the end, and where none are kept."""
+        """Waits until `watched` has frames, blocking. Returns false at the end, and if frames are not stored.
+        """
     def watched(self) -> list[tuple[Any, str]]:
-        """The whole frames that passed and are there, with nothing taken out."""
+        """Returns the available complete frames without redaction."""
     def stop_frames(self) -> None:
-        """Keeps no more frames."""
+        """Stops storing frames."""
     @property
     def dropped_frames(self) -> int:
-        """How many frames nobody will see."""
+        """Number of dropped frames."""
     def questions(self) -> list[Question]:
-        """The questions that are there."""
+        """Returns the available questions."""
 
 @final
 class Opening:
-    """An agent that nobody talks to yet. Dropping it ends the agent."""
+    """Agent without a client. Dropping the object ends the agent."""
 
     @staticmethod
     def spawn(
@@ -277,65 +283,68 @@ class Opening:
     def connect(socket: int, mailbox: Mailbox | None = None, frames: int | None = None) -> Opening:
         """Uses a connected Unix socket."""
     def detect(self, within: float, ticket: int | None = None) -> Pending:
-        """Finds out which dialect is spoken; what comes of it is the dialect's name."""
+        """Detects the dialect of the agent. The result is its name."""
 
 @final
 class Framer:
-    """Cuts bytes into lines. Only LF ends a line, and one CR before it is dropped."""
+    """Framer that splits bytes into lines. Only LF ends a line, and one CR before it is dropped."""
 
     def __new__(cls, *, max_line: int = ..., keep_bom: bool = False) -> Self: ...
     def push(self, chunk: bytes) -> list[tuple[str | None, tuple[str, int, int] | None]]:
-        """Takes the next bytes and gives the lines that end in them."""
+        """Consumes the next bytes and returns the lines that end in them."""
     def finish(self) -> list[tuple[str | None, tuple[str, int, int] | None]]:
-        """The last line, where the stream ended inside one."""
+        """Returns the last line, if the stream ended inside a line."""
 
 @final
 class Server:
-    """One client that is being served."""
+    """Server of one client."""
 
     @staticmethod
     def start(
         dialect: str, mailbox: Mailbox, calls: int, ended: int, socket: int | None = None
     ) -> tuple[Server, Pending]:
-        """Serves this process's stdin and stdout, or a connected Unix socket."""
+        """Serves stdin and stdout of this process, or a connected Unix socket."""
     def calls(self) -> tuple[list[ServerCall], bool]:
-        """The commands that are there, and whether running work is to be stopped."""
+        """Returns the available commands, and true if running work must stop."""
 
 @final
 class ServerCall:
-    """One command that is being carried out."""
+    """Command in progress."""
 
     @property
     def command(self) -> str:
-        """The command's wire name."""
+        """Wire name of the command."""
     def params(self, class_: type[Record], /) -> Any:
-        """The parameters as an instance of that class."""
+        """Returns the parameters as an instance of the class."""
     def answer(self, data: str | None = None) -> None:
-        """Answers now, before the handler is done. Raises where the data does not fit."""
+        """Sends the response before the handler is done. Raises an error if the data does not fit its
+        declaration."""
     def finish(self, data: str | None = None) -> None:
-        """The handler is done."""
+        """Ends the command when its handler is done."""
     def refuse(self, message: str, code: int | None = None, data: str | None = None) -> None:
-        """The handler refuses."""
+        """Rejects the command."""
     def emit(self, body: str, mailbox: Mailbox, ticket: int) -> Pending:
-        """Sends an event; done when there is room for more. Raises where it does not fit."""
+        """Sends an event; done when there is room for more. Raises an error if the event does not fit its
+        declaration."""
     def ask(self, method: str, params: str, timeout: float | None, mailbox: Mailbox, ticket: int) -> Pending:
-        """Asks a question, or sends a notice; done with the answer's members."""
+        """Sends a question or a notice; done with the members of the answer."""
 
 def commands(dialect: str) -> list[str]:
-    """The wire names of the commands of a dialect, `NAME` or `NAME@REVISION`; of all its revisions where none is named."""
+    """Returns the wire names of the commands of a dialect, `NAME` or `NAME@REVISION`. Without a revision,
+    returns those of all revisions."""
 
 def facts(dialect: str) -> tuple[bool, tuple[str, str] | None, str | None]:
-    """Of a dialect: whether it is JSON-RPC; the command that proves that a run is over, with the member of its answer
-    that is true while one goes on; the `type` of answers to dialogs."""
+    """Returns facts about a dialect: true for JSON-RPC; the barrier command, with the member of its
+    response that is true during a run; the `type` of answers to dialogs."""
 
 def shut_down(seconds: float) -> None:
     """Ends all agents and waits for them, at most `seconds`."""
 
 def hold_threads() -> None:
-    """Lets other threads stay in native code while the interpreter goes, a second at most."""
+    """Lets other threads stay in native code during the shutdown of the interpreter, for a second at most."""
 
 def forked() -> None:
-    """Says that this process is a child that was forked off."""
+    """Marks this process as a forked child."""
 
 def plain_class(name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
-    """Makes a class, as the metaclass of a `class` statement whose one base is `Record`."""
+    """Creates a class like the metaclass of a `class` statement with the single base `Record`."""

@@ -1,4 +1,4 @@
-"""A client for asyncio and trio, with the methods of the client for threads."""
+"""Client for asyncio and trio, with the methods of the client for threads."""
 
 import inspect
 import socket as sockets
@@ -25,7 +25,8 @@ D = TypeVar("D")
 
 
 class AsyncEvents(AsyncBatch, Generic[E]):
-    """Events, as an asynchronous iterator. What one loop over it leaves is there for the next one."""
+    """Events as an asynchronous iterator. A loop that ends early leaves the remaining events to the next
+    loop."""
 
     __slots__ = ("_reactor", "_stream", "_ticket")
 
@@ -38,28 +39,29 @@ class AsyncEvents(AsyncBatch, Generic[E]):
     if TYPE_CHECKING:
 
         def __anext__(self) -> Coroutine[Any, Any, E]:
-            """The next event."""
+            """Returns the next event."""
             raise NotImplementedError
 
     async def _next(self) -> E:
         while await self._more():
-            # Another task may have taken them meanwhile.
+            # Another task may have consumed them meanwhile.
             for event in self._stream.take(1):
                 first: E = event
                 return first
         raise StopAsyncIteration
 
     async def _more(self) -> bool:
-        """Waits for events, which are taken from the stream then. False at the end. Raises how the stream failed, once."""
+        """Waits for events, which the caller then takes from the stream. Returns false at the end. Raises the
+        error of the stream once."""
         while (found := self._stream.fill()) is None:
             await self._reactor.wait(self._ticket)
         if found:
-            # A stream that always has more must not starve the loop.
+            # A stream with constant input must not starve the loop.
             await self._reactor.backend.yield_()
         return found
 
     async def batches(self) -> AsyncIterator[list[E]]:
-        """The events in lists, as they come: for programs that handle many at once."""
+        """Returns the events in lists as they arrive, for programs that process many at once."""
         while (batch := self._stream.take()) or await self._more():
             if batch:
                 yield batch
@@ -70,24 +72,24 @@ class AsyncEvents(AsyncBatch, Generic[E]):
 
 
 class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
-    """The work that a prompt started: iterate over its events with `async for`.
+    """Run of a prompt: iterate over its events with `async for`.
 
-    The prompt is sent when this is made. `await` it to wait until the agent has accepted the prompt; a refusal is
-    raised there, or as the end of the events. The run ends when the agent is done: retries, automatic compactions and
-    reminders that start it again are part of it. Dropping the run stops listening and nothing else: the agent goes on
-    working (use `abort` to stop it).
+    The client sends the prompt when it creates the run. `await` the run to wait until the agent has accepted the
+    prompt; a rejection is raised there, or at the end of the events. The run ends when the agent is done, including
+    retries, automatic compactions and reminders. Dropping the run only unsubscribes: the agent continues to work
+    (use `abort` to stop it).
     """
 
     __slots__ = ("_accepted", "_answer", "_answer_ticket", "answer", "client", "command", "session")
 
     client: C
-    """The client that started the run."""
+    """Client that started the run."""
     command: str
-    """The wire name of the command that started it."""
+    """Wire name of the command that started the run."""
     session: str
-    """The session that it runs in, in dialects with several; otherwise empty."""
+    """Session of the run, in dialects with several; otherwise empty."""
     answer: JsonValue
-    """The data of the answer that accepted the run, once it is awaited and where there is any."""
+    """Data of the response that accepted the run, if any; set after `await`."""
     _text: ClassVar[TextTable]
 
     def __init__(
@@ -99,14 +101,14 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         stream: tuple[Stream, int],
         answer: tuple[Pending, int],
     ) -> None:
-        """Use the method of a client that starts a run, such as `prompt`."""
+        """Use a method of the client that starts a run, such as `prompt`."""
         super().__init__(reactor, *stream)
         self.client = client
         self.command = command
         self.session = session
         self.answer = None
         self._answer, self._answer_ticket = answer
-        # Whether it was, and why not.
+        # True after the acceptance, or the error of a rejection.
         self._accepted: bool | BaseException = False
 
     async def _accept(self) -> Self:
@@ -125,17 +127,17 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         return self._accept().__await__()
 
     async def pieces(self) -> AsyncIterator[str]:
-        """The pieces of the agent's text, as they come; other events are skipped."""
+        """Returns the pieces of the agent's text as they arrive; other events are skipped."""
         async for event in self:
             for piece in self._text.pieces(event):
                 yield piece
 
     async def text(self, *, timeout: float | None = None) -> str:
-        """Reads the run to its end and returns the text of its last message, empty if it has none. Events that were
-        read before are not part of the text.
+        """Reads the run to its end and returns the text of its last message, empty if it has no text.
+        Events that were read before are not part of the text.
 
-        Raises how the run failed, `TimedOutError` if it is not over after `timeout` seconds, and `UsageError` if all
-        events have been read or dropped before, as by `result`.
+        Raises the error of the run, or `TimedOutError` if the run is not over after `timeout` seconds. Raises
+        `UsageError` if all events were read or dropped before, as by `result`.
         """
         text = LastText(self._text)
 
@@ -148,20 +150,21 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         return complete(text, self._stream)
 
     async def result(self, *, timeout: float | None = None) -> RunResult[E]:
-        """Waits for the end of the run; events that were not read are dropped.
+        """Waits for the end of the run; unread events are dropped.
 
-        Raises `RunFailedError` if the request to the model failed, after the retries that the agent makes; else as `wait`.
+        Raises `RunFailedError` if the model request failed after all retries of the agent. Other errors
+        are those of `wait`.
         """
         return succeeded(await self.wait(timeout=timeout))
 
     async def wait(self, *, timeout: float | None = None) -> RunResult[E]:
-        """Waits for the end of the run as `result` does, and returns a run that failed as a result.
+        """Waits for the end of the run like `result`, but returns a failed run as a result.
 
-        After the agent has acknowledged an abort, and tells of no new work, the run ends within ten seconds and the time that
-        the agent takes to tell its state.
+        After an acknowledged abort without new work, the run ends within ten seconds plus the time of a query
+        of the agent's state.
 
-        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection ended first, and
-        `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
+        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not await self._reactor.backend.within(timeout, self._end()):
             raise not_over(self.command, timeout)
@@ -172,9 +175,10 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
 
 
 class AsyncClientBase(Generic[E, D]):
-    """A client of an agent, for one event loop of asyncio or trio. Any number of its tasks may use it at once.
+    """Client of an agent, for one event loop of asyncio or trio. Any number of its tasks may use it
+    concurrently.
 
-    Use it in an `async with` statement, or await `close`. Cancelling a task gives up its call and nothing else.
+    Use it in an `async with` statement, or await `close`. Cancelling a task only cancels its call.
     """
 
     __slots__ = ("__weakref__", "_closed", "_connection", "_questions", "_reactor", "_spawned", "_tap")
@@ -194,7 +198,7 @@ class AsyncClientBase(Generic[E, D]):
         self._closed = False
         self._spawned: tuple[Any, ...] | None = None
         self._tap: Tap | None = None
-        # Open questions, and what cancels their tasks.
+        # Open questions, with the functions that cancel their tasks.
         self._questions: dict[Question, Callable[[], object]] = {}
 
     @classmethod
@@ -224,7 +228,7 @@ class AsyncClientBase(Generic[E, D]):
         watched: int,
         given: Any,
     ) -> Self:
-        """Connects to an agent that was opened before, and keeps its whole frames."""
+        """Connects to an agent that was opened before, and stores its whole frames."""
         ticket = None if dialogs is None else reactor.ticket()
         named = options.dialect(cls.dialect, given if revision is None else {**given, "revision": revision})
         made_with = options.connection(given, tap)
@@ -248,8 +252,8 @@ class AsyncClientBase(Generic[E, D]):
     def spawn(
         cls, command: Sequence[options.Word], *, dialogs: D | None = None, **given: Unpack[options.SpawnOptions]
     ) -> Self:
-        """Starts a program, an agent, and connects to its stdin and stdout, on the running loop. Raises `SpawnError`
-        where it cannot be started."""
+        """Starts an agent and connects to its stdin and stdout, on the running loop. Raises `SpawnError` if
+        the program cannot be started."""
         options.check(given, options.SpawnOptions)
         client = cls._make(Connection.spawn, options.program(command, given), dialogs, given)
         client._spawned = (command, dialogs, given)
@@ -259,12 +263,14 @@ class AsyncClientBase(Generic[E, D]):
     def connect(
         cls, socket: sockets.socket, *, dialogs: D | None = None, **given: Unpack[options.ClientOptions]
     ) -> Self:
-        """Connects to the agent at the other end of a Unix socket (on Windows: a TCP socket), on the running loop. The caller closes the socket."""
+        """Connects to the agent at the other end of a Unix socket (on Windows: a TCP socket), on the running
+        loop. The caller closes the socket."""
         options.check(given, options.ClientOptions)
         return cls._make(Connection.connect, socket.fileno(), dialogs, given)
 
     def respawn(self) -> Self:
-        """Starts the program of this client again and gives a new client for it; this one stays as it is."""
+        """Starts the program of this client again and returns a new client for it; this client is unchanged.
+        """
         if self._spawned is None:
             raise UsageError("this client was not started from a program")
         command, dialogs, given = self._spawned
@@ -272,65 +278,68 @@ class AsyncClientBase(Generic[E, D]):
 
     @property
     def process_id(self) -> int | None:
-        """The id of the agent's process, where this client started it."""
+        """Id of the agent's process, if this client started it."""
         return self._connection.process_id
 
     @property
     def termination(self) -> Termination | None:
-        """How the connection ended; `None` while it is open."""
+        """Termination of the connection; `None` while it is open."""
         return self._connection.termination
 
     @property
     def revision(self) -> str | None:
-        """The revision that the agent speaks, such as `pi@1.5`: the one that was named, or the one that the agent's frames
-        show; `None` until they show it, and where the dialect has one revision."""
+        """Revision that the agent speaks, such as `pi@1.5`: the one in the options, or the one that the
+        agent's frames show. It is `None` until then, and if the dialect has a single revision."""
         return self._connection.revision
 
     @property
     def dropped_events(self) -> int:
-        """How many events were dropped because nothing listened to them."""
+        """Number of events dropped for lack of a subscriber."""
         return self._connection.dropped_events
 
     @property
     def dropped_frames(self) -> int:
-        """How many frames and lines of stderr were not shown to `on_frame` and `on_stderr`, which were too far behind."""
+        """Number of frames and lines of stderr that `on_frame` and `on_stderr` missed, because they were too
+        slow."""
         return self._connection.dropped_frames
 
     def diagnostics(self) -> list[tuple[str, str]]:
-        """Unexpected input that did not end the connection, as kinds and texts: the newest 256, oldest first."""
+        """Returns unexpected input that did not end the connection, as kinds and texts: the latest 256,
+        oldest first."""
         return self._connection.diagnostics()
 
     def events(self) -> AsyncEvents[E]:
-        """All events of the connection from now on, those of runs among them."""
+        """Subscribes to all events of the connection from now on, including those of runs."""
         ticket = self._reactor.ticket()
         return AsyncEvents(self._reactor, self._connection.events(ticket), ticket)
 
     async def request(
         self, command: str, members: Mapping[str, JsonValue] | None = None, *, timeout: Timeout = DEFAULT
     ) -> JsonValue:
-        """Sends any command, declared or not, and gives the data of its answer, `None` where it has none. `members` are
-        not checked."""
+        """Sends any command, declared or not, and returns the data of its response, `None` without data.
+        `members` are not validated."""
         ticket = self._reactor.ticket()
         call = self._connection.call(command, encode_members(members or {}), limit(timeout), ticket)
         data: JsonValue = await self._wait(call, ticket, ANY)
         return data
 
     def send_raw(self, line: str) -> None:
-        """Sends a line as it is: without a check, and without waiting for an answer."""
+        """Sends a line unchanged, without validation and without waiting for a response."""
         self._connection.send_raw(line)
 
     async def close(self) -> Termination:
-        """Ends the agent and waits until it has ended: stdin is closed, then its process group gets SIGTERM, then SIGKILL."""
+        """Ends the agent and waits for its termination. The client closes the agent's stdin, then sends
+        SIGTERM and finally SIGKILL to its process group."""
         self._closed = True
         ticket = self._reactor.ticket()
         try:
             end: Termination = await self._wait(self._connection.close(ticket), ticket, None)
             if self._tap is not None:
-                # What passed last is shown too.
+                # The tap receives the last frames too.
                 self._tap.show(self._connection, self._connection.frames())
         finally:
             self._reactor.close()
-            # Nobody waits for answers any more.
+            # Answers can no longer be sent.
             for question, cancel in list(self._questions.items()):
                 if self._dialogs[question.method][2] is not None and question is not dialoging.asked.get():
                     cancel()
@@ -365,7 +374,7 @@ class AsyncClientBase(Generic[E, D]):
         return self._send(command, checked(command, members, self._params[command]), timeout)
 
     def _send(self, command: str, members: str, timeout: Timeout) -> Any:
-        # Sent now, in the order of the calls, whenever it is awaited.
+        # The command is sent now, in the order of the calls, independent of the `await`.
         ticket = self._reactor.ticket()
         return self._wait(self._connection.call(command, members, limit(timeout), ticket), ticket, self._data[command])
 

@@ -1,4 +1,5 @@
-"""The library for asynchronous programs that runs a client: asyncio or trio (with anyio, whichever it runs on)."""
+"""Asynchronous library that runs a client: asyncio or trio. A program with anyio uses the library underneath.
+"""
 
 import asyncio
 import logging
@@ -12,32 +13,32 @@ logger = logging.getLogger("agentese")
 
 
 class Signal(Protocol):
-    """Something that happens once, and that any number of tasks wait for."""
+    """One-time event that any number of tasks can await."""
 
     def set(self) -> None:
-        """It has happened."""
+        """Sets the event."""
 
     async def wait(self) -> None:
-        """Waits until it has happened."""
+        """Waits until the event is set."""
 
 
 class Backend(Protocol):
-    """What a client needs of such a library."""
+    """Interface of an asynchronous library for a client."""
 
     def signal(self) -> Signal:
-        """A new one, for tasks of this loop."""
+        """Returns a new signal for tasks of this loop."""
 
     def start(self, work: Callable[[], Coroutine[Any, Any, None]], done: Callable[[], object]) -> Callable[[], object]:
-        """Starts a task in the background; gives what cancels it. `done` is called at its end."""
+        """Starts a background task and returns a function that cancels it. `done` is called at its end."""
 
     def add_reader(self, descriptor: int, call: Callable[[], None]) -> None:
-        """Calls back whenever the descriptor is readable."""
+        """Calls `call` whenever the descriptor is readable."""
 
     def remove_reader(self, descriptor: int) -> None:
-        """Calls back no more."""
+        """Stops these calls."""
 
     async def within(self, seconds: float | None, work: Awaitable[object]) -> bool:
-        """Waits for that, at most so many seconds. Says whether it was done in time."""
+        """Waits for `work`, at most `seconds`. Returns false after the time limit."""
 
     async def yield_(self) -> None:
         """Lets other tasks run."""
@@ -58,7 +59,7 @@ class _AsyncioSignal:
 
 
 class Asyncio:
-    """asyncio."""
+    """Backend for asyncio."""
 
     __slots__ = ("_tasks", "_watched", "loop")
 
@@ -110,7 +111,7 @@ class Asyncio:
 
 
 class Trio:
-    """trio. Tasks in the background and the reader are system tasks, which end with the run."""
+    """Backend for trio. Background tasks and the reader are system tasks, which end with the run."""
 
     __slots__ = ("_readers", "_token", "_trio")
 
@@ -168,7 +169,7 @@ class Trio:
 
 
 def current() -> Backend:
-    """That of the calling task. Raises `RuntimeError` outside of a task."""
+    """Returns the backend of the calling task. Raises `RuntimeError` outside of a task."""
     trio = sys.modules.get("trio")
     if trio is not None and trio.lowlevel.in_trio_run():
         return Trio(trio)

@@ -1,4 +1,4 @@
-"""A client for threads."""
+"""Client for threads."""
 
 import socket as sockets
 import threading
@@ -20,11 +20,11 @@ E = TypeVar("E")
 D = TypeVar("D")
 
 LAST_FRAMES = 1.0
-"""How long `close` waits for `on_frame` to have seen the last frames, in seconds."""
+"""Time limit of `close` for the delivery of the last frames to `on_frame`, in seconds."""
 
 
 class SyncClient(Generic[E, D]):
-    """A client of an agent, for threads. Any number of threads may use it at once.
+    """Client of an agent, for threads. Any number of threads may use it concurrently.
 
     Use it in a `with` statement, or call `close`. Ctrl-C interrupts every wait.
     """
@@ -56,7 +56,7 @@ class SyncClient(Generic[E, D]):
     def spawn(
         cls, command: Sequence[options.Word], *, dialogs: D | None = None, **given: Unpack[options.SpawnOptions]
     ) -> Self:
-        """Starts a program, an agent, and connects to its stdin and stdout. Raises `SpawnError` where it cannot be
+        """Starts an agent and connects to its stdin and stdout. Raises `SpawnError` if the program cannot be
         started."""
         options.check(given, options.SpawnOptions)
         tap = Tap(given)
@@ -77,7 +77,8 @@ class SyncClient(Generic[E, D]):
     def connect(
         cls, socket: sockets.socket, *, dialogs: D | None = None, **given: Unpack[options.ClientOptions]
     ) -> Self:
-        """Connects to the agent at the other end of a Unix socket (on Windows: a TCP socket). The caller closes the socket."""
+        """Connects to the agent at the other end of a Unix socket (on Windows: a TCP socket). The caller
+        closes the socket."""
         options.check(given, options.ClientOptions)
         tap = Tap(given)
         connection = Connection.connect(
@@ -93,14 +94,15 @@ class SyncClient(Generic[E, D]):
 
     @classmethod
     def _over(cls, opening: Opening, revision: str | None, dialogs: Any, tap: Tap, given: options.ClientOptions) -> Self:
-        """Connects to an agent that was opened before, and keeps its whole frames."""
+        """Connects to an agent that was opened before, and stores its whole frames."""
         named = options.dialect(cls.dialect, given if revision is None else {**given, "revision": revision})
         made_with = options.connection(given, tap)
         connection = Connection.over(opening, named, made_with, cls._table, None, None if dialogs is None else 0, 0)
         return cls(connection, dialogs, tap)
 
     def respawn(self) -> Self:
-        """Starts the program of this client again and gives a new client for it; this one stays as it is."""
+        """Starts the program of this client again and returns a new client for it; this client is unchanged.
+        """
         if self._spawned is None:
             raise UsageError("this client was not started from a program")
         command, dialogs, given = self._spawned
@@ -108,56 +110,59 @@ class SyncClient(Generic[E, D]):
 
     @property
     def process_id(self) -> int | None:
-        """The id of the agent's process, where this client started it."""
+        """Id of the agent's process, if this client started it."""
         return self._connection.process_id
 
     @property
     def termination(self) -> Termination | None:
-        """How the connection ended; `None` while it is open."""
+        """Termination of the connection; `None` while it is open."""
         return self._connection.termination
 
     @property
     def revision(self) -> str | None:
-        """The revision that the agent speaks, such as `pi@1.5`: the one that was named, or the one that the agent's frames
-        show; `None` until they show it, and where the dialect has one revision."""
+        """Revision that the agent speaks, such as `pi@1.5`: the one in the options, or the one that the
+        agent's frames show. It is `None` until then, and if the dialect has a single revision."""
         return self._connection.revision
 
     @property
     def dropped_events(self) -> int:
-        """How many events were dropped because nothing listened to them."""
+        """Number of events dropped for lack of a subscriber."""
         return self._connection.dropped_events
 
     @property
     def dropped_frames(self) -> int:
-        """How many frames and lines of stderr were not shown to `on_frame` and `on_stderr`, which were too far behind."""
+        """Number of frames and lines of stderr that `on_frame` and `on_stderr` missed, because they were too
+        slow."""
         return self._connection.dropped_frames
 
     def diagnostics(self) -> list[tuple[str, str]]:
-        """Unexpected input that did not end the connection, as kinds and texts: the newest 256, oldest first."""
+        """Returns unexpected input that did not end the connection, as kinds and texts: the latest 256,
+        oldest first."""
         return self._connection.diagnostics()
 
     def events(self) -> Iterator[E]:
-        """All events of the connection from now on, those of runs among them."""
+        """Subscribes to all events of the connection from now on, including those of runs."""
         return self._connection.events()
 
     def request(
         self, command: str, members: Mapping[str, JsonValue] | None = None, *, timeout: Timeout = DEFAULT
     ) -> JsonValue:
-        """Sends any command, declared or not, and gives the data of its answer, `None` where it has none. `members` are
-        not checked."""
+        """Sends any command, declared or not, and returns the data of its response, `None` without data.
+        `members` are not validated."""
         data: JsonValue = self._wait(self._connection.call(command, encode_members(members or {}), limit(timeout)), ANY)
         return data
 
     def send_raw(self, line: str) -> None:
-        """Sends a line as it is: without a check, and without waiting for an answer."""
+        """Sends a line unchanged, without validation and without waiting for a response."""
         self._connection.send_raw(line)
 
     def close(self) -> Termination:
-        """Ends the agent and waits until it has ended: stdin is closed, then its process group gets SIGTERM, then SIGKILL."""
+        """Ends the agent and waits for its termination. The client closes the agent's stdin, then sends
+        SIGTERM and finally SIGKILL to its process group."""
         self._closed = True
         end: Termination = self._wait(self._connection.close(), None)
         if self._tap not in (None, threading.current_thread()):
-            # What passed last is shown too, where the function returns in time.
+            # The tap receives the last frames too, if its function returns in time.
             self._tap.join(LAST_FRAMES)
         return end
 

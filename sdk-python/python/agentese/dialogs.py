@@ -1,4 +1,4 @@
-"""Answering the agent's dialogs."""
+"""Handling of the agent's dialogs."""
 
 import inspect
 import logging
@@ -17,19 +17,19 @@ from agentese.members import encode
 logger = logging.getLogger("agentese")
 
 Table: TypeAlias = Mapping[str, tuple[str, type[Record], str | bool | None]]
-"""The wire name of each dialog: the handler's method, the class of the parameters, the member of the answer. `True` where
-the handler gives all members of it, `None` where no answer is expected."""
+"""Wire names of the dialogs with the handler's method, the class of the parameters and the member of the
+answer. `True` means that the handler returns all members, `None` that no answer is expected."""
 
 MOST = 64
-"""How many questions of one client are with a handler for threads at once; more wait."""
+"""Limit of concurrent questions of one client in a handler for threads; further questions wait."""
 
 asked: ContextVar[Question | None] = ContextVar("agentese_question", default=None)
-"""The question that the running handler answers."""
+"""Question of the running handler."""
 
 
 class DialogsBase:
-    """The base of the classes that answer dialogs. A subclass whose public method is nearly named like a dialog is
-    refused: it would never be called."""
+    """Base of the classes that answer dialogs. A subclass with a misspelt dialog as public method raises
+    `TypeError`, because that method would never be called."""
 
     _methods: ClassVar[frozenset[str]] = frozenset()
 
@@ -39,8 +39,8 @@ class DialogsBase:
 
 
 def refuse_misspelt(cls: type, known: "frozenset[str]", what: str, parameter: str) -> None:
-    """Raises `TypeError` for a public method that is meant for something that does not exist: one that is nearly
-    named like it, or whose last parameter is named like theirs."""
+    """Raises `TypeError` for a misspelt public method: one whose name is similar to a known one, or whose last
+    parameter is named `parameter`."""
     if not known:
         return
     for name, value in vars(cls).items():
@@ -53,25 +53,25 @@ def refuse_misspelt(cls: type, known: "frozenset[str]", what: str, parameter: st
 
 
 def withdrawn(timeout: float | None = 0.0) -> bool:
-    """Whether the question that the calling handler answers is withdrawn: the agent took it back, its time ran out,
-    or the connection ended. An answer is not sent then.
+    """Returns true if the question of the calling handler is withdrawn: the agent withdrew it, its time limit
+    passed, or the connection ended. An answer is not sent then.
 
-    Waits up to `timeout` seconds for that; `None` waits without a limit. Always false outside of a handler. A handler
-    for asyncio needs no such question: its task is cancelled.
+    Waits up to `timeout` seconds for it; `None` waits without a limit. Always false outside of a handler. A
+    handler for asyncio does not need this function, because its task is cancelled.
     """
     question = asked.get()
     return question is not None and question.withdrawn(timeout)
 
 
 def ask(question: Question, table: Table, handler: object) -> Any:
-    """Calls the handler's method; what it gives may be awaitable."""
+    """Calls the method of the handler; its result may be awaitable."""
     method, record, _ = table[question.method]
     asked.set(question)
     return getattr(handler, method)(question.record(record))
 
 
 def settle(question: Question, table: Table, answer: Any) -> None:
-    """Sends an answer; `None` leaves it to the declared policy."""
+    """Sends an answer; `None` applies the declared policy."""
     member = table[question.method][2]
     if member is None or answer is None:
         question.answer(None)
@@ -80,7 +80,7 @@ def settle(question: Question, table: Table, answer: Any) -> None:
 
 
 def failed(question: Question) -> None:
-    """Reports that the handler raised an exception, to the log and as a diagnostic; the declared policy answers."""
+    """Reports an exception of the handler to the log and as a diagnostic. The declared policy answers."""
     logger.exception("the handler of %s failed", question.method)
     question.fail(repr(sys.exception()))
 
@@ -93,8 +93,8 @@ def _answer(question: Question, table: Table, handler: object) -> None:
 
 
 def serve(connection: Connection, table: Table, handler: object) -> None:
-    """Answers dialogs until the connection is over: each question on a thread of its own, so that a slow answer holds
-    up no other; notices one after another, in order."""
+    """Answers dialogs until the end of the connection. Each question has its own thread, so that a slow
+    answer does not delay others. Notices are handled in order, one at a time."""
     notices: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
     room = threading.BoundedSemaphore(MOST)
 

@@ -1,10 +1,10 @@
-"""What was probably meant by a misspelt name."""
+"""Suggestions for misspelt names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 def meant(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """`; did you mean …?`, or nothing where no known name is like that one."""
+    """Returns `; did you mean …?`, or an empty text if no known name is similar."""
     close = get_close_matches(name, list(known), 1, likeness)
     return f"; did you mean `{close[0]}`?" if close else ""

@@ -1,4 +1,4 @@
-"""Hooks by which msgspec reads and writes records; pydantic needs none."""
+"""Hooks that let msgspec read and write records; pydantic needs no hooks."""
 
 from typing import Any, TypeVar
 
@@ -9,29 +9,29 @@ T = TypeVar("T")
 
 
 def enc_hook(value: Any) -> Any:
-    """For `msgspec.json.encode(…, enc_hook=agentese.enc_hook)`: a record becomes the object that it is."""
+    """Converts a record to its object, for `msgspec.json.encode(…, enc_hook=agentese.enc_hook)`."""
     if isinstance(value, Record):
         return value.to_dict()
     raise NotImplementedError(f"{type(value).__name__} is not a record")
 
 
 def dec_hook(kind: type[T], value: Any) -> T:
-    """For `msgspec.json.Decoder(…, dec_hook=agentese.dec_hook)`: an object becomes a record, checked."""
+    """Converts an object to a validated record, for `msgspec.json.Decoder(…, dec_hook=agentese.dec_hook)`."""
     if isinstance(kind, type) and issubclass(kind, Record):
         return validate(kind, value)  # type: ignore[return-value]
     raise NotImplementedError(f"{kind!r} is not a class of records")
 
 
 def validate(kind: type[Record], value: Any) -> Record:
-    """A record of that class, from itself, its members or their JSON text. Raises `EncodeError`, a `ValueError`, where a
-    member does not fit its declaration."""
+    """Returns a record of the class from itself, its members or their JSON text. Raises `EncodeError`, a
+    `ValueError`, if a member does not fit its declaration."""
     if isinstance(value, kind):
         return value
     return kind._checked(encode(value))
 
 
 def pydantic_schema(kind: type[Record]) -> Any:
-    """What pydantic is told of a class of records."""
+    """Returns the pydantic schema of a class of records."""
     from pydantic_core import core_schema
 
     return core_schema.no_info_plain_validator_function(

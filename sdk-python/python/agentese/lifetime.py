@@ -1,4 +1,4 @@
-"""What happens to agents and threads when the interpreter ends."""
+"""Shutdown of agents and threads at the end of the interpreter."""
 
 import atexit
 import os
@@ -12,15 +12,15 @@ _threads: "weakref.WeakSet[threading.Thread]" = weakref.WeakSet()
 
 
 def start(name: str, run: threading.Thread) -> None:
-    """Starts a thread that ends when its connection does."""
+    """Starts a thread that ends together with its connection."""
     run.name = name
     _threads.add(run)
     run.start()
 
 
 def _end() -> None:
-    # Agents end first, so that everything that waits is settled; then our threads leave native code while the
-    # interpreter is still whole; threads of the program that are there, or come there, stay.
+    # Agents end first, which settles all pending operations. Then the library's threads leave native code
+    # while the interpreter is still intact. Other threads of the program may remain.
     _native.shut_down(6.0)
     for thread in list(_threads):
         if thread is not threading.current_thread():

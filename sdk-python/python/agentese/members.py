@@ -1,4 +1,4 @@
-"""Members of commands on their way out."""
+"""Members of outgoing commands."""
 
 import enum
 import json
@@ -10,7 +10,7 @@ from agentese.hints import meant
 
 
 class Default(enum.Enum):
-    """The one value that says: what the declaration says."""
+    """Type of `DEFAULT`, which stands for the declared value."""
 
     DEFAULT = "default"
 
@@ -19,10 +19,11 @@ class Default(enum.Enum):
 
 
 DEFAULT = Default.DEFAULT
-"""Leaves a parameter out, where `None` would be sent; the declared time limit of a command."""
+"""Omits a parameter that would otherwise be sent as `None`; as a time limit, the declared one of the command.
+"""
 
 Timeout: TypeAlias = float | None | Default
-"""How long a call waits, in seconds; `None` is without a limit."""
+"""Time limit of a call in seconds; `None` is no limit."""
 
 
 class _Null(enum.Enum):
@@ -30,7 +31,7 @@ class _Null(enum.Enum):
 
 
 def null(value: Any) -> Any:
-    """Marks `None` as a value that is sent."""
+    """Marks `None` as a value to send."""
     return _Null.NULL if value is None else value
 
 
@@ -47,12 +48,12 @@ def _other(value: object) -> Any:
 
 
 def _sound(text: str) -> str:
-    # Half a surrogate pair cannot be sent: it becomes U+FFFD, as everywhere in agentese.
+    # Half a surrogate pair cannot be sent. It becomes U+FFFD, as in all parts of agentese.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def encode(value: Any) -> str:
-    """The JSON text of a value; fails with `TypeError` or `ValueError` where it has none."""
+    """Returns the JSON text of a value. Raises `TypeError` or `ValueError` if the value has no JSON form."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_other)
     try:
         text.encode()
@@ -62,9 +63,9 @@ def encode(value: Any) -> str:
 
 
 def construct(kind: type[Record], given: Mapping[str, Any] | None) -> str:
-    """The JSON text of a record with those members, by the names of the attributes.
+    """Returns the JSON text of a record with those members, by the names of the attributes.
 
-    Fails with `TypeError` where a member is missing or there is none of that name.
+    Raises `TypeError` if a member is missing or unknown.
     """
     given = given or {}
     constants: Mapping[str, str] | None = getattr(kind, "_constants", None)
@@ -86,12 +87,13 @@ def construct(kind: type[Record], given: Mapping[str, Any] | None) -> str:
 
 
 def encode_members(members: Mapping[str, Any]) -> str:
-    """The JSON text of a command's members; what is `None` or `DEFAULT` is left out."""
+    """Returns the JSON text of a command's members, without `None` and `DEFAULT`."""
     return encode({name: value for name, value in members.items() if value is not None and value is not DEFAULT})
 
 
 def checked(command: str, members: Mapping[str, Any], declared: Decoder | None) -> str:
-    """The JSON text of a command's members. Raises `EncodeError` where one does not fit its declaration."""
+    """Returns the JSON text of a command's members. Raises `EncodeError` if a member does not fit its
+    declaration."""
     text = encode_members(members)
     if declared is not None:
         declared.check(text, command)
@@ -99,5 +101,5 @@ def checked(command: str, members: Mapping[str, Any], declared: Decoder | None) 
 
 
 def limit(timeout: Timeout) -> float | bool | None:
-    """A time limit as the native core takes it."""
+    """Returns a time limit in the form of the native core."""
     return True if timeout is DEFAULT else timeout

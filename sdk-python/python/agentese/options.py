@@ -1,4 +1,4 @@
-"""How clients are made."""
+"""Options of clients."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,49 +9,50 @@ from agentese.hints import meant
 from agentese.tap import OnFrame, OnStderr, Tap
 
 Word: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
-"""A word of a command line."""
+"""Argument of a command line."""
 
 
 class ClientOptions(TypedDict, total=False):
     """Options of every client."""
 
     revision: str
-    """The revision that the agent speaks: `0.55`, `pi@0.55` or `latest`. Without it the client finds that out from what
-    the agent sends."""
+    """Revision that the agent speaks: `0.55`, `pi@0.55` or `latest`. By default, the client detects the
+    revision from the agent's frames."""
     timeout: Timeout
-    """How long each call waits for its answer, in seconds, in place of the command's own time limit; `None`: no limit."""
+    """Time limit of each call in seconds, in place of the command's own limit; `None`: no limit."""
     overflow: Literal["block", "coalesce", "detach"]
-    """What happens when the queue of a subscriber is full: the client stops reading (`block`, the default), message
-    updates are merged (`coalesce`), or the subscriber gets `DetachedError` (`detach`)."""
+    """Overflow policy for a full queue of a subscriber: the client stops reading (`block`, the default),
+    message updates are merged (`coalesce`), or the subscriber gets `DetachedError` (`detach`)."""
     queue_bytes: int
-    """How many bytes of events one queue holds. Default: 64 MiB."""
+    """Limit of a queue of events in bytes. Default: 64 MiB."""
     max_line: int
-    """The longest line that is read, in bytes; longer ones are skipped, with a diagnostic. Default: 64 MiB."""
+    """Limit of a line in bytes; longer lines are skipped, with a diagnostic. Default: 64 MiB."""
     on_frame: OnFrame | None
-    """Called with `"sent"` or `"received"` and the text of every frame, in order, keys taken out: on a thread of its
-    own, or on the event loop. It sees frames soon after they pass; where it is more than 16 MiB behind, frames are
-    left out and counted in `dropped_frames`. If it raises, that is logged, and it is not called again."""
+    """Callback with `"sent"` or `"received"` and the text of every frame, in order, with keys redacted. It
+    runs on its own thread, or on the event loop, shortly after each frame. Beyond a backlog of 16 MiB,
+    frames are dropped and counted in `dropped_frames`. An exception of the callback is logged, and the
+    callback is not called again."""
 
 
 class SpawnOptions(ClientOptions, total=False):
     """Options of a client that starts a program."""
 
     on_stderr: OnStderr | None
-    """Called with each line that the agent writes to stderr, as `on_frame` is with frames."""
+    """Callback with each line of the agent's stderr, under the rules of `on_frame`."""
     cwd: "str | os.PathLike[str] | None"
-    """The working directory."""
+    """Working directory."""
     env: Mapping[str, str]
     """Variables added to the inherited environment."""
     env_remove: Sequence[str]
     """Variables removed from the inherited environment."""
     eof_grace: float
-    """How many seconds the agent may take to end after its stdin was closed. Default: 2."""
+    """Time limit of the agent after the end of its stdin, in seconds. Default: 2."""
     term_grace: float
-    """How many seconds the agent may take to end after SIGTERM, before SIGKILL. Default: 2."""
+    """Time limit of the agent after SIGTERM, before SIGKILL, in seconds. Default: 2."""
 
 
 def dialect(name: str, options: ClientOptions) -> str:
-    """The dialect with the revision that was asked for."""
+    """Returns the dialect with the requested revision."""
     revision = options.get("revision")
     if revision is None:
         return name
@@ -59,7 +60,7 @@ def dialect(name: str, options: ClientOptions) -> str:
 
 
 def check(given: Mapping[str, Any], known: type) -> None:
-    """Raises `TypeError` for an option that does not exist."""
+    """Raises `TypeError` for an unknown option."""
     names = [*known.__annotations__, "dialogs"]
     for name in given:
         if name not in names:
@@ -67,7 +68,7 @@ def check(given: Mapping[str, Any], known: type) -> None:
 
 
 def connection(options: ClientOptions, tap: Tap) -> dict[str, Any]:
-    """Options as the native core takes them."""
+    """Returns the options in the form of the native core."""
     timeout = options.get("timeout", DEFAULT)
     return {
         "overflow": options.get("overflow", "block"),
@@ -79,7 +80,7 @@ def connection(options: ClientOptions, tap: Tap) -> dict[str, Any]:
 
 
 def program(command: Sequence[Word], options: SpawnOptions) -> dict[str, Any]:
-    """A program as the native core takes it."""
+    """Returns a program in the form of the native core."""
     if isinstance(command, (str, bytes)):
         raise TypeError("the command must be a sequence of words, not one string: no shell is involved")
     cwd = options.get("cwd")

@@ -1,4 +1,5 @@
-"""How an event loop learns what the native core has ready: one descriptor, one wake for everything."""
+"""Notification of an event loop about completed operations of the native core: one descriptor, one wake-up
+for all."""
 
 from collections.abc import Callable
 from itertools import count
@@ -8,10 +9,10 @@ from agentese.backends import Backend, Signal
 
 
 class Reactor:
-    """Tickets and who waits for them, on one event loop.
+    """Tickets and their waiting tasks, on one event loop.
 
-    It listens until it is closed, and after that whenever somebody waits. In a forked child it does nothing: the
-    loop's list of descriptors is the parent's too.
+    It listens until it is closed, and afterwards while a task waits. In a forked child it does nothing,
+    because parent and child share the loop's list of descriptors.
     """
 
     __slots__ = ("_closed", "_listening", "_numbers", "_standing", "_waiting", "backend", "mailbox")
@@ -27,15 +28,16 @@ class Reactor:
         self._listen()
 
     def ticket(self) -> int:
-        """A number that nobody has."""
+        """Returns an unused number."""
         return next(self._numbers)
 
     def stand(self, ticket: int, call: Callable[[], object]) -> None:
-        """Calls back whenever that ticket comes, until `close`."""
+        """Calls `call` for each arrival of the ticket, until `close`."""
         self._standing[ticket] = call
 
     async def wait(self, ticket: int, pending: Pending | None = None) -> None:
-        """Waits for a ticket, or not at all where what it is for is done. Any number of tasks may wait for one."""
+        """Waits for a ticket, unless its operation is already done. Any number of tasks may wait for one
+        ticket."""
         if pending is not None and pending.done:
             return
         signal = self.backend.signal()
@@ -52,7 +54,7 @@ class Reactor:
             self._release()
 
     def close(self) -> None:
-        """Stops listening as soon as nobody waits any more."""
+        """Stops listening as soon as no task waits."""
         self._closed = True
         self._standing.clear()
         self._release()
@@ -80,7 +82,7 @@ class Reactor:
                 try:
                     call()
                 except Exception as error:
-                    # These tickets do not come again: everybody else is told first.
+                    # These tickets are not repeated, so the other waiting tasks are notified first.
                     failure = failure or error
         self._release()
         if failure is not None:

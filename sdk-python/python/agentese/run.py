@@ -1,4 +1,4 @@
-"""The work that a prompt started, for threads."""
+"""Runs for threads."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,45 +18,44 @@ ANY = Decoder("any")
 
 @dataclass(frozen=True, slots=True)
 class RunResult(Generic[E]):
-    """How a run ended."""
+    """Result of a run."""
 
     ended_by: Literal["event", "answer", "handled", "stopped", "idle"]
-    """`event`: its last event; `answer`: the answer to its command; `handled`: the agent accepted the prompt and started
-    no run for it; `stopped`: the agent acknowledged an abort, and nothing ended the run after that; `idle`: the agent is
-    idle, and its last event was not seen, because a line of the run could not be read."""
+    """Cause of the end. `event`: the last event. `answer`: the response to the command. `handled`: a prompt
+    without a run. `stopped`: an acknowledged abort without another end. `idle`: the agent is idle, and an
+    unreadable line may have held the last event."""
     last: E | None
-    """The last event that could be the end, as `agent_end` in the pi family."""
+    """Last event that may end the run, for example `agent_end` in the pi family."""
     confirmed: bool = True
-    """Whether it is certain that nothing follows. In the pi family the client asks for the state to be certain; an agent
-    that refuses to answer, or has not answered after 5 seconds, leaves this false."""
+    """True if it is certain that no further event follows. In the pi family the client queries the state. If
+    the agent rejects the query or does not respond within 5 seconds, this is false."""
     aborted: bool = False
-    """Whether somebody stopped the run, whoever it was. That is no failure."""
+    """True if the run was aborted, by any client. An abort is not a failure."""
     failure: RunFailedError | None = None
-    """How the run failed, if it did; only `wait` returns a result with a failure."""
+    """Reason of a failed run; only results of `wait` can have one."""
 
 
 class SyncRun(Generic[E, C]):
-    """The work that a prompt started: an iterator over its events.
+    """Run of a prompt: an iterator over its events.
 
-    It ends when the run is over: retries, automatic compactions and reminders that start it again are part of it.
-    A failure of the run is raised once. Dropping the run stops listening and nothing else: the agent goes on
-    working (use `abort` to stop it).
+    It ends when the run is over, including retries, automatic compactions and reminders. A failure of the run
+    is raised once. Dropping the run only unsubscribes: the agent continues to work (use `abort` to stop it).
     """
 
     __slots__ = ("_stream", "answer", "client", "command", "session")
 
     client: C
-    """The client that started the run."""
+    """Client that started the run."""
     command: str
-    """The wire name of the command that started it."""
+    """Wire name of the command that started the run."""
     session: str
-    """The session that it runs in, in dialects with several; otherwise empty."""
+    """Session of the run, in dialects with several; otherwise empty."""
     answer: JsonValue
-    """The data of the answer that accepted the run, where there is any."""
+    """Data of the response that accepted the run, if any."""
     _text: ClassVar[TextTable]
 
     def __init__(self, client: C, command: str, session: str, stream: Stream, answer: JsonValue = None) -> None:
-        """Use the method of a client that starts a run, such as `prompt`."""
+        """Use a method of the client that starts a run, such as `prompt`."""
         self.client = client
         self.command = command
         self.session = session
@@ -71,39 +70,40 @@ class SyncRun(Generic[E, C]):
         return event
 
     def batches(self) -> Iterator[list[E]]:
-        """The events in lists, as they come: for programs that handle many at once."""
+        """Returns the events in lists as they arrive, for programs that process many at once."""
         while batch := self._stream.batch():
             yield batch
 
     def pieces(self) -> Iterator[str]:
-        """The pieces of the agent's text, as they come; other events are skipped."""
+        """Returns the pieces of the agent's text as they arrive; other events are skipped."""
         for event in self:
             yield from self._text.pieces(event)
 
     def text(self, *, timeout: float | None = None) -> str:
-        """Reads the run to its end and returns the text of its last message, empty if it has none. Events that were
-        read before are not part of the text.
+        """Reads the run to its end and returns the text of its last message, empty if it has no text.
+        Events that were read before are not part of the text.
 
-        Raises how the run failed, `TimedOutError` if it is not over after `timeout` seconds, and `UsageError` if all
-        events have been read or dropped before, as by `result`.
+        Raises the error of the run, or `TimedOutError` if the run is not over after `timeout` seconds. Raises
+        `UsageError` if all events were read or dropped before, as by `result`.
         """
         return _text(self._stream, self._text, self.command, timeout)
 
     def result(self, *, timeout: float | None = None) -> RunResult[E]:
-        """Waits for the end of the run; events that were not read are dropped.
+        """Waits for the end of the run; unread events are dropped.
 
-        Raises `RunFailedError` if the request to the model failed, after the retries that the agent makes; else as `wait`.
+        Raises `RunFailedError` if the model request failed after all retries of the agent. Other errors
+        are those of `wait`.
         """
         return succeeded(self.wait(timeout=timeout))
 
     def wait(self, *, timeout: float | None = None) -> RunResult[E]:
-        """Waits for the end of the run as `result` does, and returns a run that failed as a result.
+        """Waits for the end of the run like `result`, but returns a failed run as a result.
 
-        After the agent has acknowledged an abort, and tells of no new work, the run ends within ten seconds and the time that
-        the agent takes to tell its state.
+        After an acknowledged abort without new work, the run ends within ten seconds plus the time of a query
+        of the agent's state.
 
-        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection ended first, and
-        `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
+        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not self._stream.wait_end(timeout):
             raise not_over(self.command, timeout)
@@ -127,14 +127,14 @@ def _text(stream: Stream, table: TextTable, command: str, timeout: float | None)
 
 
 def complete(text: LastText, stream: Stream) -> str:
-    """The text of a run that is over. Fails where its events were taken by something else."""
+    """Returns the text of a completed run. Raises `UsageError` if its events were already consumed."""
     if not text.has_seen and outcome(stream).last is not None:
         raise UsageError("the events of this run have been read or dropped already: call text() before result()")
     return str(text)
 
 
 class _Left:
-    """What is left of a time limit."""
+    """Remainder of a time limit."""
 
     __slots__ = ("_end",)
 
@@ -147,27 +147,28 @@ class _Left:
 
 
 def not_over(command: str, timeout: float | None) -> TimedOutError:
-    """The failure of whoever waited for the end of a run."""
+    """Returns the error of a wait that exceeded its time limit."""
     text = f"the run of `{command}` is not over after {timeout} s"
     return TimedOutError(text, command=command, after=timeout or 0.0)
 
 
 def outcome(stream: Stream) -> RunResult[Any]:
-    """How a run ended that is over."""
+    """Returns the result of a completed run."""
     ended = stream.outcome()
     assert ended is not None
     return RunResult(*ended)
 
 
 def succeeded(result: RunResult[E]) -> RunResult[E]:
-    """The result of a run that did not fail. Raises how it failed."""
+    """Returns the result of a successful run. Raises the failure of a failed one."""
     if result.failure is not None:
         raise result.failure
     return result
 
 
 def accepted(pending: Pending) -> JsonValue:
-    """Waits until a run is accepted and gives the data of that answer; raises where it is refused."""
+    """Waits for the acceptance of a run and returns the data of the response. Raises the error of a rejected
+    run."""
     pending.wait()
     data: JsonValue = pending.take(ANY)
     return data

@@ -1,4 +1,4 @@
-"""Agents: a class with a method for each command. Framing, ids, order and validation are done here."""
+"""Agents: a class with a method for each command. This module handles framing, ids, order and validation."""
 
 import asyncio
 import logging
@@ -19,25 +19,25 @@ G = TypeVar("G", contravariant=True)
 
 
 class Refusal(Exception):
-    """Raised by a handler: the command is rejected, with this message as the error of its answer."""
+    """Exception that rejects a command, with its message as the error of the response."""
 
     def __init__(self, message: str, *, code: int | None = None, data: Any = None) -> None:
         super().__init__(message)
         self.message = message
-        """The error of the answer."""
+        """Error of the response."""
         self.code = code
-        """The JSON-RPC code, in dialects that have codes; -32603 where there is none."""
+        """JSON-RPC code, in dialects with codes; -32603 by default."""
         self.data = data
-        """More about it, in JSON-RPC answers."""
+        """Additional data in JSON-RPC responses."""
 
     @classmethod
     def not_available(cls, command: str) -> "Refusal":
-        """The refusal of a command that this agent does not have."""
+        """Returns the rejection of a command that this agent does not implement."""
         return cls(f"`{command}` is not available in this server")
 
 
 class Call(Generic[G]):
-    """One command that is being carried out, and the way to its client: for events, dialogs and an early answer."""
+    """Command in progress, with the channel to its client for events, dialogs and an early response."""
 
     __slots__ = ("_call", "_reactor", "command")
 
@@ -45,25 +45,25 @@ class Call(Generic[G]):
         self._call = call
         self._reactor = reactor
         self.command = call.command
-        """The command's wire name."""
+        """Wire name of the command."""
 
     def answer(self, data: Any = None) -> None:
-        """Answers now, before the handler returns: events that are emitted afterwards stand after the answer."""
+        """Sends the response before the handler returns. Later events follow the response."""
         self._call.answer(None if data is None else encode(data))
 
     async def emit(self, event: G) -> None:
-        """Sends an event; waits while a client that does not read has too much waiting for it.
+        """Sends an event; waits while too much output is pending for a client that does not read.
 
-        Raises `EncodeError` where the event does not fit its declaration.
+        Raises `EncodeError` if the event does not fit its declaration.
         """
         body = event.raw if isinstance(event, Record) else encode(event)
         await self._wait(lambda mailbox, ticket: self._call.emit(body, mailbox, ticket))
 
     async def ask(self, method: str, params: Mapping[str, Any], *, timeout: float | None = None) -> Any:
-        """Opens a dialog and gives the members of its answer; `None` for a notice, which has no answer, and where no
-        answer comes within `timeout` seconds.
+        """Opens a dialog and returns the members of its answer. Returns `None` for a notice, and without an
+        answer within `timeout` seconds.
 
-        Raises `EncodeError` where the dialog does not fit its declaration.
+        Raises `EncodeError` if the dialog does not fit its declaration.
         """
         return await self._wait(
             lambda mailbox, ticket: self._call.ask(method, encode(params), timeout, mailbox, ticket), _ANY
@@ -78,8 +78,9 @@ class Call(Generic[G]):
 
 
 class ServiceBase:
-    """The base of the `Service` classes of the dialects. A subclass with a public method that is no command, and is
-    nearly named like one or takes a `call`, is refused: it would never be called."""
+    """Base of the `Service` classes of the dialects. A subclass with a misspelt command as public method
+    raises `TypeError`, because that method would never be called. A public method is treated as misspelt if
+    its name is similar to a command or it takes a `call`."""
 
     dialect: ClassVar[str]
     _methods: ClassVar[Mapping[str, tuple[str, type[Record] | None]]] = {}
@@ -90,16 +91,16 @@ class ServiceBase:
 
 
 Failed: TypeAlias = Callable[[Exception], object]
-"""Called with what a handler raised."""
+"""Callback with the exception of a handler."""
 
 
 async def serve_async(
     service: ServiceBase, socket: sockets.socket | None = None, *, on_failure: Failed | None = None
 ) -> None:
-    """Serves stdin and stdout, or a connected Unix socket, until the client is gone. For asyncio.
+    """Serves stdin and stdout, or a connected Unix socket, until the client disconnects. For asyncio.
 
-    While it serves stdout, anything else that this process prints goes to stderr. What a handler raises is logged and
-    given to `on_failure`; its command is rejected.
+    While it serves stdout, other output of this process goes to stderr. An exception of a handler is logged
+    and passed to `on_failure`; its command is rejected.
     """
     loop = asyncio.get_running_loop()
     reactor = Reactor(backends.Asyncio())
@@ -132,7 +133,7 @@ async def serve_async(
 
 
 def serve(service: ServiceBase) -> None:
-    """Serves stdin and stdout until the client is gone. Runs an event loop of its own."""
+    """Serves stdin and stdout until the client disconnects. Runs its own event loop."""
     asyncio.run(serve_async(service))
 
 

@@ -1,3 +1,3 @@
-"""JSON shapes: a TypedDict for every declared record, with the names of the wire."""
+"""JSON shapes: a TypedDict for every declared record, with wire names."""
 
 from agentese.generated.shapes import *

@@ -1,4 +1,4 @@
-"""What `repr` shows of a record: its members, long values cut."""
+"""Text of `repr` for a record: its members, with long values cut."""
 
 import reprlib
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from agentese._native import Record
 
 SEARCHED = 1 << 16
-"""Undeclared members are looked for in records up to this length, in characters."""
+"""Maximum length of a record whose undeclared members are searched, in characters."""
 
 
 class _Short(reprlib.Repr):
@@ -33,7 +33,7 @@ class _Short(reprlib.Repr):
                 if more:
                     shown.append(f"**{self.repr1(more, level - 1)}")
         except ValueError:
-            # It does not fit its declaration: the text is all there is to show.
+            # The record does not fit its declaration, so its text is displayed.
             shown = [self.repr1(record.raw, level - 1)]
         return f"{kind.__name__}({', '.join(shown)})"
 
@@ -42,5 +42,5 @@ _SHORT = _Short()
 
 
 def show(record: Record) -> str:
-    """The text for `repr`."""
+    """Returns the text for `repr`."""
     return _SHORT.of_record(record, _SHORT.maxlevel)

@@ -1,4 +1,4 @@
-"""Functions that see what passes: frames, lines of stderr; and the debug log."""
+"""Observers of frames and lines of stderr, and the debug log."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -9,18 +9,18 @@ from agentese._native import Connection
 logger = logging.getLogger("agentese")
 
 Direction: TypeAlias = Literal["sent", "received"]
-"""Which way a frame goes, seen from the client."""
+"""Direction of a frame from the client's point of view."""
 
 OnFrame: TypeAlias = Callable[[Direction, str], object]
-"""Called with each frame when it is read, which is before those who listen have it: a line without its end, with keys taken
-out."""
+"""Callback with each frame when it is read, before its subscribers receive it: a line without its end, with
+keys redacted."""
 
 OnStderr: TypeAlias = Callable[[str], object]
-"""Called with each line that the agent writes to stderr, without its end."""
+"""Callback with each line of the agent's stderr, without its end."""
 
 
 class Tap:
-    """What is shown of one connection, and to whom."""
+    """Observers of one connection."""
 
     __slots__ = ("_log", "_on_frame", "_on_stderr")
 
@@ -31,7 +31,7 @@ class Tap:
 
     @property
     def wants(self) -> dict[str, bool]:
-        """What the native core is to keep for this."""
+        """Returns the kinds of lines that the native core must store."""
         return {
             "frames": self._log or self._on_frame is not None,
             "stderr": self._log or self._on_stderr is not None,
@@ -42,7 +42,7 @@ class Tap:
         return any(self.wants.values())
 
     def show(self, connection: Connection, seen: Iterable[tuple[Any, str]]) -> bool:
-        """Shows what passed, in order. Says whether anybody wants to see more."""
+        """Passes frames to the observers in order. Returns false if no observer wants more."""
         for kind, text in seen:
             if self._log:
                 logger.debug("%s %s", kind, text)
@@ -55,14 +55,14 @@ class Tap:
         return bool(self)
 
     def serve(self, connection: Connection) -> None:
-        """Shows what passes on this thread until the connection is over."""
+        """Passes frames to the observers on this thread until the end of the connection."""
         while (seen := connection.next_frames()) is not None:
             if not self.show(connection, seen):
                 return
 
 
 def _call(function: Any, name: str, *given: str) -> Any:
-    """Calls a function, where there is one. One that raises is not called again."""
+    """Calls a function, if given. A function that raised an exception is not called again."""
     if function is None:
         return None
     try:

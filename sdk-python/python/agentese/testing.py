@@ -1,6 +1,6 @@
-"""For tests of programs that use a client: an agent in memory, and agents played from recordings.
+"""Test helpers for programs that use a client: an agent in memory, and agents played from recordings.
 
-Both give a connected socket for `Client.connect` or `AsyncClient.connect`:
+Both return a connected socket for `Client.connect` or `AsyncClient.connect`:
 
     with testing.replay(pi, "session.jsonl") as agent, pi.Client.connect(agent) as client:
         ...
@@ -21,14 +21,14 @@ from agentese._native import facts
 from agentese.service import ServiceBase, serve_async
 
 LIMIT = 60.0
-"""How long, in seconds, the agent's side waits for the client before it gives up."""
+"""Time limit of the agent's side for the client, in seconds."""
 
 
 @contextmanager
 def memory_agent(service: ServiceBase) -> Iterator[sockets.socket]:
-    """Serves an agent of your own on a thread of its own, and gives the client's socket.
+    """Serves a custom agent on its own thread and returns the socket for the client.
 
-    A handler that raises an exception ends the agent; the exception is raised here, at the end of the block.
+    An exception of a handler ends the agent, and is raised at the end of the block.
     """
 
     def play(end: sockets.socket) -> None:
@@ -48,12 +48,12 @@ def memory_agent(service: ServiceBase) -> Iterator[sockets.socket]:
 
 @contextmanager
 def replay(dialect: ModuleType, transcript: "str | os.PathLike[str] | Iterable[str]") -> Iterator[sockets.socket]:
-    """Plays an agent from a transcript: a file, or its lines. Gives the client's socket.
+    """Plays an agent from a transcript, given as a file or as its lines. Returns the socket for the client.
 
-    The player waits for each recorded command, by name, and then says what the recorded agent said; ids are the
-    client's own. A command that the transcript does not have there gets the last recorded answer to that command; where
-    there is none it fails, and the failure names the command. At the end, a client that ends before the transcript does
-    raises `AssertionError` here.
+    The player waits for each recorded command by its name, and sends the lines of the recorded agent
+    with the ids of the actual client. The client may send a command that the transcript does not have at this
+    point. The player answers it with the last recorded response to that command, or with a failure that names
+    the command. At the end, a client that ends before the transcript raises `AssertionError` here.
     """
     if isinstance(transcript, (str, os.PathLike)):
         lines: Iterable[str] = Path(transcript).read_text(encoding="utf-8").splitlines()
@@ -84,20 +84,20 @@ def _played(play: Callable[[sockets.socket], object]) -> Iterator[sockets.socket
         with ours:
             yield ours
     finally:
-        # The client has a descriptor of its own; whoever still waits for it is told.
+        # The client has its own descriptor; the shutdown notifies its waiting readers.
         try:
             theirs.shutdown(sockets.SHUT_RDWR)
         except OSError:
             pass
         thread.join(LIMIT)
         theirs.close()
-        # It is the cause of whatever failed in the block.
+        # This exception is the cause of any failure in the block.
         if failures:
             raise failures[0]
 
 
 def line_of(record: dict[str, Any]) -> str:
-    """The text of a recorded line."""
+    """Returns the text of a recorded line."""
     if "line" in record:
         text: str = record["line"]
         return text
@@ -105,7 +105,7 @@ def line_of(record: dict[str, Any]) -> str:
 
 
 def frame_of(line: str) -> dict[str, Any]:
-    """The object that a line is; an empty one where it is none."""
+    """Returns the object in a line; an empty one for other text."""
     try:
         frame = json.loads(line)
     except ValueError:
@@ -114,7 +114,7 @@ def frame_of(line: str) -> dict[str, Any]:
 
 
 class Player:
-    """The agent's side of a recorded session, over a socket."""
+    """Agent's side of a recorded session, over a socket."""
 
     def __init__(self, end: sockets.socket, dialect: str) -> None:
         end.settimeout(LIMIT)
@@ -127,8 +127,8 @@ class Player:
         self._last: dict[str, dict[str, Any]] = {}
 
     def play(self, records: Iterable[dict[str, Any]], cut: bool = False) -> None:
-        """Plays to the end and then answers what the client still asks, until it goes. With `cut` the agent is gone at
-        the recorded exit."""
+        """Plays to the end, and then answers further commands until the client disconnects. With `cut`, the
+        agent disconnects at the recorded exit."""
         with self._reader:
             for record in records:
                 match record.get("dir"):
@@ -178,16 +178,16 @@ class Player:
         return self._write(line)
 
     def _improvise(self, said: dict[str, Any], expected: object = None) -> None:
-        """Answers a command that the transcript does not have here, where it has `expected`."""
+        """Answers a command that the transcript does not have here; the transcript has `expected` instead."""
         name = said.get(self._name)
-        # Answers to dialogs get no answer.
+        # Answers to dialogs receive no response.
         if name is None or name == self._dialog_answer or "id" not in said:
             return
         answer = self._last.get(name)
         if answer is not None:
             answer = {**answer, "id": said["id"]}
             if self._barrier is not None and name == self._barrier[0] and isinstance(answer.get("data"), dict):
-                # Nothing is going on between the recorded commands.
+                # No run is in progress between the recorded commands.
                 answer["data"] = {**answer["data"], self._barrier[1]: False}
         else:
             text = f"the transcript has no answer to `{name}`"

@@ -1,4 +1,4 @@
-"""The text of an agent's answer, out of the events of a run."""
+"""Text of an agent's answer, from the events of a run."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Where the text stands in the events of a dialect."""
+    """Location of the text in the events of a dialect."""
 
     begins: str
-    """The event with which a message begins."""
+    """Event at the start of a message."""
     event: str
-    """The event that carries pieces."""
+    """Event with pieces of text."""
     path: tuple[str, ...]
-    """The attributes that lead to the part, or the list of parts, that carries a piece."""
+    """Path of attributes to the part, or to the list of parts, with a piece."""
     tag: tuple[str, str] | None
-    """The attribute of a part, and its value where the part is text."""
+    """Attribute of a part, and its value for text parts."""
     piece: str
-    """The attribute of the part that is the piece."""
+    """Attribute of the part that holds the piece."""
 
     def pieces(self, event: Any) -> list[str]:
-        """The pieces of text that an event carries."""
+        """Returns the pieces of text in an event."""
         if event.type != self.event:
             return []
         found = event
@@ -33,16 +33,16 @@ class TextTable:
 
 @dataclass(slots=True)
 class LastText:
-    """The text of the last message that has any."""
+    """Text of the last message with any text."""
 
     table: TextTable
     _pieces: list[str] = field(default_factory=list)
     _begins: bool = False
     has_seen: bool = False
-    """Whether there was any event."""
+    """True after the first event."""
 
     def see(self, event: Any) -> None:
-        """The next event of the run."""
+        """Processes the next event of the run."""
         self.has_seen = True
         if event.type == self.table.begins:
             self._begins = True

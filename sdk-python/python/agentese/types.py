@@ -1,4 +1,4 @@
-"""Every declared type, whatever the dialect."""
+"""All declared types, independent of the dialect."""
 
 from agentese.generated.types import *
 from agentese.generated.types import Record as Record

@@ -1,4 +1,4 @@
-"""What the declaration does not name: kept, never lost."""
+"""Records and events outside of the declaration, which are retained."""
 
 from typing import Literal
 
@@ -6,9 +6,10 @@ from agentese._native import Member, Record
 
 
 class Unknown(Record):
-    """A record with a tag that the declaration does not name.
+    """Record with an undeclared tag.
 
-    Its `type` and `role` are a literal that no agent sends, so that comparing them narrows; `tag` is what was sent.
+    Its `type` and `role` are a literal that no agent sends, so that a comparison narrows the type; `tag` is
+    the original value.
     """
 
     __slots__ = ()
@@ -17,13 +18,13 @@ class Unknown(Record):
 
     @property
     def tag(self) -> str | None:
-        """The `type` or `role` that was sent."""
+        """Original `type` or `role`."""
         sent: str | None = _TYPE.__get__(self, Unknown) or _ROLE.__get__(self, Unknown)
         return sent
 
 
 class UnknownEvent(Unknown):
-    """An event that the declaration does not name."""
+    """Undeclared event."""
 
     __slots__ = ()
 

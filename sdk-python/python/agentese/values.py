@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 else:
     import sys
 
-    # pydantic and msgspec read these at run time: neither takes an alias that names itself, and pydantic needs the
-    # other TypedDict before Python 3.12 (the extra `agentese[pydantic]` brings it).
+    # pydantic and msgspec read these at run time. Neither accepts a recursive alias, and pydantic needs the
+    # other TypedDict before Python 3.12 (the extra `agentese[pydantic]` installs it).
     JsonValue = Any
     from typing import TypedDict
 

@@ -1,4 +1,4 @@
-"""Readers for event loops that have none, as asyncio's default loop on Windows."""
+"""Readers for event loops without them, such as asyncio's default loop on Windows."""
 
 import asyncio
 import select
@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable
 
 PATIENCE = 10.0
-"""How often, in seconds, it is looked whether the loop is still there."""
+"""Interval in seconds between checks that the loop is still open."""
 
 
 class Watch:
-    """Calls back on the loop whenever a socket is readable, until it is stopped or the loop is closed.
+    """Calls a function on the loop whenever a socket is readable, until `stop` or the end of the loop.
 
-    A thread waits for the socket. It waits again after the callback, which reads what is there.
+    A thread waits for the socket. It waits again after the callback, which reads the available data.
     """
 
     __slots__ = ("_call", "_loop", "_looked", "_stopped", "_thread", "_wake")
@@ -21,13 +21,13 @@ class Watch:
     def __init__(self, loop: asyncio.AbstractEventLoop, descriptor: int, call: Callable[[], None]) -> None:
         self._loop, self._call = loop, call
         self._looked, self._stopped = threading.Event(), False
-        # Wakes the thread where it waits for the other one.
+        # Wakes the thread while it waits for the other socket.
         self._wake, woken = socket.socketpair()
         self._thread = threading.Thread(target=self._run, args=(descriptor, woken), name="agentese-watch", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread, and waits for it: the caller may close the socket then."""
+        """Stops the thread and waits for it. Afterwards the caller may close the socket."""
         self._stopped = True
         self._looked.set()
         self._wake.close()
@@ -37,7 +37,7 @@ class Watch:
         sockets: list[int | socket.socket] = [descriptor, woken]
         with woken:
             while not self._stopped and not self._loop.is_closed():
-                # Before `_stopped` is looked at: `stop` sets both in the other order.
+                # Cleared before the check of `_stopped`, because `stop` sets both in the opposite order.
                 self._looked.clear()
                 if descriptor not in select.select(sockets, [], [], PATIENCE)[0] or self._stopped:
                     continue

@@ -1,11 +1,14 @@
-"""Agents behind a WebSocket: one message is one frame. Needs the package `websockets` (`pip install agentese[websocket]`).
+"""Agents behind a WebSocket, with one message per frame.
+
+Needs the package `websockets` (`pip install agentese[websocket]`).
 
     with websocket.connect("ws://127.0.0.1:4711/TOKEN/ws") as end, pi.Client.connect(end) as client:
         print(client.prompt("What is in this directory?").text())
 
-A server of `agentese web` lets a lost connection be taken up again: it is told how many messages came, and gets again what may
-have been lost: commands without an answer, and answers to the agent's questions. No command runs twice, and the first answer
-counts. Where it no longer has what was missed, and with other servers that close the connection, the client's connection ends.
+A server of `agentese web` lets a client resume a lost connection. The client sends the number of received messages, and
+repeats all lines that may be lost: commands without a response, and answers to the agent's questions. No command runs
+twice, and the first answer applies. If the server no longer has the missed messages, or another server closes the
+connection, the client's connection ends.
 """
 
 import json
@@ -22,23 +25,23 @@ from typing import Any
 logger = logging.getLogger("agentese")
 
 PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
-"""The pauses between attempts to take a connection up again, in seconds."""
+"""Pauses between reconnection attempts in seconds."""
 MARK = '{"agentese":'
-"""What begins every word of a server of `agentese web`, which is no frame of the agent."""
+"""Prefix of every message of a server of `agentese web` that is not a frame of the agent."""
 ANSWER = "answer "
-"""What begins the keys of answers among the lines that may be lost."""
+"""Prefix of the keys of answers among the unsettled lines."""
 
 QUESTIONS = 1024
-"""How many questions are remembered: lines with the id of one of them are answers."""
+"""Number of stored questions: lines with the id of one of them are answers."""
 
 
 @contextmanager
 def connect(address: str, *, patience: float = 60.0, timeout: float = 10.0) -> Iterator[socket.socket]:
-    """Connects to an agent behind a WebSocket, and gives the socket for a client of its dialect.
+    """Connects to an agent behind a WebSocket, and returns the socket for a client of its dialect.
 
-    What is written waits while the network is slow. `patience`: how long a lost connection is tried to be made again, in
-    seconds. Raises `ImportError` without the package `websockets`, and `OSError` or its errors where the connection cannot
-    be made within `timeout` seconds.
+    Writes wait while the network is slow. `patience`: time limit for reconnecting in seconds. Raises
+    `ImportError` without the package `websockets`. Raises `OSError` or an error of that package if the
+    connection is impossible within `timeout` seconds.
     """
     ours, theirs = socket.socketpair()
     link = _Link(address, theirs, patience, timeout)
@@ -56,7 +59,7 @@ def connect(address: str, *, patience: float = 60.0, timeout: float = 10.0) -> I
 
 
 class _Link:
-    """A connection that outlives its WebSockets: one thread receives, another sends."""
+    """Connection that outlives its WebSockets: one thread receives, another sends."""
 
     def __init__(self, address: str, end: socket.socket, patience: float, timeout: float) -> None:
         try:
@@ -71,16 +74,17 @@ class _Link:
         self._name = uuid.uuid4().hex[:24]
         self._have: int | None = None
         self._unsettled: dict[str, str] = {}
-        """The lines that may be lost, in the order in which they were sent: commands by their ids as JSON until they are
-        answered, and answers by `ANSWER` and the question's id until a later command is answered."""
+        """Lines that may be lost, in the order of sending. Commands are stored by their ids as JSON until the
+        response. Answers are stored by `ANSWER` and the question's id until the response to a later command.
+        """
         self._questions: dict[str, None] = {}
-        """The ids of the agent's own questions, the newest last."""
+        """Ids of the agent's own questions, newest last."""
         self._changed = threading.Condition()
         self._socket: Any = None
         self._is_over = False
 
     def open(self) -> None:
-        """Makes a WebSocket."""
+        """Opens a WebSocket."""
         asked = {"tab": self._name} | ({} if self._have is None else {"have": str(self._have)})
         query = "&".join(filter(None, [self._address.query, urllib.parse.urlencode(asked)]))
         address = urllib.parse.urlunsplit(self._address._replace(query=query))
@@ -90,7 +94,7 @@ class _Link:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Ends the connection, and both threads with it."""
+        """Ends the connection and both threads."""
         with self._changed:
             self._is_over = True
             made = self._socket
@@ -101,7 +105,7 @@ class _Link:
             made.close()
 
     def receive(self) -> None:
-        """Gives the client what the agent sends, until the connection is over."""
+        """Passes the agent's messages to the client until the end of the connection."""
         from websockets.exceptions import WebSocketException
 
         is_first = True
@@ -128,7 +132,7 @@ class _Link:
         self.close()
 
     def _again(self) -> bool:
-        """Takes the connection up again. False where that does not succeed in time."""
+        """Resumes the connection. Returns false after the time limit."""
         from websockets.exceptions import WebSocketException
 
         until = time.monotonic() + self._patience
@@ -150,12 +154,12 @@ class _Link:
         logger.warning("%s no longer has what was missed", self._address.netloc)
 
     def _greeted(self, hello: dict[str, Any]) -> bool:
-        """Hears what a server of `agentese web` says first. False where what was missed is lost."""
+        """Processes the greeting of a server of `agentese web`. Returns false if missed messages are lost."""
         from websockets.exceptions import WebSocketException
 
         if hello.get("back") is True:
-            # A command that has arrived before is not run again, and only the first answer to a question counts. Where this
-            # socket is lost, too, the next one gets them.
+            # The server does not run a received command again, and only the first answer to a question
+            # applies. If this socket is lost too, the next one repeats the lines.
             with suppress(WebSocketException, OSError):
                 for line in list(self._unsettled.values()):
                     self._socket.send(line)
@@ -169,7 +173,7 @@ class _Link:
         return True
 
     def _heard(self, message: str) -> bool:
-        """Hears a message. False where it is the last one."""
+        """Processes a message. Returns false for the last one."""
         if self._have is not None:
             self._have += 1
             if message.startswith(MARK):
@@ -179,7 +183,7 @@ class _Link:
 
     def _frame(self, line: str) -> None:
         id, method, _ = _id(line)
-        # In JSON-RPC both sides count their own.
+        # In JSON-RPC each side numbers its own requests.
         if id is not None and (method or not self._settled(id)):
             self._questions.pop(id, None)
             self._questions[id] = None
@@ -188,7 +192,8 @@ class _Link:
         self._end.sendall(line.encode() + b"\n")
 
     def _settled(self, id: str) -> bool:
-        """Whether a frame with that id answers a command. What was sent before that command has arrived, too."""
+        """Returns true if a frame with that id answers a command. All lines before that command have arrived
+        too."""
         keys = list(self._unsettled)
         if id not in keys:
             return False
@@ -199,7 +204,7 @@ class _Link:
         return True
 
     def send(self) -> None:
-        """Sends what the client writes, until the connection is over."""
+        """Sends the client's lines until the end of the connection."""
         with self._end.makefile("rb") as lines, suppress(OSError):
             for line in lines:
                 if not line.endswith(b"\n") or not self._sent(line[:-1].decode()):
@@ -207,7 +212,8 @@ class _Link:
         self.close()
 
     def _sent(self, line: str) -> bool:
-        """Sends a line, on the next WebSocket where this one is lost. False where the connection is over."""
+        """Sends a line, on the next WebSocket if this one is lost. Returns false after the end of the
+        connection."""
         from websockets.exceptions import WebSocketException
 
         id, method, is_rpc = _id(line)
@@ -227,7 +233,7 @@ class _Link:
 
 
 def _id(line: str) -> tuple[str | None, bool, bool]:
-    """The id of a frame as JSON, whether it names a method, and whether it is JSON-RPC."""
+    """Returns the id of a frame as JSON, with flags for a method and for JSON-RPC."""
     try:
         frame = json.loads(line) if '"id"' in line else None
     except ValueError:
@@ -238,7 +244,7 @@ def _id(line: str) -> tuple[str | None, bool, bool]:
 
 
 def _greeting(message: str) -> dict[str, Any] | None:
-    """The greeting of a server of `agentese web`; None where it is none that can be read."""
+    """Returns the greeting of a server of `agentese web`; `None` for any other message."""
     if not message.startswith(MARK):
         return None
     with suppress(ValueError, RecursionError):

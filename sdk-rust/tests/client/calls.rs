@@ -1,4 +1,4 @@
-//! Calls and their answers.
+//! Calls and their responses.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ async fn parameters_stand_on_the_wire_as_declared() {
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert_eq!(error.refused().unwrap().message, "Model not found: anthropic/claude");
     assert!(!error.refused().unwrap().attributed);
-    // A command without parameters is its type alone.
+    // A command without parameters has only its type and id.
     let _call = tokio::spawn(async move { client.abort_bash().await });
     let line = peer.hear().await;
     assert_eq!(line.as_object().unwrap().len(), 2, "{line}");
@@ -166,7 +166,7 @@ async fn a_time_limit_of_ones_own() {
     let impatient = client.with_timeout(Duration::from_millis(20));
     let error = within("the limit", impatient.bash("sleep 100")).await.unwrap_err();
     assert!(matches!(error, Error::TimedOut { .. }) && !error.is_retryable(), "{error}");
-    // The late answer is nobody's, and the connection goes on.
+    // The late response belongs to no call, and the connection continues.
     let id = peer.hear_command("bash").await;
     peer.say(&success(&id, "bash", "{}")).await;
     let call = tokio::spawn(async move { client.get_state().await });

@@ -38,10 +38,10 @@ async fn a_handler_answers() {
     peer.say(r#"{"type":"extension_ui_request","id":"u2","method":"confirm","title":"?","message":""}"#)
         .await;
     assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u2", "confirmed": true}));
-    // What the handler leaves to the default is dismissed.
+    // A dialog without a handler method is dismissed.
     peer.say(r#"{"type":"extension_ui_request","id":"u3","method":"input","title":"Name"}"#).await;
     assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u3", "cancelled": true}));
-    // A notice is not answered: the next line is the answer to the next question.
+    // A notice is not answered, so the next line answers the next question.
     peer.say(r#"{"type":"extension_ui_request","id":"u4","method":"notify","message":"done"}"#).await;
     peer.say(SELECT).await;
     assert_eq!(peer.hear().await["id"], "u1");
@@ -78,7 +78,7 @@ async fn without_a_handler_the_declared_policy_answers_and_says_so() {
     drop((client, rpc));
 }
 
-/// F21: a method that no document names is answered as cancelled.
+/// F21: an undocumented method is answered as cancelled.
 #[tokio::test]
 async fn fm_f21_an_unknown_dialog_is_dismissed() {
     for with_handler in [false, true] {
@@ -94,7 +94,7 @@ async fn fm_f21_an_unknown_dialog_is_dismissed() {
     }
 }
 
-/// F43: a handler that panics or never answers holds up nothing else.
+/// F43: a handler that panics or never answers delays no other operation.
 #[tokio::test]
 async fn fm_f43_a_handler_that_fails_or_hangs_stalls_nothing() {
     struct Hangs;

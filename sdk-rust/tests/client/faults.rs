@@ -1,4 +1,4 @@
-//! What an agent can get wrong, row by row.
+//! Faults of agents, by row.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::peer::{Peer, failure, pair, state, success, within};
 
-/// F20: unknown kinds, members and values arrive, with the raw JSON; nothing fails.
+/// F20: unknown kinds, members and values arrive with their raw JSON, without a failure.
 #[tokio::test]
 async fn fm_f20_unknown_events_members_and_values_are_delivered() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -34,7 +34,7 @@ async fn fm_f20_unknown_events_members_and_values_are_delivered() {
             serde_json::from_str::<serde_json::Value>(line).unwrap()
         );
     }
-    // A set that steers what a client does is closed: a value outside it is an error, not a guess.
+    // A set that controls the client is closed: a value outside of it is an error, not a guess.
     peer.say(&message_end("stop").replace("\"stop\"", "\"paused\"")).await;
     assert!(within("an event", events.next()).await.unwrap().is_err());
     peer.say(&message_end("stop")).await;
@@ -57,7 +57,7 @@ fn message_end(stop: &str) -> String {
     .to_string()
 }
 
-/// F08 and F23: bytes that are no text and text that is not a frame are reported and skipped.
+/// F08 and F23: bytes that are not UTF-8, and text that is not a frame, are reported and skipped.
 #[tokio::test]
 async fn fm_f23_noise_is_reported_and_skipped() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());
@@ -75,7 +75,7 @@ async fn fm_f23_noise_is_reported_and_skipped() {
     assert!(seen.has(|d| matches!(d, Diagnostic::Framing(FramingError::InvalidUtf8 { .. }))));
 }
 
-/// F10: half characters arrive as the replacement character.
+/// F10: half a surrogate pair arrives as the replacement character.
 #[tokio::test]
 async fn fm_f10_lone_surrogates_are_replaced() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -89,7 +89,7 @@ async fn fm_f10_lone_surrogates_are_replaced() {
     }
 }
 
-/// F17: of two members with one name the last counts, for routing and for the typed view.
+/// F17: of two members with one name, the last one applies, for routing and for the typed view.
 #[tokio::test]
 async fn fm_f17_the_last_of_two_equal_members_counts() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -120,7 +120,7 @@ async fn fm_f13_large_frames_are_read() {
     }
 }
 
-/// F18: whole numbers are exact, and what no number type holds is an error with the frame kept.
+/// F18: integers are exact, and a number that no type represents is an error with the frame retained.
 #[tokio::test]
 async fn fm_f18_numbers_are_exact_or_refused() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -165,8 +165,8 @@ async fn fm_f41_lines_of_many_tasks_stay_whole() {
     within("all calls", async { while calls.join_next().await.is_some() {} }).await;
 }
 
-/// F25: no revision of ours negotiates chunked frames; one that comes all the same is an event
-/// that is not known, and nothing is kept of it.
+/// F25: this revision does not negotiate chunked frames. An unexpected chunk is an unknown event, and no part
+/// of it is stored.
 #[tokio::test]
 async fn fm_f25_chunks_that_nobody_asked_for_are_unknown_events() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());
@@ -180,7 +180,7 @@ async fn fm_f25_chunks_that_nobody_asked_for_are_unknown_events() {
     assert!(seen.has(|d| matches!(d, Diagnostic::UnknownFrame { kind } if kind == "rpc_chunk")));
 }
 
-/// F36: a mute agent runs into the call's limit; what it says later is nobody's.
+/// F36: a call to a mute agent reaches its time limit; a later response belongs to no call.
 #[tokio::test]
 async fn fm_f36_a_mute_agent_runs_into_the_limit() {
     let (client, mut peer, seen) = pair(pi::Client::builder().timeout(Duration::from_millis(30)));
@@ -197,7 +197,7 @@ async fn fm_f36_a_mute_agent_runs_into_the_limit() {
     assert!(seen.has(|d| matches!(d, Diagnostic::UnmatchedAnswer { .. })));
 }
 
-/// F37: answers with unknown, missing or repeated ids settle nothing that they do not belong to.
+/// F37: responses with unknown, missing or repeated ids settle no other calls.
 #[tokio::test]
 async fn fm_f37_answers_that_belong_to_nobody_settle_nobody() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());
@@ -226,7 +226,7 @@ async fn fm_f37_answers_that_belong_to_nobody_settle_nobody() {
     assert_eq!(unmatched, 4);
 }
 
-/// F43: a tap that panics is not called again, and everything else goes on.
+/// F43: a tap that panics is not called again, and the connection continues.
 #[tokio::test]
 async fn fm_f43_a_tap_that_panics_hurts_nobody() {
     struct Bad;
@@ -248,7 +248,7 @@ async fn fm_f43_a_tap_that_panics_hurts_nobody() {
     }
 }
 
-/// The end of the stream settles every call, run and subscription, with the ids that waited.
+/// The end of the stream settles every call, run and subscription, and lists the ids of the pending calls.
 #[tokio::test]
 async fn the_end_of_the_stream_settles_everything_at_once() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());

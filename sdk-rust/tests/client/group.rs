@@ -1,4 +1,4 @@
-//! The processes of an agent's process group, as the system lists them.
+//! Processes of an agent's process group, from the system's list.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::peer::within;
 
-/// Kills a group that has a living process.
+/// Kills a group that has a live process.
 pub fn kill_left(group: u32) {
     assert!(is_alive(group), "a process of the agent's group is left");
     let group = Pid::from_raw(group.try_into().unwrap()).unwrap();
     kill_process_group(group, Signal::KILL).unwrap();
 }
 
-/// Waits until no living process is left in a group.
+/// Waits until a group has no live process.
 pub async fn gone(group: u32) {
     within("the agent's processes to go", async {
         while is_alive(group) {

@@ -1,4 +1,4 @@
-//! What a client does for an agent: its tools and addresses, and frames in pieces.
+//! Services of a client for an agent: its tools and addresses, and frames in pieces.
 
 use agentese::omp::{Dialogs, HostToolCall, HostToolResult, HostUriRequest, HostUriResult, Omp};
 use agentese::tap::{Diagnostic, Direction};
@@ -47,7 +47,7 @@ async fn a_handler_carries_out_tools_and_reads_addresses() {
         peer.hear().await,
         json!({"type": "host_tool_result", "id": "2", "result": {"content": text}})
     );
-    // A call that the agent takes back is answered by nobody.
+    // A withdrawn call receives no answer.
     peer.say(r#"{"type":"host_tool_cancel","id":"9","targetId":"1"}"#).await;
     peer.say(r#"{"type":"host_uri_request","id":"3","operation":"read","url":"notes://today"}"#).await;
     let answer = json!({"type": "host_uri_result", "id": "3", "content": "read of notes://today"});
@@ -79,7 +79,7 @@ fn pieces(id: &str, frame: &Value, size: usize) -> Vec<String> {
     parts.iter().enumerate().map(piece).collect()
 }
 
-/// F25: an answer in pieces reaches its call; one whose pieces are wrong is told, and later frames are read.
+/// F25: a response in pieces reaches its call. Invalid pieces are reported, and later frames are read.
 #[tokio::test]
 async fn fm_f25_a_frame_in_pieces_is_one_frame_and_a_broken_one_is_told() {
     let (client, mut peer, seen) = pair(Builder::<Omp>::default());
@@ -110,7 +110,7 @@ async fn fm_f25_a_frame_in_pieces_is_one_frame_and_a_broken_one_is_told() {
         assert!(seen.has(|d| matches!(d, Diagnostic::Chunks { reason } if *reason == told)), "{told}");
     }
     assert!(!seen.has(|d| matches!(d, Diagnostic::UnknownFrame { .. })));
-    // Nobody sees a key in a piece: a tap has the frame when it is whole.
+    // A tap receives only whole frames, so that no piece exposes a key.
     let frames = seen.frames.lock().unwrap().clone();
     let received: Vec<_> =
         frames.into_iter().filter(|(direction, _)| *direction == Direction::Received).collect();
@@ -146,7 +146,7 @@ async fn an_event_that_carries_a_key_is_its_type_alone_where_it_comes_in_pieces(
     assert_eq!(told.frame().as_str(), r#"{"type":"before_provider_request"}"#);
 }
 
-/// A run of omp 18 goes on after an `agent_end` that says so.
+/// A run of omp 18 continues after an `agent_end` that announces it.
 #[tokio::test]
 async fn a_run_ends_where_its_end_is_the_last_one() {
     let (client, mut peer, _) = pair(Builder::<Omp>::default());
@@ -168,7 +168,7 @@ async fn a_run_ends_where_its_end_is_the_last_one() {
     ] {
         peer.say(frame).await;
     }
-    // Asked once: the first end was none.
+    // The state is queried once, because the first end was not final.
     peer.answer("get_state", &crate::peer::state(false)).await;
     within("the end", run.result()).await.unwrap();
     assert_eq!(client.revision().map(|spec| spec.id()).as_deref(), Some("omp@18.2"));

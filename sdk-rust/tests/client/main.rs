@@ -1,4 +1,4 @@
-//! The client against agents that behave well, badly and not at all.
+//! Tests of the client against good, faulty and mute agents.
 
 #![allow(clippy::print_stdout, reason = "what was measured is shown with --nocapture")]
 

@@ -1,4 +1,4 @@
-//! An agent of the tests: says and hears single lines.
+//! Agent of the tests, for single lines.
 
 use std::sync::{Arc, Mutex};
 
@@ -29,7 +29,7 @@ impl Peer {
         Peer { frames: FrameReader::new(transport.reader), heard: Vec::new(), writer: transport.writer }
     }
 
-    /// The next line that the client sent.
+    /// Returns the next line of the client.
     pub async fn hear(&mut self) -> Value {
         within("a line of the client", async {
             while self.heard.is_empty() {
@@ -46,7 +46,7 @@ impl Peer {
         .await
     }
 
-    /// Hears a command and gives its raw id.
+    /// Waits for a command and returns its raw id.
     pub async fn hear_command(&mut self, command: &str) -> String {
         let line = self.hear().await;
         let name = line.get("type").or(line.get("method")).cloned().unwrap_or_default();
@@ -63,7 +63,7 @@ impl Peer {
         .await;
     }
 
-    /// Hears a command and answers it.
+    /// Waits for a command and answers it.
     pub async fn answer(&mut self, command: &str, data: &str) {
         let id = self.hear_command(command).await;
         self.say(&success(&id, command, data)).await;
@@ -79,14 +79,14 @@ pub fn failure(id: &str, command: &str, error: &str) -> String {
     format!(r#"{{"id":{id},"type":"response","command":"{command}","success":false,"error":"{error}"}}"#)
 }
 
-/// A state of pi as the answer to `get_state`.
+/// Returns a state of pi as the response to `get_state`.
 pub fn state(streaming: bool) -> String {
     format!(
         r#"{{"model":null,"thinkingLevel":"off","isStreaming":{streaming},"isCompacting":false,"steeringMode":"all","followUpMode":"all","sessionId":"s","autoCompactionEnabled":true,"messageCount":0,"pendingMessageCount":0}}"#
     )
 }
 
-/// What a client reported.
+/// Diagnostics and frames that a client reported.
 #[derive(Clone, Default)]
 pub struct Seen {
     pub diagnostics: Arc<Mutex<Vec<Diagnostic>>>,
@@ -109,7 +109,7 @@ impl Seen {
     }
 }
 
-/// A client and its agent.
+/// Returns a client with its agent.
 pub fn pair<D: Dialect>(builder: Builder<D>) -> (RpcClient<D>, Peer, Seen) {
     let (ours, theirs) = memory_pair(1 << 16);
     let seen = Seen::default();

@@ -1,4 +1,4 @@
-//! Agents that are processes: how they start, die and start again.
+//! Agents as processes: start, end and restart.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ use agentese::{ErrorKind, pi};
 
 use crate::peer::within;
 
-/// An agent in a line of Python: answers `get_state` with a refusal that carries its pid, and does
-/// what the other commands say.
+/// Agent in a few lines of Python: rejects `get_state` with its pid as the message, and executes the other
+/// commands.
 const AGENT: &str = r#"
 import json, os, signal, sys
 for line in sys.stdin:
@@ -31,7 +31,7 @@ async fn pid(client: &pi::Client) -> String {
     within("an answer", client.get_state()).await.unwrap_err().refused().unwrap().message.clone()
 }
 
-/// F33: an agent that is killed settles its calls at once, with the signal and the end of stderr.
+/// F33: the death of an agent settles its calls at once, with the signal and the end of stderr.
 #[tokio::test]
 async fn fm_f33_a_killed_agent_settles_every_call_at_once() {
     let client = pi::Client::spawn(agent()).unwrap();
@@ -42,12 +42,12 @@ async fn fm_f33_a_killed_agent_settles_every_call_at_once() {
             tokio::spawn(async move { client.bash("wait").await })
         })
         .collect();
-    // The last line is read after the others.
+    // The agent reads the last line after the others.
     pid(&client).await;
     let process = client.process_id().unwrap();
     let killed = Instant::now();
     let error = within("the end", client.bash("die")).await.unwrap_err();
-    // A figure for docs/benchmarks.md, not a bound: machines are loaded.
+    // The figure is for docs/benchmarks.md and has no limit, because machines are loaded.
     println!("settled {:?} after the command that kills was sent", killed.elapsed());
     let termination = error.termination().unwrap();
     let exit = termination.exit().unwrap();
@@ -62,7 +62,7 @@ async fn fm_f33_a_killed_agent_settles_every_call_at_once() {
     assert!(gone, "the process was not reaped");
 }
 
-/// F34: an agent that exits before it answers gives its exit code.
+/// F34: an agent that exits before its response yields its exit code.
 #[tokio::test]
 async fn fm_f34_an_agent_that_exits_gives_its_code() {
     let client = pi::Client::spawn(["sh", "-c", "echo no models >&2; exit 3"]).unwrap();
@@ -76,7 +76,7 @@ async fn fm_f34_an_agent_that_exits_gives_its_code() {
     assert_eq!(within("the end", client.terminated()).await.exit().unwrap().code, Some(3));
 }
 
-/// F35: a program that is not there is an error of its own.
+/// F35: a missing program is a separate error.
 #[tokio::test]
 async fn fm_f35_a_missing_program_is_a_spawn_error() {
     let error = pi::Client::spawn(["/no/such/agent"]).unwrap_err();
@@ -86,7 +86,7 @@ async fn fm_f35_a_missing_program_is_a_spawn_error() {
     assert_eq!(error.kind(), ErrorKind::Spawn);
 }
 
-/// F38: dropping the client while calls wait ends the agent.
+/// F38: dropping the client with pending calls ends the agent.
 #[tokio::test]
 async fn fm_f38_a_dropped_client_leaves_no_process() {
     let client = pi::Client::spawn(agent()).unwrap();
@@ -108,7 +108,7 @@ async fn fm_f38_a_dropped_client_leaves_no_process() {
     .await;
 }
 
-/// Closing is orderly: the agent sees the end of its input and exits by itself.
+/// A close is orderly: the agent receives the end of its input and exits by itself.
 #[tokio::test]
 async fn close_waits_for_the_agent() {
     let client = pi::Client::spawn(agent()).unwrap();
@@ -116,11 +116,11 @@ async fn close_waits_for_the_agent() {
     let termination = within("the end", client.close()).await;
     assert!(matches!(termination.cause(), Cause::Exited(exit) if exit.code == Some(0)), "{termination}");
     assert!(client.get_state().await.unwrap_err().termination().is_some());
-    // Closing twice is no trouble.
+    // A second close has no effect.
     within("the end", client.close()).await;
 }
 
-/// F132: a client that was stopped can be started again, with nothing of the old connection.
+/// F132: a stopped client can be restarted, without any state of the old connection.
 #[tokio::test]
 async fn fm_f132_a_second_start_is_clean() {
     let client = pi::Client::spawn(agent()).unwrap();

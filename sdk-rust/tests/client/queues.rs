@@ -20,7 +20,7 @@ fn update(n: usize) -> String {
     )
 }
 
-/// Block: the reader stops, memory stays flat, and a call made meanwhile says why it got nothing.
+/// `Block`: the reader stops, memory stays constant, and a call made meanwhile reports the cause.
 #[tokio::test(start_paused = true)]
 async fn a_blocked_reader_makes_calls_stall_and_goes_on_when_read() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
@@ -43,7 +43,7 @@ async fn a_blocked_reader_makes_calls_stall_and_goes_on_when_read() {
     within("the call", call).await.unwrap().unwrap();
 }
 
-/// Events of a run whose prompt is not answered yet never hold up the answer, which gives the handle that reads them.
+/// Events of a run with a pending prompt never delay the response, which creates the handle that reads them.
 #[tokio::test(start_paused = true)]
 async fn events_before_the_answer_to_a_prompt_do_not_block_the_reader() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
@@ -61,7 +61,7 @@ async fn events_before_the_answer_to_a_prompt_do_not_block_the_reader() {
         let event = within("an event", run.next_raw()).await.unwrap();
         assert_eq!(event.frame().as_str(), update(n));
     }
-    // From now on it is read, and its queue holds what it holds.
+    // From now on the events are read, and the limit of the queue applies.
     for n in 0..20 {
         peer.say(&update(n)).await;
     }
@@ -70,7 +70,7 @@ async fn events_before_the_answer_to_a_prompt_do_not_block_the_reader() {
     assert!(matches!(error, Error::Stalled { .. }), "{error}");
 }
 
-/// An answer that does not come for very long has the run cut off, and not all of memory filled.
+/// A very late response detaches the run instead of filling the memory.
 #[tokio::test]
 async fn a_prompt_that_is_answered_very_late_leaves_a_run_that_was_cut_off() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
@@ -93,7 +93,7 @@ async fn a_prompt_that_is_answered_very_late_leaves_a_run_that_was_cut_off() {
     assert!(matches!(error, Error::Detached { dropped: 5 }) && got == 15, "{error} after {got}");
 }
 
-/// Without anybody listening events are dropped and counted, and answers come.
+/// Without a subscriber, events are dropped and counted, and responses arrive.
 #[tokio::test]
 async fn events_without_a_listener_are_dropped_and_counted() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
@@ -109,8 +109,8 @@ async fn events_without_a_listener_are_dropped_and_counted() {
     assert_eq!(client.dropped_events(), 500);
 }
 
-/// A command that waits behind others that the agent does not read is not sent, and the error says that, and not that
-/// a subscriber is slow.
+/// A command is not sent while earlier output waits for an agent that does not read. The error names this
+/// cause, and not a slow subscriber.
 #[tokio::test]
 async fn a_command_that_the_agent_does_not_read_is_not_sent() {
     let (client, _peer, _) = pair(pi::Client::builder().queue_bytes(1000));
@@ -121,7 +121,7 @@ async fn a_command_that_the_agent_does_not_read_is_not_sent() {
     assert!(!error.to_string().contains("subscriber"), "{error}");
 }
 
-/// Coalesce: of updates that pile up the newest stays; what is no update is never merged.
+/// `Coalesce`: of queued updates, the newest one remains. Other events are never merged.
 #[tokio::test]
 async fn updates_are_merged_where_that_is_asked_for() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000).overflow(Overflow::Coalesce));
@@ -148,7 +148,7 @@ async fn updates_are_merged_where_that_is_asked_for() {
     assert_eq!(seen.last(), Some(&update(49)), "the newest update is lost");
 }
 
-/// Detach: a subscriber that does not read is cut off and told so; the others go on.
+/// `Detach`: a subscriber that does not read is detached and notified; the others continue.
 #[tokio::test]
 async fn a_subscriber_is_cut_off_where_that_is_asked_for() {
     let (client, mut peer, _) =
@@ -174,7 +174,7 @@ async fn a_subscriber_is_cut_off_where_that_is_asked_for() {
     assert!(within("nothing more", lazy.next_raw()).await.is_none());
 }
 
-/// Counts how often a subscriber is woken.
+/// Counts the wake-ups of a subscriber.
 #[derive(Default)]
 struct Woken(AtomicUsize);
 
@@ -184,7 +184,7 @@ impl Wake for Woken {
     }
 }
 
-/// What one read brings wakes a subscriber once, and all of it is there then.
+/// All events of one read wake a subscriber once, and are then available.
 #[tokio::test]
 async fn a_subscriber_is_woken_once_for_what_one_read_brought() {
     const COUNT: usize = 100;
@@ -194,7 +194,7 @@ async fn a_subscriber_is_woken_once_for_what_one_read_brought() {
     let waker = Waker::from(woken.clone());
     assert!(std::pin::pin!(events.next_raw()).poll(&mut Context::from_waker(&waker)).is_pending());
     let burst: String = (0..COUNT).map(|n| update(n) + "\n").collect();
-    // Less than the pair holds, so that one read takes it.
+    // Less than the capacity of the pair, so that one read returns the whole burst.
     assert!(burst.len() < 1 << 16);
     peer.writer.write_all(burst.as_bytes()).await.unwrap();
     within("the wake-up", async {
@@ -210,7 +210,7 @@ async fn a_subscriber_is_woken_once_for_what_one_read_brought() {
     assert_eq!(woken.0.load(Ordering::SeqCst), 1);
 }
 
-/// Events that came before an answer in the same read are there, and told, when the answer is.
+/// Events that precede a response in the same read are available before the response.
 #[tokio::test]
 async fn events_are_told_before_the_answer_that_follows_them() {
     let (client, mut peer, _) = pair(pi::Client::builder());
@@ -233,7 +233,7 @@ async fn events_are_told_before_the_answer_that_follows_them() {
     }
 }
 
-/// A subscriber that does not read holds up the reader, but not the event at which it does: the others have it.
+/// A subscriber that does not read delays the reader, but the other subscribers receive the current event.
 #[tokio::test]
 async fn others_have_the_event_that_one_subscriber_has_no_room_for() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
@@ -250,7 +250,7 @@ async fn others_have_the_event_that_one_subscriber_has_no_room_for() {
         }
         seen
     });
-    // Three fit into the lazy one's queue; all come in one read.
+    // Three events fit into the lazy subscriber's queue; all arrive in one read.
     let burst: String = (0..4).map(|n| update(n) + "\n").collect();
     peer.writer.write_all(burst.as_bytes()).await.unwrap();
     assert_eq!(within("four events", reading).await.unwrap(), 4);
@@ -260,7 +260,7 @@ async fn others_have_the_event_that_one_subscriber_has_no_room_for() {
     }
 }
 
-/// The end of the agent is told after the events that came with it.
+/// The end of the agent follows the events that arrived with it.
 #[tokio::test]
 async fn the_end_comes_after_the_events_of_the_same_read() {
     let (client, mut peer, _) = pair(pi::Client::builder());
@@ -278,15 +278,15 @@ async fn the_end_comes_after_the_events_of_the_same_read() {
     assert_eq!(within("the end", reading).await.unwrap(), 50);
 }
 
-/// How many events the tests of the pace send: many times more than the reader gets ahead by itself.
+/// Number of events in the back-pressure tests: many times more than the reader reads ahead.
 const MANY: usize = 10_000;
 
 fn many() -> String {
     (0..MANY).map(|n| update(n) + "\n").collect()
 }
 
-/// A listener that goes on reading sets the pace: no more is read than it is a little behind. Time stands still as
-/// long as somebody works, so that no limit ends the wait.
+/// An active subscriber limits the reader, which stays only slightly ahead. The clock is paused while a task
+/// works, so that no time limit ends the wait.
 #[tokio::test(start_paused = true)]
 async fn the_reader_stays_near_a_listener_that_reads() {
     let (client, mut peer, _) = pair(pi::Client::builder());
@@ -310,12 +310,12 @@ async fn the_reader_stays_near_a_listener_that_reads() {
         tokio::task::yield_now().await;
     }
     within("the end of writing", writing).await.unwrap();
-    // What may be queued, and two buffers full on the way.
+    // The capacity of the queue, and two full buffers in transit.
     assert!(furthest > 1024 && furthest < 2048 + 2 * 300, "{furthest} events ahead");
 }
 
-/// A listener that reads slowly, or not at all, holds up what stands behind its backlog for ten milliseconds
-/// altogether, not for each read.
+/// A slow or inactive subscriber delays the events behind its backlog by ten milliseconds in total, not per
+/// read.
 #[tokio::test(start_paused = true)]
 async fn the_reader_goes_on_without_who_does_not_keep_up() {
     let (client, mut peer, _) = pair(pi::Client::builder());
@@ -340,7 +340,7 @@ async fn the_reader_goes_on_without_who_does_not_keep_up() {
     reading.abort();
 }
 
-/// No time at all is lost where a call waits for its answer, or where events are merged or listeners cut off.
+/// A pending call, or an overflow policy without a wait, causes no delay.
 #[tokio::test(start_paused = true)]
 async fn nobody_is_waited_for_while_a_call_is_pending_or_where_events_need_no_room() {
     for (overflow, asks_first) in

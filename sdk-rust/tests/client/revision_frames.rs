@@ -1,4 +1,5 @@
-//! Frames of real agents in later revisions come back as they were: typed, in `conformance/vectors/revisions.jsonl`.
+//! Frames of real agents in later revisions round-trip unchanged, typed, from
+//! `conformance/vectors/revisions.jsonl`.
 
 use agentese::frame::{ClientFrame, ServerFrame};
 use agentese::framing::FrameText;

@@ -1,4 +1,4 @@
-//! One client for all revisions of a dialect.
+//! Client for all revisions of a dialect.
 
 use agentese::operator::Operator;
 use agentese::pi::{Event, Pi};
@@ -34,7 +34,7 @@ async fn the_revision_shows_in_the_first_answer_that_tells_it_and_no_call_waits_
     }
 }
 
-/// The end of a run as pi 1.5 tells it: nothing is asked, and what the end of a turn may be in 0.55 is not the end.
+/// End of a run in pi 1.5: the state is not queried, and a possible end in 0.55 is not an end.
 #[tokio::test]
 async fn a_run_of_pi_1_5_ends_when_it_has_settled() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -85,9 +85,9 @@ async fn an_unknown_command_of_another_revision_is_the_same_failure_and_tells_th
         other => panic!("{other}"),
     }
     assert_eq!(revision(&client), Some("0.55"));
-    // Known now: nothing is sent any more.
+    // The revision is known now, so the command is no longer sent.
     assert_eq!(client.get_entries().await.unwrap_err().kind(), ErrorKind::NotInRevision);
-    // A refusal of another kind, and a command that every revision has, stay what they are.
+    // Other failures, and failures of commands in every revision, keep their kind.
     let call = tokio::spawn(async move { client.get_state().await });
     let id = peer.hear_command("get_state").await;
     peer.say(&failure(&id, "get_state", "Unknown command: get_state")).await;
@@ -118,7 +118,8 @@ async fn the_newest_revision_is_named_by_latest() {
     assert_eq!(client.revision().map(|spec| spec.revision), Some("13.19"));
 }
 
-/// A line that a live Operator would not read ends it: it is not sent, and neither is one that is too long with both names.
+/// A line that exceeds the limit of a live Operator would end it, so the client does not send it. The same
+/// applies to a line that is too long with both names.
 #[tokio::test]
 async fn a_line_that_the_agent_would_not_read_is_not_sent() {
     let (client, mut peer, _) = pair(Builder::<Operator>::default());
@@ -134,7 +135,7 @@ async fn a_line_that_the_agent_would_not_read_is_not_sent() {
     let error = client.steer("x".repeat(70_000)).await.unwrap_err();
     assert!(matches!(error, Error::TooLong { most: 65_536, .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Usage);
-    // What was refused was not sent, and the next one is the next line.
+    // The rejected line was not sent, so this one is the next line.
     let steering = tokio::spawn(async move { client.steer(half).await });
     peer.answer("steer", "").await;
     within("the answer", steering).await.unwrap().unwrap();
@@ -159,7 +160,7 @@ async fn an_answer_to_a_question_that_the_agent_would_not_read_is_not_sent() {
     assert!(seen.has(told));
 }
 
-/// Since 1.5 an update carries its piece alone: none takes the place of another.
+/// Since 1.5 an update carries only its piece, so updates do not replace each other.
 #[tokio::test]
 async fn updates_that_carry_pieces_alone_are_not_merged() {
     let builder = Builder::<Pi>::default().overflow(agentese::queue::Overflow::Coalesce).queue_bytes(600);

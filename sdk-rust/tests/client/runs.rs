@@ -8,7 +8,7 @@ use agentese::{Builder, ErrorKind, omp, operator};
 
 use crate::peer::{failure, pair, state, success, within};
 
-/// F56: the end of a run that comes in the same write as the answer is not missed.
+/// F56: an end of the run in the same write as the response is not missed.
 #[tokio::test]
 async fn fm_f56_a_run_listens_before_its_prompt_is_sent() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -33,7 +33,7 @@ async fn fm_f56_a_run_listens_before_its_prompt_is_sent() {
     assert_eq!(result.last.unwrap().kind(), "agent_end");
 }
 
-/// The result resolves although nobody reads the events, and a retry is part of the run.
+/// The result resolves without a reader of the events, and a retry is part of the run.
 #[tokio::test]
 async fn a_retry_is_part_of_the_run() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -63,7 +63,7 @@ async fn a_prompt_that_starts_nothing_ends() {
     peer.answer("prompt", "").await;
     let run = within("the acceptance", prompt).await.unwrap().unwrap();
     let result = tokio::spawn(run.result());
-    // It is looked at twice: what has not begun may still begin.
+    // The state is queried twice, because work may still begin.
     peer.answer("get_state", &state(false)).await;
     peer.answer("get_state", &state(false)).await;
     assert_eq!(within("the end", result).await.unwrap().unwrap().ended_by, EndedBy::Handled);
@@ -79,8 +79,8 @@ async fn a_refused_prompt_is_an_error() {
     assert_eq!(error.refused().unwrap().message, "No API key");
 }
 
-/// omp acknowledges a prompt and may say no afterwards, with the same id; its real agent also says
-/// no first. Both are failures of the run.
+/// omp acknowledges a prompt and may reject it afterwards, with the same id. The real agent also sends the
+/// rejection first. Both are failures of the run.
 #[tokio::test]
 async fn a_late_or_early_failure_with_the_same_id_ends_the_run() {
     for early in [false, true] {
@@ -100,7 +100,7 @@ async fn a_late_or_early_failure_with_the_same_id_ends_the_run() {
     }
 }
 
-/// Operator answers when the turn is over.
+/// Operator responds at the end of the turn.
 #[tokio::test]
 async fn an_answer_on_completion_ends_the_run() {
     let (client, mut peer, _) = pair(Builder::<operator::Operator>::default());
@@ -114,7 +114,7 @@ async fn an_answer_on_completion_ends_the_run() {
     assert_eq!(within("the end", run.result()).await.unwrap().ended_by, EndedBy::Answer);
 }
 
-/// A run that is replaced by another session is over although its closing events never come.
+/// A replaced run ends without its closing events.
 #[tokio::test]
 async fn a_run_that_is_replaced_is_over() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
@@ -143,7 +143,7 @@ async fn dropping_a_run_stops_listening_and_nothing_else() {
     drop(within("the acceptance", prompt).await.unwrap().unwrap());
     peer.say(r#"{"type":"agent_start"}"#).await;
     peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
-    // The next line that the agent hears is ours: no abort, no question for the state.
+    // The next line of the client is this one: no abort, and no query of the state.
     let call = tokio::spawn({
         let client = client.clone();
         async move { client.get_messages().await }
@@ -190,8 +190,8 @@ async fn a_declared_event_that_does_not_fit_is_an_error_and_an_unknown_one_is_ke
     }
 }
 
-/// The state that proves the end of a run is waited for as long as the declaration says, and not as long as a call: the
-/// run ends by its last event then, and says that nothing proved it.
+/// The wait for the barrier has its own declared limit, independent of the limit of calls. Then the run ends
+/// by its last event, without a confirmation.
 #[tokio::test(start_paused = true)]
 async fn a_barrier_that_is_not_answered_ends_the_run_after_its_limit() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());

@@ -1,5 +1,5 @@
-//! The cases that the clients of all languages share: `conformance/vectors/client.json`. They are played with the
-//! client whose dialect is chosen at run time; the typed ones stand on the same connection.
+//! Shared cases for the clients of all languages: `conformance/vectors/client.json`. They run with the
+//! dynamic client; the typed clients use the same connection.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -37,7 +37,7 @@ const CASES: [&str; 4] = [
 
 type Answered = Result<Option<FrameText>, Error>;
 
-/// What the client told its tap, as the kinds that the cases name.
+/// Kinds of the diagnostics that the client reported, as named in the cases.
 #[derive(Clone, Default)]
 struct Told {
     kinds: Arc<Mutex<Vec<&'static str>>>,
@@ -67,7 +67,7 @@ impl Tap for Told {
     }
 }
 
-/// A handler as `options.dialogs` describes it. Questions that it holds are answered when a step says so.
+/// Handler according to `options.dialogs`. A step answers the questions that the handler holds.
 #[derive(Clone)]
 struct Handler {
     spec: &'static Spec,
@@ -100,20 +100,20 @@ impl Handler {
         Self { spec, how: how.clone(), held: watch::Sender::new(Vec::new()) }
     }
 
-    /// Waits until it was asked so many questions.
+    /// Waits for the given number of questions.
     async fn asked(&self, count: usize) {
         let mut held = self.held.subscribe();
         within("a question", held.wait_for(|held| held.len() >= count)).await.unwrap();
     }
 
-    /// Takes a question that is held.
+    /// Takes a held question.
     fn take(&self, number: usize) -> oneshot::Sender<Members> {
         let mut taken = None;
         self.held.send_modify(|held| taken = held[number].take());
         taken.expect("it is held")
     }
 
-    /// Waits until a question is none any more; it stays held.
+    /// Waits until a question is withdrawn; it stays held.
     async fn withdrawn(&self, number: usize) {
         let mut answer = self.take(number);
         within("the end of the question", answer.closed()).await;
@@ -121,10 +121,10 @@ impl Handler {
     }
 }
 
-/// One case that is being played.
+/// Case in progress.
 struct Stage {
     client: Option<Client>,
-    /// Those that came before it, with their agents.
+    /// Earlier clients with their agents.
     earlier: Vec<(Option<Client>, Option<Peer>)>,
     handler: Handler,
     process: Option<u32>,
@@ -160,7 +160,7 @@ impl Stage {
         })
     }
 
-    /// A client of the case's agent, and the agent where it is no process.
+    /// Connects a client to the case's agent. Returns the agent if it is not a process.
     fn connect(case: &Value, told: &Told, handler: &Handler) -> Result<(Client, Option<Peer>), Error> {
         let given = &case["options"];
         let mut options = Options { tap: Some(Arc::new(told.clone())), ..Options::default() };
@@ -197,7 +197,7 @@ impl Stage {
         })
     }
 
-    /// Starts the case's agent anew, with a client and the handler that was there before.
+    /// Restarts the case's agent, with a new client and the same handler.
     fn again(&mut self, case: &Value) {
         let (client, peer) = Self::connect(case, &self.told, &self.handler).unwrap();
         self.process = client.process_id();
@@ -214,7 +214,7 @@ impl Stage {
         self.peer.as_mut().expect("the agent is in memory")
     }
 
-    /// Starts a call; it is sent before this returns.
+    /// Starts a call; it is sent before this function returns.
     fn call(&self, command: &str, params: &Value, limit: Limit) -> BoxFuture<'static, Answered> {
         let (client, command, params) = (self.client().clone(), command.to_owned(), params.to_string());
         let mut call = async move { client.call(&command, &params, limit).await }.boxed();
@@ -224,7 +224,7 @@ impl Stage {
         }
     }
 
-    /// The next line of the client that fits, whatever else it said before.
+    /// Returns the next matching line of the client, and skips other lines.
     async fn hear(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
             if let Some(at) = self.heard.iter().position(&fits) {
@@ -251,7 +251,7 @@ impl Stage {
         self.ids.iter().fold(line.to_owned(), replace)
     }
 
-    /// A call that is answered: everything said before has been looked at then.
+    /// Completes a call, so that all earlier frames are processed.
     async fn round_trip(&mut self) {
         let call = tokio::spawn(self.call("are_you_there", &json!({}), Limit::Never));
         let id = self.hear_command("are_you_there").await;
@@ -332,7 +332,7 @@ impl Stage {
                 let line = format!("{}\n", self.with_ids(text(given)));
                 for part in line.as_bytes().chunks(number(&step["size"])) {
                     self.say(part).await;
-                    // The reader looks at each part before the next one comes.
+                    // The reader processes each part before the next one arrives.
                     tokio::task::yield_now().await;
                 }
             }
@@ -431,7 +431,7 @@ impl Stage {
             "asked" => self.handler.asked(number(given)).await,
             "withdrawn" => self.handler.withdrawn(number(given)).await,
             "answer_held" => {
-                // Who answers too late is not told.
+                // A late answer has no effect.
                 let _ = self.handler.take(number(given)).send(step["members"].as_object().unwrap().clone());
             }
             "again" => self.again(case),
@@ -448,7 +448,7 @@ impl Stage {
                 assert_eq!(json!(known), *given);
             }
             "dropped" => assert_eq!(json!(self.client().dropped_events()), *given),
-            // What waits has to fail by itself, so no call may keep the client.
+            // Pending operations must fail by themselves, so no call may keep the client alive.
             "let_go" => {
                 let client = self.client.take().expect("the client is there");
                 within("the end", client.close()).await;
@@ -536,8 +536,8 @@ async fn play(case: &Value) {
     }
 }
 
-/// Plays a case so often, and looks whether anything stays open. Other tests of this process open and close things
-/// meanwhile, so what is held is counted where it is least.
+/// Runs a case repeatedly, and checks for open resources. Other tests of this process open and close
+/// resources meanwhile, so the minimum is compared.
 async fn play_again_and_again(case: &Value, times: usize) {
     let least = async || {
         let (mut descriptors, mut threads) = held();
@@ -557,7 +557,7 @@ async fn play_again_and_again(case: &Value, times: usize) {
     assert!(after.0 <= before.0 + room && after.1 <= before.1 + room, "{before:?} before, {after:?} after");
 }
 
-/// Every case; the rows that it proves are printed, and those that fail named.
+/// Runs every case, prints the proven rows, and names the failures.
 #[tokio::test]
 async fn the_cases_that_all_languages_share() {
     let cases: Vec<Value> =
@@ -581,7 +581,7 @@ async fn the_cases_that_all_languages_share() {
     assert!(failures.is_empty(), "these failed, as said above:\n{failures}");
 }
 
-/// `AGENTESE_CYCLES` asks for more than the case says.
+/// Returns the number of cycles; `AGENTESE_CYCLES` overrides the value in the case.
 fn cycles(times: u64) -> usize {
     std::env::var("AGENTESE_CYCLES").ok().and_then(|count| count.parse().ok()).unwrap_or(times as usize)
 }

@@ -1,4 +1,4 @@
-//! Recorded sessions, and values as text that every language writes alike.
+//! Recorded sessions, and values in a canonical text form that is equal in all languages.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ pub fn conformance() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance")
 }
 
-/// Direction, line and time of each frame of a transcript.
+/// Returns direction, line and time of each frame of a transcript.
 pub fn frames(transcript: &str) -> Vec<(Direction, String, Option<f64>)> {
     let path = conformance().join(format!("transcripts/{transcript}.jsonl"));
     let text = std::fs::read_to_string(path).unwrap();
@@ -41,7 +41,7 @@ fn part(part: &Value) -> String {
     }
 }
 
-/// The digest of a value.
+/// Returns the digest of a value.
 pub fn digest(value: &Value) -> String {
     let hash = Sha256::digest(canonical(value).as_bytes());
     hash[..8].iter().fold(String::new(), |mut text, byte| {
@@ -50,7 +50,7 @@ pub fn digest(value: &Value) -> String {
     })
 }
 
-/// A value as text that every language writes alike: names sorted, numbers in millionths.
+/// Returns the canonical text of a value: names sorted, numbers in millionths.
 pub fn canonical(value: &Value) -> String {
     match value {
         Value::Null => "n".to_owned(),

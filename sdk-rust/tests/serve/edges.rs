@@ -1,4 +1,4 @@
-//! Bad input: an answer in the dialect's way, and reading goes on.
+//! Invalid input: a response in the form of the dialect, and reading continues.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn pi() -> Wire {
     start::<Pi, Small>(Arc::default(), Options::default())
 }
 
-/// Still alive, and nothing has changed.
+/// Checks that the server is alive and its state unchanged.
 async fn assert_alive(wire: &mut Wire) {
     let state = wire.ask(r#"{"id":"alive","type":"get_state"}"#).await;
     assert_eq!(
@@ -52,8 +52,8 @@ async fn lines_that_are_no_json_are_answered_and_reading_goes_on() {
     }
 }
 
-/// F04 in pi: blank lines and a byte order mark get a parse answer, as its real agent does; a
-/// carriage return before the line feed is dropped.
+/// F04 in pi: blank lines and a byte order mark receive a parse response, as from the real agent. A carriage
+/// return before the line feed is dropped.
 #[tokio::test]
 async fn fm_f04_blank_lines_are_answered_in_pi_and_ignored_in_omp() {
     let mut wire = pi();
@@ -69,11 +69,11 @@ async fn fm_f04_blank_lines_are_answered_in_pi_and_ignored_in_omp() {
     for line in ["\u{feff}", "", "   ", "\r"] {
         omp.say(line).await;
     }
-    // The next line that comes is the answer to this one.
+    // The next line is the response to this command.
     assert_eq!(omp.ask(r#"{"id":2,"type":"set_interrupt_mode","mode":"wait"}"#).await["id"], 2);
 }
 
-/// F07: bytes that are no UTF-8.
+/// F07: bytes that are not UTF-8.
 #[tokio::test]
 async fn fm_f07_invalid_utf8_is_answered() {
     let mut wire = pi();
@@ -82,7 +82,7 @@ async fn fm_f07_invalid_utf8_is_answered() {
     assert_alive(&mut wire).await;
 }
 
-/// F12: a line over the cap is answered once and skipped whole.
+/// F12: a line over the limit is answered once and skipped.
 #[tokio::test]
 async fn fm_f12_a_line_over_the_cap_is_answered_once() {
     let mut options = Options::default();
@@ -94,7 +94,7 @@ async fn fm_f12_a_line_over_the_cap_is_answered_once() {
     assert_alive(&mut wire).await;
 }
 
-/// F10: half characters are taken for the replacement character, and never sent back.
+/// F10: half a surrogate pair is read as the replacement character, and never sent back.
 #[tokio::test]
 async fn fm_f10_lone_surrogates_are_replaced() {
     let mut wire = pi();
@@ -102,7 +102,7 @@ async fn fm_f10_lone_surrogates_are_replaced() {
     assert_eq!(answer["data"]["output"], "a\u{fffd}b 🦀", "{answer}");
 }
 
-/// F11: control characters are escaped on the way out.
+/// F11: control characters are escaped in the output.
 #[tokio::test]
 async fn fm_f11_control_characters_are_escaped() {
     let mut wire = pi();
@@ -111,7 +111,7 @@ async fn fm_f11_control_characters_are_escaped() {
     assert!(line.contains(r#""output":"\u0000\u001b"#) && !line.bytes().any(|byte| byte < b' '), "{line}");
 }
 
-/// F16: deep nesting is refused without harm.
+/// F16: deep nesting is rejected without harm.
 #[tokio::test]
 async fn fm_f16_deep_nesting_is_refused() {
     let mut wire = pi();
@@ -121,7 +121,7 @@ async fn fm_f16_deep_nesting_is_refused() {
     assert_alive(&mut wire).await;
 }
 
-/// F17: of two members with one name the last counts.
+/// F17: of two members with one name, the last one applies.
 #[tokio::test]
 async fn fm_f17_the_last_of_two_equal_members_counts() {
     let mut wire = pi();
@@ -155,7 +155,7 @@ async fn fm_f19_json_that_is_no_object_is_answered() {
     assert_alive(&mut wire).await;
 }
 
-/// F18: numbers that no double holds come back as they were, or are refused; none is changed.
+/// F18: numbers that no double represents return unchanged, or are rejected; no number is altered.
 #[tokio::test]
 async fn fm_f18_numbers_in_ids_come_back_exactly() {
     let mut wire = pi();
@@ -164,12 +164,12 @@ async fn fm_f18_numbers_in_ids_come_back_exactly() {
         let answer = wire.hear().await;
         assert_eq!(answer["id"].to_string(), id, "{answer}");
     }
-    // No double holds this one: it comes back as it was, letter by letter.
+    // No double represents this number, so it returns in its original form.
     wire.say(r#"{"id":1e400,"type":"get_state"}"#).await;
     assert!(wire.hear_text().await.starts_with(r#"{"id":1e400,"type":"response""#));
 }
 
-/// F21: an unknown command is answered by its name.
+/// F21: the response to an unknown command names it.
 #[tokio::test]
 async fn fm_f21_unknown_commands_are_answered() {
     let mut wire = pi();
@@ -231,8 +231,8 @@ async fn a_declared_command_that_is_not_there_says_so() {
     assert!(answer["error"].as_str().unwrap().contains("`export_html` is not available"), "{answer}");
 }
 
-/// omp and pisces: a failure of a handler is a `parse` without id, but for those that their
-/// document shows with one; an acknowledged prompt fails with a second answer.
+/// omp and pisces: a handler's failure is a `parse` without an id, except for documented commands with an id.
+/// An acknowledged prompt fails with a second response.
 #[tokio::test]
 async fn omp_failures_take_their_dialects_form() {
     let mut omp = start::<Omp, SmallOmp>(Arc::default(), Options::default());
@@ -257,7 +257,7 @@ async fn omp_failures_take_their_dialects_form() {
     assert_eq!((answer.get("id"), &answer["command"]), (None, &json!("parse")), "a missing member does not");
 }
 
-/// F55: a handler that panics is an answer with its id; the server lives.
+/// F55: a handler that panics causes a response with its id, and the server continues.
 #[tokio::test]
 async fn fm_f55_a_handler_that_panics_is_answered() {
     let mut wire = pi();
@@ -267,11 +267,11 @@ async fn fm_f55_a_handler_that_panics_is_answered() {
         (&json!(1), &json!("prompt"), &json!(false))
     );
     assert_alive(&mut wire).await;
-    // Its lane is free again.
+    // The lane of the handler is free again.
     assert_eq!(wire.ask(r#"{"id":2,"type":"prompt","message":"refuse"}"#).await["error"], "no key");
 }
 
-/// F01, F09, F15: lines in pieces, and a last one without its end.
+/// F01, F09, F15: lines in pieces, and a last line without its end.
 #[tokio::test]
 async fn fm_f15_the_last_line_needs_no_end() {
     let mut wire = pi();

@@ -1,4 +1,4 @@
-//! Lanes: an abort is never queued behind what it should stop; and the end of input.
+//! Lanes: an abort is never queued behind the work that it aborts. Also the end of input.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ async fn the_answer_to_a_prompt_stands_before_its_events() {
     assert_eq!(wire.hear().await, json!({"type": "agent_end", "messages": []}));
 }
 
-/// F47: `abort_bash` and questions are answered while commands run; commands run side by side.
+/// F47: `abort_bash` and queries are answered while commands run; commands run side by side.
 #[tokio::test]
 async fn fm_f47_immediate_commands_pass_what_runs() {
     let mut wire = start::<Pi, Small>(Arc::default(), Options::default());
@@ -39,7 +39,7 @@ async fn fm_f47_immediate_commands_pass_what_runs() {
         let frame = wire.hear().await;
         ids.push(frame.get("id").or(frame.get("type")).unwrap().as_str().unwrap().to_owned());
     }
-    // The session lane keeps its order: the prompt after the compaction.
+    // The session lane preserves the order: the prompt follows the compaction.
     let at = |id: &str| ids.iter().position(|other| other == id).unwrap_or_else(|| panic!("{id} in {ids:?}"));
     assert!(at("c1") < at("c2") && at("c2") < at("agent_start"), "{ids:?}");
     assert!(ids.contains(&"a".to_owned()) && ids.contains(&"b1".to_owned()), "{ids:?}");
@@ -71,14 +71,14 @@ async fn the_end_of_input_is_the_dialects() {
     assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::EndOfInput);
     assert!(small.settled.load(Ordering::SeqCst) && !small.stopped.load(Ordering::SeqCst));
 
-    // omp is told at once, and only once.
+    // omp is stopped at once, and only once.
     let small = Arc::new(SmallOmp::default());
     let wire = start::<Omp, SmallOmp>(small.clone(), Options::default());
     assert_eq!(wire.end().await, ServeEnd::EndOfInput);
     assert_eq!(small.stopped.load(Ordering::SeqCst), 1);
 }
 
-/// F31: a client that does not read any more ends serving, and running work with it, although its stdin stays open.
+/// F31: a client that no longer reads ends serving and running work, although its stdin stays open.
 #[tokio::test]
 async fn fm_f31_a_broken_stdout_stops_everything() {
     let small = Arc::new(Small::default());
@@ -87,13 +87,13 @@ async fn fm_f31_a_broken_stdout_stops_everything() {
     wire.say(r#"{"id":"s","type":"get_state"}"#).await;
     assert_eq!(wire.hear().await["id"], "s");
     let (mut writer, served) = wire.without_reader();
-    // It is noticed with the next frame.
+    // The server detects it with the next frame.
     writer.write_all(b"{\"id\":\"t\",\"type\":\"get_state\"}\n").await.unwrap();
     assert_eq!(within("the end", served).await.unwrap(), ServeEnd::BrokenOutput);
     assert!(small.stopped.load(Ordering::SeqCst), "running work was not stopped");
 }
 
-/// A service of omp with commands that wait for the end, or for nothing at all.
+/// omp service with commands that wait for the end of input, or forever.
 #[derive(Default)]
 struct Waits {
     stopped: Notify,
@@ -117,7 +117,7 @@ impl omp::Service for Waits {
     }
 }
 
-/// The end of stdin tells the work beside handlers that run: one that waits for it is answered.
+/// The end of stdin reaches running handlers: one that waits for it is answered.
 #[tokio::test]
 async fn fm_f30_the_end_of_input_reaches_handlers_that_wait_for_it() {
     let waits = Arc::new(Waits::default());
@@ -130,7 +130,7 @@ async fn fm_f30_the_end_of_input_reaches_handlers_that_wait_for_it() {
     assert!(waits.heeded.load(Ordering::SeqCst));
 }
 
-/// A handler that never returns does not keep the process: it is let go of when work was stopped.
+/// A handler that never returns does not keep the process alive: it is dropped after the stop of all work.
 #[tokio::test(start_paused = true)]
 async fn fm_f30_a_handler_that_hangs_does_not_keep_the_process() {
     let waits = Arc::new(Waits::default());
@@ -142,7 +142,7 @@ async fn fm_f30_a_handler_that_hangs_does_not_keep_the_process() {
     assert!(!waits.heeded.load(Ordering::SeqCst));
 }
 
-/// A service that says nothing of its answer: it emits, and returns.
+/// Service that never answers explicitly: it emits and returns.
 struct Chatty;
 
 impl Service for Chatty {
@@ -167,8 +167,8 @@ impl Service for Chatty {
     }
 }
 
-/// The events of a prompt stand behind its answer without any help of the author; those of a command that is answered
-/// when its work is done are sent while it works.
+/// The events of a prompt follow its response without an action of the author. A command that is answered
+/// after its work sends its events meanwhile.
 #[tokio::test]
 async fn events_of_a_call_wait_for_its_answer() {
     let mut wire = start::<Pi, Chatty>(Arc::new(Chatty), Options::default());
@@ -193,7 +193,7 @@ async fn a_token_ends_serving() {
     assert!(small.stopped.load(Ordering::SeqCst));
 }
 
-/// Waits in the compaction of each session until it is told to go on.
+/// Service that blocks in the compaction of each session until a notification.
 #[derive(Default)]
 struct Sessions(Notify);
 
@@ -215,7 +215,7 @@ impl opal::Service for Sessions {
     }
 }
 
-/// Commands of one session wait for each other and for no other session.
+/// Commands of one session wait for each other, but not for other sessions.
 #[tokio::test]
 async fn each_session_has_a_lane_of_its_own() {
     let mut wire = start::<opal::Opal, Sessions>(Arc::default(), Options::default());
@@ -237,7 +237,7 @@ async fn each_session_has_a_lane_of_its_own() {
     assert!(at(1) < at(2), "{answered:?}");
 }
 
-/// F58: answers are made one by one as the client reads them, and an abort is heard meanwhile.
+/// F58: responses are built one by one as the client reads them, and an abort is processed meanwhile.
 #[tokio::test]
 async fn fm_f58_pipelined_commands_with_large_answers_wait_for_the_client() {
     let small = Arc::new(Small::default());
@@ -249,7 +249,7 @@ async fn fm_f58_pipelined_commands_with_large_answers_wait_for_the_client() {
         (0..COUNT).map(|n| format!("{{\"id\":{n},\"type\":\"get_last_assistant_text\"}}\n")).collect();
     assert!(lines.len() < 32 * 1024);
     wire.write(lines.as_bytes()).await;
-    // The client has read nothing, and is heard.
+    // The client has read no line, and its commands are processed.
     wire.say(r#"{"id":"a","type":"abort"}"#).await;
     wire.say(r#"{"id":"s","type":"get_state"}"#).await;
     wire.say(r#"{"id":"p","type":"prompt","message":"go"}"#).await;
@@ -261,7 +261,7 @@ async fn fm_f58_pipelined_commands_with_large_answers_wait_for_the_client() {
     .await;
     let made = small.large.load(Ordering::SeqCst);
     assert!(made <= 8, "{made} answers of 128 KiB were made for nobody");
-    // Everything comes, in order but for what may pass.
+    // All responses arrive in order, except for those that may overtake.
     let (mut next, mut others) = (0, Vec::new());
     while others.len() < 5 {
         let frame = wire.hear().await;
@@ -295,7 +295,8 @@ async fn what_is_held_is_answered_after_the_end_of_input() {
     assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::EndOfInput);
 }
 
-/// F58: what waits for its lane is bounded, and what stops a run is not refused.
+/// F58: the number of commands that wait for a lane is limited, and a command that aborts a run is never
+/// rejected.
 #[tokio::test]
 async fn fm_f58_too_many_commands_in_progress_are_refused() {
     let small = Arc::new(Small::default());
@@ -340,7 +341,8 @@ async fn too_many_commands_are_refused_until_some_are_done() {
     assert_eq!(wire.ask(r#"{"id":"s","type":"get_state"}"#).await["id"], "s");
 }
 
-/// A server that judges commands refuses what others may read in another way; one that does not judge takes the last.
+/// A server with a gate rejects frames that readers interpret differently; a server without one uses the last
+/// member.
 #[tokio::test]
 async fn a_server_with_a_gate_refuses_frames_that_name_two_commands() {
     let gated = || {
@@ -368,7 +370,7 @@ async fn a_server_with_a_gate_refuses_frames_that_name_two_commands() {
     assert_eq!(open.ask(r#"{"id":"1","type":"bash","type":"get_state"}"#).await["command"], "get_state");
 }
 
-/// What cannot be written is told from a client that is gone.
+/// A write error is distinct from a disconnected client.
 #[tokio::test]
 async fn an_output_that_is_full_is_a_failure() {
     let (ours, mut theirs) = agentese::transport::memory_pair(1 << 16);

@@ -1,4 +1,4 @@
-//! The serving side: what a small service answers to good and bad input, in each dialect's way.
+//! Serving side: responses of a small service to valid and invalid input, in the form of each dialect.
 
 mod edges;
 mod lanes;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::service::{start, within};
 
-/// Asks, and tells what it heard in its answer.
+/// Service that sends a question, and reports the answer in its response.
 struct Asks {
     timeout: Option<Duration>,
 }
@@ -35,7 +35,7 @@ async fn a_question_waits_for_its_own_answer() {
     let question = wire.hear().await;
     assert_eq!((&question["type"], &question["method"]), (&json!("extension_ui_request"), &json!("select")));
     let id = question["id"].as_str().unwrap().to_owned();
-    // Answers to other questions are ignored (F127), and so is one without an id.
+    // Answers to other questions are ignored (F127), and so is an answer without an id.
     wire.say(r#"{"type":"extension_ui_response","id":"forged","value":"No"}"#).await;
     wire.say(r#"{"type":"extension_ui_response","value":"No"}"#).await;
     wire.say(&json!({"type": "extension_ui_response", "id": id, "value": "Yes"}).to_string()).await;
@@ -78,7 +78,7 @@ async fn an_answer_that_is_too_long_or_broken_ends_the_question() {
         let question = wire.hear().await;
         let id = question["id"].as_str().unwrap();
         wire.say(&format!(r#"{{"type":"extension_ui_response","id":"{id}","value":{value}}}"#)).await;
-        // The line is answered, and so is the prompt, in any order.
+        // Both the line and the prompt are answered, in any order.
         let answers = [wire.hear().await, wire.hear().await];
         let of_prompt = answers.iter().find(|answer| answer["command"] == "prompt");
         assert_eq!(of_prompt.map(|answer| &answer["error"]), Some(&json!("nothing")), "{answers:?}");
@@ -93,7 +93,7 @@ async fn a_broken_line_that_names_no_question_ends_none() {
     let question = wire.hear().await;
     let id = question["id"].as_str().unwrap();
     assert_eq!(wire.ask("{\"type\":").await["command"], "parse");
-    // A frame that names a command is no answer, whatever its id.
+    // A frame that names a command is not an answer, independent of its id.
     assert_eq!(wire.ask(&json!({"type": "nope", "id": id}).to_string()).await["command"], "nope");
     wire.say(&json!({"type": "extension_ui_response", "id": id, "value": "Yes"}).to_string()).await;
     assert_eq!(wire.hear().await["error"], "\"Yes\"");

@@ -25,14 +25,14 @@ pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
         .unwrap_or_else(|_| panic!("{what} did not happen within {LONG:?}"))
 }
 
-/// A service with a little state, and commands that wait or fail on purpose.
+/// Service with a little state, and commands that wait or fail on purpose.
 #[derive(Default)]
 pub struct Small {
     pub mode: std::sync::Mutex<Option<QueueMode>>,
     pub release: Arc<Notify>,
     pub stopped: std::sync::atomic::AtomicBool,
     pub settled: std::sync::atomic::AtomicBool,
-    /// How many large answers were made.
+    /// Number of large responses built.
     pub large: std::sync::atomic::AtomicUsize,
 }
 
@@ -84,7 +84,7 @@ impl pi::Service for Small {
         Ok(BashResult::new(params.command, false, false))
     }
 
-    /// 128 KiB.
+    /// Returns a text of 128 KiB.
     async fn get_last_assistant_text(
         &self,
         _: NoParams,
@@ -129,7 +129,7 @@ impl pi::Service for Small {
     }
 }
 
-/// The same in omp's way: failures of handlers lose their id.
+/// Same service in omp: failures of handlers lose their id.
 #[derive(Default)]
 pub struct SmallOmp {
     pub stopped: std::sync::atomic::AtomicUsize,
@@ -161,7 +161,7 @@ impl omp::Service for SmallOmp {
     }
 }
 
-/// The other end of a service.
+/// Client's end of a served connection.
 pub struct Wire {
     frames: FrameReader<BoxReader>,
     heard: std::collections::VecDeque<String>,
@@ -207,7 +207,7 @@ impl Wire {
         .await
     }
 
-    /// Reads nothing any more; the input stays open.
+    /// Stops reading; the input stays open.
     pub fn without_reader(self) -> (BoxWriter, tokio::task::JoinHandle<ServeEnd>) {
         (self.writer, self.served)
     }
@@ -217,7 +217,7 @@ impl Wire {
         self.hear().await
     }
 
-    /// Closes the input and gives why serving ended.
+    /// Closes the input and returns the reason for the end of serving.
     pub async fn end(mut self) -> ServeEnd {
         self.writer.shutdown().await.unwrap();
         within("the end of serving", self.served).await.unwrap()

@@ -1,6 +1,7 @@
-//! The bound of every wait in the tests of all crates.
+//! Time limit of every wait in the tests of all crates.
 
 use std::time::Duration;
 
-/// Ends a wait for something that does not come. Nothing that is awaited takes as long, however busy the machine is.
+/// Time limit of a wait for an event that never arrives. No awaited event takes that long, even on a busy
+/// machine.
 pub const LONG: Duration = Duration::from_secs(60);

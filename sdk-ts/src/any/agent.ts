@@ -1,4 +1,4 @@
-/** An agent of any dialect. */
+/** Agent of any dialect, with neutral commands and events. */
 
 import type { ClientOptions, RpcClient } from "../client.js";
 import { omp, opal, operator, pi, pisces } from "../generated/index.js";
@@ -20,23 +20,23 @@ import type { Results, Words } from "./results.js";
 import { AnyRun } from "./run.js";
 import { type Carrier, type Intent, Table, members, untaken } from "./table.js";
 
-/** A question of the agent, as the conversation has it while it is open. */
+/** Open question of the agent, in the form in which the conversation holds it. */
 export type Question = Omit<OpenQuestion, "key" | "id" | "at">;
 
-/** What was chosen or entered, or yes or no; nothing dismisses the question. */
+/** Answer to a question: the chosen or entered text, or yes or no; `undefined` dismisses the question. */
 export type Answer = string | boolean | undefined;
 
-/** How an agent is connected. */
+/** Options of a connection to an agent. */
 export interface AgentOptions {
-  /** The dialect, `NAME` or `NAME@REVISION`; it is found out where it is not named. */
+  /** Dialect as `NAME` or `NAME@REVISION`; detected by default. */
   readonly dialect?: string | undefined;
-  /** Answers the agent's questions; without it the declared policy dismisses them. */
+  /** Handler of the agent's questions. Without a handler, the declared policy dismisses them. */
   readonly asked?: ((question: Question, open: { readonly signal: AbortSignal }) => Answer | Promise<Answer>) | undefined;
-  /** How long calls wait for their answers, in milliseconds, in place of the commands' own limits. */
+  /** Time limit of every call in milliseconds, in place of the limits of the commands. */
   readonly timeout?: number | undefined;
   /** Receives every frame, with keys redacted. */
   readonly tap?: Tap | undefined;
-  /** How long an agent may take to answer while its dialect is found out, in milliseconds; 20 000 by default. */
+  /** Time limit of the detection of the dialect in milliseconds; 20 000 by default. */
   readonly detectWithin?: number | undefined;
 }
 
@@ -48,11 +48,11 @@ const DIALECTS = [pi, omp, pisces, operator, opal].map(({ spec, Client }) => ({
 }));
 
 /**
- * Drives whatever is at the other end of a transport, for example of `spawnChild` of `agentese/stdio`.
+ * Connects to the agent at the other end of a transport, for example of `spawnChild` of `agentese/stdio`.
  *
- * @throws RangeError The options name a dialect that is not known.
- * @throws UsageError They name a revision that is not known.
- * @throws NotRecognisedError They name none, and nothing that comes belongs to one.
+ * @throws RangeError The options name an unknown dialect.
+ * @throws UsageError The options name an unknown revision.
+ * @throws NotRecognisedError The options name no dialect, and no received frame belongs to a known one.
  */
 export async function connect(transport: Transport, options: AgentOptions = {}): Promise<Agent> {
   const [name, revision] = options.dialect?.split("@") ?? [];
@@ -69,20 +69,20 @@ export async function connect(transport: Transport, options: AgentOptions = {}):
   return new Agent(spec, make, transport, options, revision);
 }
 
-/** An agent of any dialect. Use {@link connect}. */
+/** Agent of any dialect, created by {@link connect}. */
 export class Agent extends Commands implements AsyncDisposable {
-  /** The client of the dialect, on the same connection. */
+  /** Typed client of the dialect, on the same connection. */
   readonly client: RpcClient<AnyTypes>;
   readonly #table: Table;
   readonly #listeners = new Set<Channel<AnyEvent>>();
   #view: View;
-  /** The first session is being opened, where a connection has several. */
+  /** Opening of the first session, in dialects with several sessions per connection. */
   #beginning: Promise<unknown> | undefined;
-  /** The command of each call that waits for a session to be opened. */
+  /** Commands of the calls that wait for the opening of a session. */
   readonly #opening: string[] = [];
-  /** The ids, as JSON, with which such commands were sent: the session that an answer with one of them names is followed. */
+  /** Ids, as JSON, of these commands. The agent follows the session that a response to one of them names. */
   readonly #asked = new Set<string>();
-  /** How the connection ended, where it has. */
+  /** Termination of the connection; `undefined` before it. */
   #end: Termination | undefined;
 
   constructor(spec: Spec, make: Make, transport: Transport, { asked, timeout, tap }: AgentOptions, revision?: string) {
@@ -98,37 +98,46 @@ export class Agent extends Commands implements AsyncDisposable {
     });
   }
 
-  /** The dialect's name. */
+  /** Name of the dialect. */
   get dialect(): string {
     return this.client.spec.name;
   }
 
-  /** The conversation as it stands. */
+  /** Current conversation. */
   get conversation(): Conversation {
     return this.#view.conversation;
   }
 
-  /** The client as that of a dialect, for example `pi.Client`, where the agent speaks it; on the same connection. */
+  /**
+   * Returns the client as one of a dialect, for example `pi.Client`; `undefined` if the agent speaks another
+   * dialect.
+   */
   as<C extends object>(make: new (...given: never[]) => C): C | undefined {
     const client: unknown = this.client;
     return client instanceof make ? client : undefined;
   }
 
-  /** Whether the agent's dialect has a command for it. Where its revision is not known yet, whether any revision has. */
+  /**
+   * Returns true if the dialect has a command for the intent: in the agent's revision, or in any revision
+   * while that is unknown.
+   */
   can(intent: Intent): boolean {
     return this.#table.carrier(this.client.spec as Spec, this.client.revision, intent) !== undefined;
   }
 
-  /** Gives everything that happens from now on. Throws the end of the connection. */
+  /**
+   * Returns an iterator over all events from now on. The iterator throws the termination of the connection.
+   */
   events(): AsyncIterableIterator<AnyEvent> {
     return this.#listen();
   }
 
   /**
-   * Carries out an intent with neutral parameters, and gives its neutral results: docs/reference/intents.md.
+   * Executes an intent with neutral parameters and returns its neutral results; see
+   * docs/reference/intents.md.
    *
-   * @throws NotInDialectError The dialect has no command for it, or none that takes one of the parameters, in the agent's
-   * revision (in all of them where that is not known). Nothing was sent.
+   * @throws NotInDialectError The agent's revision has no command for the intent, or the command lacks a
+   * parameter. While the revision is unknown, all revisions are searched. Nothing was sent.
    */
   override async call(intent: Intent, given: Readonly<Record<string, unknown>> = {}): Promise<Results> {
     const carrier = this.#carrier(intent, given);
@@ -138,17 +147,17 @@ export class Agent extends Commands implements AsyncDisposable {
     return this.#results(carrier, params, await data);
   }
 
-  /** Sends words that begin a run. Resolves when the agent has accepted them. */
+  /** Sends user input that starts a run. Resolves when the agent has accepted the input. */
   prompt(words: Words): Promise<AnyRun> {
     return this.#start("prompt", words);
   }
 
-  /** Stops the run that is going on and begins one with these words. */
+  /** Aborts the current run and starts a new one with this user input. */
   abortAndPrompt(words: Words): Promise<AnyRun> {
     return this.#start("abortAndPrompt", words);
   }
 
-  /** Shuts the agent down and waits for its end. */
+  /** Shuts the agent down and waits for its termination. */
   close(): Promise<Termination> {
     return this.client.close();
   }
@@ -180,7 +189,7 @@ export class Agent extends Commands implements AsyncDisposable {
     }
   }
 
-  /** The command that carries an intent, where it takes these parameters. */
+  /** Returns the command for an intent. Fails if no command takes these parameters. */
   #carrier(intent: Intent, given: Readonly<Record<string, unknown>>): Carrier {
     const { spec, revision } = this.client;
     const carrier = this.#table.carrier(spec as Spec, revision, intent);
@@ -189,12 +198,12 @@ export class Agent extends Commands implements AsyncDisposable {
     return carrier;
   }
 
-  /** The parameters of a command, with the session where it needs one. */
+  /** Returns the parameters of a command, with the current session if the command needs one. */
   async #params(carrier: Carrier, given: Readonly<Record<string, unknown>>): Promise<JsonObject> {
     const params = members(carrier, given);
     if (carrier.session === undefined || params[carrier.session] !== undefined) return params;
     if (this.conversation.session.id === undefined) await (this.#beginning ??= this.#begin());
-    // Of several that are opened at once, the one whose answer came last.
+    // The conversation follows the session with the last response, if several are opened at once.
     return { ...params, [carrier.session]: this.conversation.session.id ?? "" };
   }
 
@@ -209,14 +218,14 @@ export class Agent extends Commands implements AsyncDisposable {
     }
   }
 
-  /** Sends a command that opens a session: the one that its answer names is followed. */
+  /** Sends a command that opens a session. The conversation then follows the session in its response. */
   async #open(command: string, params: JsonObject): Promise<unknown> {
     this.#opening.push(command);
     try {
       return await this.client.request(command, params);
     } finally {
       this.#opening.splice(this.#opening.indexOf(command), 1);
-      // An answer for which nobody waits any more changes nothing.
+      // A response without a waiting call changes nothing.
       if (this.#opening.length === 0) this.#asked.clear();
     }
   }
@@ -225,7 +234,7 @@ export class Agent extends Commands implements AsyncDisposable {
     return this.#table.results(carrier, params, data as JsonValue | undefined) as Results;
   }
 
-  /** A handler for each dialog that is a question. */
+  /** Returns a handler for each dialog that is a question. */
   #dialogs(spec: Spec, asked: NonNullable<AgentOptions["asked"]>): object {
     const { meaning, carriers } = this.#table;
     const handlers = Object.keys(carriers.answers).map((method) => {
@@ -239,7 +248,7 @@ export class Agent extends Commands implements AsyncDisposable {
     return Object.fromEntries(handlers);
   }
 
-  /** The connection has ended: what was going on is over, for that reason. */
+  /** Ends the conversation with the reason of the termination. */
   #finish(end: Termination): void {
     if (this.#end !== undefined) return;
     this.#end = end;
@@ -247,14 +256,14 @@ export class Agent extends Commands implements AsyncDisposable {
     this.#tell(before, this.#view.close(end.message));
   }
 
-  /** Takes a frame. */
+  /** Folds a frame into the conversation. */
   #take(direction: Direction, line: string): void {
     const before = this.#view.conversation;
     if (direction === "received" ? this.#asked.size > 0 : this.#opening.length > 0) this.#look(direction, line, before);
     this.#tell(before, this.#view[direction](line, Date.now()));
   }
 
-  /** Tells what has changed. */
+  /** Emits an event for each difference between two conversations. */
   #tell(before: Conversation, now: Conversation): void {
     if (this.#listeners.size === 0) return;
     for (const event of differences(before, now)) {
@@ -264,8 +273,8 @@ export class Agent extends Commands implements AsyncDisposable {
   }
 
   /**
-   * Notes the id of a command that opens a session, and follows the one that its answer names. The first one takes over what
-   * was told before it.
+   * Records the id of a command that opens a session, and switches to the session that its response names.
+   * The first session inherits all earlier content of the conversation.
    */
   #look(direction: Direction, line: string, before: Conversation): void {
     const { session: member, framing, name } = this.client.spec;
@@ -273,7 +282,7 @@ export class Agent extends Commands implements AsyncDisposable {
     try {
       frame = JSON.parse(line) as typeof frame;
     } catch {
-      // What stands in a long frame was not looked at yet.
+      // The content of a long frame is not validated yet.
       return;
     }
     const isRpc = framing === "json-rpc";

@@ -1,9 +1,9 @@
-/** Events that wait for one reader. */
+/** Queue of events for one reader. */
 
-/** How much may wait, in UTF-16 units; beyond that the reader is cut off. */
+/** Limit of queued events in UTF-16 units. Beyond it, the reader fails. */
 const MOST = 64 << 20;
 
-/** A queue with one reader, an asynchronous iterator. */
+/** Queue with one reader, as an asynchronous iterator. */
 export class Channel<E> implements AsyncIterableIterator<E> {
   #waiting: { readonly event: E; readonly size: number }[] = [];
   #size = 0;
@@ -13,12 +13,15 @@ export class Channel<E> implements AsyncIterableIterator<E> {
   #failure: { readonly error: unknown } | undefined;
   readonly #left: () => void;
 
-  /** `left` is called when the reader goes. */
+  /** Creates an empty queue. `left` is called when the reader stops. */
   constructor(left: () => void) {
     this.#left = left;
   }
 
-  /** Gives an event to the reader; false where it takes none any more. `size`: about how much it takes, in UTF-16 units. */
+  /**
+   * Queues an event. Returns false if the queue has ended. `size` is the approximate memory of the event in
+   * UTF-16 units.
+   */
   push(event: E, size: number): boolean {
     if (this.#isOver) return false;
     if (this.#size > MOST) {
@@ -31,7 +34,7 @@ export class Channel<E> implements AsyncIterableIterator<E> {
     return true;
   }
 
-  /** Nothing follows what is there; `failure` is thrown then, once. */
+  /** Ends the queue after the queued events. Then the reader throws `failure` once, if given. */
   end(failure?: { readonly error: unknown }): void {
     if (this.#isOver) return;
     this.#isOver = true;

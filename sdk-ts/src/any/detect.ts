@@ -1,6 +1,6 @@
 /**
- * Which dialect an agent speaks: it is asked one harmless command in each framing, and what it answers is compared with
- * what each dialect declares.
+ * Detection of an agent's dialect. The client sends one harmless command in each framing and compares the
+ * responses with the declarations of all dialects.
  */
 
 import { shapes, validate } from "../check.js";
@@ -16,13 +16,13 @@ import { isObject } from "../ui/read.js";
 import { NotRecognisedError } from "./errors.js";
 import { Table } from "./table.js";
 
-/** What an id of a question begins with. */
+/** Prefix of the ids of these commands. */
 const ASKED = "agentese-detect-";
 
-/** How long the other answers may take once one question was answered with success, in milliseconds. */
+/** Time limit of the other responses after the first successful one, in milliseconds. */
 const REST = 300;
 
-/** How many lines are looked at. */
+/** Maximum number of inspected lines. */
 const LINES = 300;
 
 interface Question {
@@ -32,8 +32,8 @@ interface Question {
 }
 
 /**
- * Finds out which of these dialects is spoken at the other end. What came besides the answers comes again from the
- * transport that is given back.
+ * Detects which of the given dialects the agent speaks. The returned transport repeats all received lines
+ * except the responses.
  */
 export async function detect(transport: Transport, specs: readonly Spec[], within: number): Promise<{ spec: Spec; transport: Transport }> {
   const questions = ask(specs);
@@ -42,7 +42,7 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
   const lines = questions.map(({ id, command, isRpc }) =>
     JSON.stringify(isRpc ? { jsonrpc: "2.0", id, method: command, params: {} } : { id, type: command }),
   );
-  // A program that has ended already said what it had to say.
+  // The output of a program that has already ended is still read.
   let isWritten = false;
   writer.write(encoder.encode(`${lines.join("\n")}\n`)).then(
     () => (isWritten = true),
@@ -53,7 +53,7 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
   const heard: JsonObject[] = [];
   const others: string[] = [];
   const framer = new Framer();
-  // The part of a line that has not ended is told again as it came.
+  // The returned transport repeats the start of an unfinished line.
   let rest = new Uint8Array(0);
   let hasEnded = false;
   let hasBroken = false;
@@ -64,7 +64,7 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
     const read = await unlessLate(next, limit - Date.now());
     if (read === undefined) break;
     if (read === "broken") {
-      // It fails again for whoever reads on.
+      // The read fails again for the next reader.
       hasBroken = true;
       break;
     }
@@ -102,13 +102,13 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
   return { spec, transport: { ...transport, readable: behind(joined(again, rest), reader, hasEnded) } };
 }
 
-/** The last line that an agent wrote to stderr, at the end of a sentence. */
+/** Returns the last line of the agent's stderr as the end of a sentence. */
 function lastWords({ stderrTail }: Exit): string {
   const last = stderrTail.trim().split("\n").at(-1)?.trim() ?? "";
   return last === "" ? "" : `: ${oneLine(redactText(last))}`;
 }
 
-/** Lets go of the streams of an agent that is not driven; what was not taken of the question is dropped. */
+/** Releases the streams of an agent that stays unused. Unwritten commands are dropped. */
 function leave(reader: ReadableStreamDefaultReader<Uint8Array>, writable: WritableStream<Uint8Array>, isWritten: boolean): void {
   const ignore = (): void => undefined;
   reader.cancel().catch(ignore);
@@ -116,7 +116,7 @@ function leave(reader: ReadableStreamDefaultReader<Uint8Array>, writable: Writab
   (isWritten ? writable.close() : writable.abort()).catch(ignore);
 }
 
-/** Reads that were begun and have not come. */
+/** Reads in progress, by reader. */
 const unread = new WeakMap<object, Promise<ReadableStreamReadResult<Uint8Array>>>();
 
 function pending(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<ReadableStreamReadResult<Uint8Array>> {
@@ -125,7 +125,7 @@ function pending(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Reada
   return known;
 }
 
-/** Those bytes, and behind them what is read. */
+/** Returns a stream of the given bytes, followed by all bytes of the reader. */
 function behind(first: Uint8Array, reader: ReadableStreamDefaultReader<Uint8Array>, hasEnded: boolean): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start(controller) {
@@ -149,7 +149,7 @@ function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
   return both;
 }
 
-/** What is waited for; nothing where the time is up first. */
+/** Returns the awaited value, or `undefined` after the time limit. */
 async function unlessLate<R>(awaited: Promise<R>, milliseconds: number): Promise<R | undefined> {
   let timer: ReturnType<typeof later>;
   const late = new Promise<undefined>((resolve) => (timer = later(Math.max(1, milliseconds), () => resolve(undefined))));
@@ -178,7 +178,9 @@ function parse(text: string): JsonObject | undefined {
   }
 }
 
-/** Whether a frame answers a question, or fails to: agents refuse what they do not know without an id. */
+/**
+ * Returns true if a frame responds to one of these commands. Agents reject unknown commands without an id.
+ */
 function isAnswer(frame: JsonObject): boolean {
   const { id, success, error } = frame;
   // Events may have an `error` too.
@@ -186,7 +188,7 @@ function isAnswer(frame: JsonObject): boolean {
   return String(id).startsWith(ASKED) || ((id ?? null) === null && fails && isResponse(frame));
 }
 
-/** Whether a frame is the answer to a command, in its framing. */
+/** Returns true if a frame is the response to a command, in its framing. */
 function isResponse({ type, jsonrpc, method }: JsonObject): boolean {
   return type === "response" || (jsonrpc === "2.0" && method === undefined);
 }
@@ -199,7 +201,10 @@ function isClear(heard: readonly JsonObject[], questions: readonly Question[]): 
   return heard.some(isSuccess) && heard.filter(isResponse).length >= questions.length;
 }
 
-/** The dialect that fits best; where nothing tells one from the one that it extends, the one that is extended. */
+/**
+ * Returns the dialect with the highest score. If a dialect and its extension score alike, returns the base
+ * dialect.
+ */
 function weigh(specs: readonly Spec[], heard: readonly JsonObject[], questions: readonly Question[]): Spec | undefined {
   let best: { spec: Spec; score: number } | undefined;
   for (const spec of specs) {

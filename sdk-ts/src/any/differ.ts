@@ -1,17 +1,17 @@
-/** The differences between two states of a conversation, in the order in which they are told. */
+/** Differences between two states of a conversation, as events in a fixed order. */
 
 import type { Block, Conversation, Message, ToolBlock, Usage } from "../ui.js";
 import type { AnyEvent } from "./event.js";
 
 type Tell = (event: AnyEvent) => void;
 
-/** Members of the conversation whose change is told by name alone. */
+/** Members of the conversation whose change is reported by name alone. */
 const OTHERS = [
   "session", "model", "thinkingLevel", "settings", "commands", "models", "forkPoints", "todos", "tasks", "shells",
   "status", "widgets", "title", "draft",
 ] as const satisfies readonly (keyof Conversation)[];
 
-/** What has happened between two states, one frame apart. */
+/** Returns the events between two states that are one frame apart. */
 export function differences(old: Conversation, now: Conversation): AnyEvent[] {
   if (old === now) return [];
   const events: AnyEvent[] = [];
@@ -28,7 +28,7 @@ export function differences(old: Conversation, now: Conversation): AnyEvent[] {
   const lacks = (all: readonly { readonly key: string }[], key: string) => all.every((one) => one.key !== key);
   for (const { key } of old.dialogs) if (lacks(now.dialogs, key)) tell({ type: "answered", question: key });
   for (const question of now.dialogs) if (lacks(old.dialogs, question.key)) tell({ type: "asked", question });
-  // Keys grow: what is behind the last one that was known is new.
+  // Keys grow, so each notice behind the last known key is new.
   const known = old.notices.at(-1)?.key;
   const first = now.notices.findIndex(({ key }) => key === known) + 1;
   for (const notice of now.notices.slice(first)) tell({ type: "notice", notice });
@@ -44,10 +44,10 @@ export function differences(old: Conversation, now: Conversation): AnyEvent[] {
   return events;
 }
 
-/** The least difference of costs that is told, in US dollars. */
+/** Smallest reported difference of costs in US dollars. */
 const LEAST_COST = 1e-9;
 
-/** Whether tokens are the same, and the cost but for what adding it up in another order makes. */
+/** Returns true if the tokens are equal, and the costs are equal except for rounding. */
 function usedTheSame({ cost: old, ...before }: Usage, { cost: now, ...after }: Usage): boolean {
   const isSame = old === undefined || now === undefined ? old === now : Math.abs(old - now) < LEAST_COST;
   return isSame && same(before, after);
@@ -75,9 +75,9 @@ function messages(old: Conversation, now: Conversation, tell: Tell): void {
   });
 }
 
-/** What a message has more, and what its tools have done. */
+/** Emits the growth of a message, the progress of its tools and its end. */
 function growth(old: Message, now: Message, tell: Tell): void {
-  // What others than the model say comes whole.
+  // Messages of other roles arrive whole.
   if (old.state === "growing" && now.role === "assistant") {
     now.blocks.forEach((block, place) => grown(now.key, place, old.blocks[place], block, tell));
   }
@@ -139,7 +139,7 @@ function ran(old: ToolBlock | undefined, now: ToolBlock, tell: Tell): void {
   }
 }
 
-/** Whether two values are the same JSON. */
+/** Returns true if two values are the same JSON. */
 function same(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;

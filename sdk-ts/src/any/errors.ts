@@ -1,24 +1,27 @@
-/** What can go wrong with an agent of any dialect alone. */
+/** Errors of the client for any dialect. */
 
 import { AgentError } from "../error.js";
 
-/** The agent's dialect has no command that does that, or none that takes that parameter. Nothing was sent. */
+/** The agent's dialect has no command for the intent, or the command lacks the parameter. Nothing was sent. */
 export class NotInDialectError extends AgentError {
   override readonly kind = "not_in_dialect";
 
   constructor(
-    /** What was wanted, as `export`. */
+    /** Intent, for example `export`. */
     readonly intent: string,
-    /** The dialect, with its revision where that is known, as `opal@0.1`. */
+    /** Dialect, with its revision if known, for example `opal@0.1`. */
     readonly dialect: string,
-    /** The parameter that the dialect's command does not take, as `hidden`; nothing where there is no such command. */
+    /**
+     * Parameter that the command of the dialect does not take, for example `hidden`; `undefined` without a
+     * command.
+     */
     readonly param?: string,
   ) {
     super(`${dialect} has no command for \`${intent}\`${param === undefined ? "" : ` that takes \`${param}\``}`);
   }
 }
 
-/** Nothing that the program says belongs to a known dialect. */
+/** No output of the program belongs to a known dialect. */
 export class NotRecognisedError extends AgentError {
   override readonly kind = "not_recognised";
 

@@ -1,20 +1,20 @@
-/** What happens, in a form that no dialect has. */
+/** Events that are independent of the dialect. */
 
 import type { JsonValue } from "../generated/types.js";
 import type { Block, Conversation, Message, Notice, OpenQuestion, ToolBlock, Usage, Waiting } from "../ui.js";
 
-/** One difference between the conversation before a frame and after it; messages are named by their keys. */
+/** Difference between the conversations before and after a frame. Events name messages by their keys. */
 export type AnyEvent =
   /**
-   * What the agent is doing, and why the last run failed. `idle` may be followed by work again (a retry, a compaction, a
-   * queued prompt): a run knows when it is over.
+   * Activity of the agent, and reason for the failure of the last run. After `idle`, work may resume (a
+   * retry, a compaction, a queued prompt). A run detects its own end.
    */
   | { readonly type: "state"; readonly state: Conversation["run"]["state"]; readonly error?: string }
   | { readonly type: "messageBegan"; readonly message: string; readonly role: Message["role"] }
-  /** A block of the model's text has more. Messages of others come whole, when they end. */
+  /** A text block of the model grew. Messages of other roles arrive whole, at their end. */
   | { readonly type: "textGrew"; readonly message: string; readonly block: number; readonly text: string }
   | { readonly type: "thinkingGrew"; readonly message: string; readonly block: number; readonly text: string }
-  /** A call is being written: what was added to its JSON text, or the arguments as far as they can be read. */
+  /** The arguments of a tool call grew: new JSON text, or the arguments that can be parsed so far. */
   | {
       readonly type: "argumentsGrew";
       readonly message: string;
@@ -24,14 +24,14 @@ export type AnyEvent =
       readonly text?: string;
       readonly arguments?: JsonValue;
     }
-  /** A block stands otherwise than before, or is of another kind. */
+  /** The content or type of a block changed. */
   | { readonly type: "blockChanged"; readonly message: string; readonly block: number; readonly value: Block }
-  /** A message is complete, with usage, stop reason and error where it has them. */
+  /** A message ended, with usage, stop reason and error if present. */
   | { readonly type: "messageEnded"; readonly message: Message }
   /** A message is no longer in the model's context. */
   | { readonly type: "messageGone"; readonly message: string }
   | { readonly type: "toolStarted"; readonly callId: string; readonly name: string; readonly arguments?: JsonValue }
-  /** What a tool has shown so far, all of it. */
+  /** Complete output of a tool so far. */
   | { readonly type: "toolUpdated"; readonly callId: string; readonly output: readonly Block[]; readonly details?: unknown }
   | {
       readonly type: "toolEnded";
@@ -41,28 +41,31 @@ export type AnyEvent =
       readonly result: readonly Block[];
       readonly details?: unknown;
     }
-  /** The conversation was told anew: another session, or its history. What was said before counts no more. */
+  /** The conversation was replaced by another session or by its history. Earlier messages no longer apply. */
   | { readonly type: "replaced"; readonly messages: readonly Message[] }
-  /** What waits to enter the conversation, all of it. */
+  /** All user input that waits to enter the conversation. */
   | { readonly type: "queue"; readonly waiting: readonly Waiting[] }
   | { readonly type: "asked"; readonly question: OpenQuestion }
-  /** The question with that key was answered, taken back, or its time is up. */
+  /** The question with that key was answered, withdrawn, or has timed out. */
   | { readonly type: "answered"; readonly question: string }
   | { readonly type: "notice"; readonly notice: Notice }
   | { readonly type: "retryBegan"; readonly retry: NonNullable<Conversation["run"]["retry"]> }
   | { readonly type: "retryEnded" }
   | { readonly type: "compactionBegan"; readonly reason?: string }
-  /** The summary is a message before this. */
+  /** A compaction ended. A preceding message holds the summary. */
   | { readonly type: "compactionEnded" }
-  /** What the session has used so far, and how full the model's context is. */
+  /** Usage of the session so far, and the fill level of the model's context. */
   | { readonly type: "usage"; readonly usage: Usage; readonly context?: NonNullable<Conversation["context"]> }
-  /** Other members of the conversation have changed: look there. */
+  /** Names of other members of the conversation that changed. */
   | { readonly type: "changed"; readonly members: readonly string[] };
 
-/** What one event, or one value in it, counts besides its text. */
+/** Fixed cost of an event, or of a value in it, besides its text. */
 const ONE = 128;
 
-/** About how much an event takes, in UTF-16 units. Messages are shared with the conversation. */
+/**
+ * Returns the approximate memory of an event in UTF-16 units. Messages are not included, because the
+ * conversation shares them.
+ */
 export function size(event: AnyEvent): number {
   switch (event.type) {
     case "textGrew":

@@ -1,36 +1,36 @@
-/** What the neutral commands take and give. */
+/** Parameters and results of the neutral commands. */
 
 import type { JsonValue } from "../generated/types.js";
 import type { Conversation, Message, Model, SlashCommand, Usage } from "../ui.js";
 
 export type { Intent } from "./table.js";
 
-/** An image that goes with words. */
+/** Image in user input. */
 export interface Image {
   readonly mimeType: string;
   /** Base64. */
   readonly data: string;
 }
 
-/** Words of the user: a text, or one with images. */
+/** User input: a text, alone or with images. */
 export type Words =
   | string
   | {
       readonly text: string;
       readonly images?: readonly Image[];
-      /** What becomes of a prompt where a run is going on, in dialects that ask for it. */
+      /** Delivery of a prompt during a run, in dialects with such a parameter. */
       readonly whenBusy?: "steer" | "followUp";
     };
 
-/** What an agent is doing, and with which settings, as far as its dialect tells. */
+/** Activity and settings of an agent, as far as its dialect provides them. */
 export interface State {
   readonly model?: Model;
   readonly thinkingLevel?: string;
   readonly working?: boolean;
   readonly compacting?: boolean;
-  /** How many messages the conversation has. */
+  /** Number of messages in the conversation. */
   readonly messages?: number;
-  /** How many words wait in the queues. */
+  /** Number of queued inputs. */
   readonly waiting?: number;
   readonly session?: Conversation["session"];
   readonly settings?: Readonly<Record<string, JsonValue>>;
@@ -41,37 +41,37 @@ export interface State {
 /** Tokens and cost of a session. */
 export interface Stats {
   readonly usage?: Usage;
-  /** How many messages the session has. */
+  /** Number of messages in the session. */
   readonly messages?: number;
   readonly context?: Conversation["context"];
 }
 
-/** A session that is kept. */
+/** Stored session. */
 export interface KeptSession {
-  /** What opens it. */
+  /** Path or id for `openSession`. */
   readonly session: string;
   readonly name?: string;
   readonly modified?: string;
 }
 
-/** What came of another place in the conversation. */
+/** Result of a fork. */
 export interface Forked {
-  /** True where an extension of the agent prevented it. */
+  /** True if an extension of the agent prevented the fork. */
   readonly cancelled?: boolean;
-  /** The words that stood there. */
+  /** Text of the user message before which the session was forked. */
   readonly text?: string;
 }
 
-/** What a shell command of the user did. */
+/** Result of a shell command of the user. */
 export interface ShellResult {
   readonly output?: string;
-  /** Missing where it was stopped. */
+  /** Missing if the command was stopped. */
   readonly exitCode?: number;
   readonly cancelled?: boolean;
   readonly truncated?: boolean;
 }
 
-/** What each intent gives, as far as the dialect tells it. */
+/** Results of all intents, as far as the dialect provides them. */
 export interface Results extends Forked, Omit<ShellResult, "cancelled"> {
   readonly outcome?: "started" | "queued" | "handled";
   readonly steering?: readonly string[];

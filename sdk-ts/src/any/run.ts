@@ -1,4 +1,4 @@
-/** The work that a prompt started, in a form that no dialect has. */
+/** Run of an agent, independent of its dialect. */
 
 import type { RunFailedError } from "../error.js";
 import type { Run } from "../run.js";
@@ -9,26 +9,26 @@ import type { Channel } from "./channel.js";
 import type { AnyEvent } from "./event.js";
 import type { Results } from "./results.js";
 
-/** How a run ended. */
+/** Result of a run. */
 export interface AnyResult {
   readonly endedBy: EndedBy;
-  /** Whether it is certain that nothing follows. */
+  /** True if it is certain that no further event follows. */
   readonly confirmed: boolean;
-  /** The model's last message, with usage, stop reason and error where it has them. */
+  /** Last message of the model, with usage, stop reason and error if present. */
   readonly message: Message | undefined;
-  /** Its text. */
+  /** Text of that message. */
   readonly text: string;
-  /** Whether somebody stopped the run, whoever it was. That is no failure. */
+  /** True if the run was aborted, by any client. An abort is not a failure. */
   readonly aborted: boolean;
-  /** Why the run failed, where it did; only `wait` gives a result with a failure. */
+  /** Reason of a failed run; only results of `wait` can have one. */
   readonly failure: RunFailedError | undefined;
 }
 
-/** Gives what happens until the run is over, retries and compactions among it. Can be looped over once. */
+/** Run as a stream of its events, including retries and compactions. Allows a single loop. */
 export class AnyRun implements AsyncIterable<AnyEvent> {
-  /** The run of the dialect's client. */
+  /** Run of the typed client. */
   readonly run: Run<AnyTypes>;
-  /** What the agent said that becomes of the words. */
+  /** Outcome of the prompt in the agent's response. */
   readonly outcome: Results["outcome"];
   readonly #events: Channel<AnyEvent>;
   readonly #ended: Promise<AnyResult>;
@@ -48,7 +48,7 @@ export class AnyRun implements AsyncIterable<AnyEvent> {
     );
   }
 
-  /** Gives the events. Throws how the run failed, where it did. */
+  /** Returns the events. After the last one, the iterator throws the failure of the run, if any. */
   [Symbol.asyncIterator](): AsyncIterableIterator<AnyEvent> {
     return this.#events;
   }
@@ -56,8 +56,8 @@ export class AnyRun implements AsyncIterable<AnyEvent> {
   /**
    * Waits for the end of the run, whether or not its events are read.
    *
-   * @throws RunFailedError The request to the model failed, after the retries that the agent makes.
-   * @throws RefusedError The agent refused the prompt after all.
+   * @throws RunFailedError The model request failed after all retries of the agent.
+   * @throws RefusedError The agent rejected the prompt after all.
    * @throws Termination The connection ended first.
    */
   async result(): Promise<AnyResult> {
@@ -67,9 +67,9 @@ export class AnyRun implements AsyncIterable<AnyEvent> {
   }
 
   /**
-   * Waits for the end of the run as `result` does, and gives a run that failed as a result.
+   * Waits for the end of the run like `result`, but returns a failed run as a result.
    *
-   * @throws RefusedError The agent refused the prompt after all.
+   * @throws RefusedError The agent rejected the prompt after all.
    * @throws Termination The connection ended first.
    */
   wait(): Promise<AnyResult> {

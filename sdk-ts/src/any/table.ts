@@ -1,4 +1,4 @@
-/** The tables that say which command of a dialect carries an intent. They are generated from the declaration. */
+/** Generated tables that map intents to commands of a dialect. */
 
 import { neutral, omp, opal, operator, pi, pisces } from "../generated/intents/index.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
@@ -7,33 +7,35 @@ import { meaningOf } from "../ui/fold.js";
 import type { Meaning, Reader, Sources } from "../ui/meaning.js";
 import { readAll } from "../ui/read.js";
 
-/** What a front end wants of an agent, whatever its dialect. */
+/** Purpose of a command, independent of the dialect. */
 export type Intent = keyof typeof neutral;
 
-/** How a parameter of a command is made of neutral ones. */
+/** Source of a command's parameter: a neutral parameter, a constant, or several joined texts. */
 export type Send =
   | string
   | { readonly is: string | number | boolean }
   | { readonly join: readonly string[]; readonly with: string };
 
-/** Which command carries an intent. */
+/** Command for an intent. */
 export interface Carrier {
   readonly command: string;
   readonly sends: Readonly<Record<string, Send>>;
   readonly gives: Sources;
-  /** The parameter that names the session, where the command needs one. */
+  /** Parameter that names the session, if the command needs one. */
   readonly session?: string;
-  /** Those of its parameters that some revisions lack, with the revisions that have them. */
+  /** Parameters that some revisions lack, each with the revisions that have it. */
   readonly only?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a dialect's commands are for. */
+/** Mapping between the intents and the commands of a dialect. */
 export interface Carriers {
   readonly dialect: string;
   readonly readers: Readonly<Record<string, Reader>>;
-  /** A command without parameters that is answered at any time. */
+  /** Command without parameters that the agent answers at any time. */
   readonly probe: string;
-  /** The command that opens a session and needs to know nothing, where a connection has several. */
+  /**
+   * Command that opens a session without further knowledge, in dialects with several sessions per connection.
+   */
   readonly opens: string | null;
   readonly carriers: Readonly<Record<string, readonly Carrier[]>>;
   readonly own: Readonly<Record<string, { readonly reason: string; readonly byFront: boolean }>>;
@@ -43,7 +45,7 @@ export interface Carriers {
 
 const TABLES: Readonly<Record<string, Carriers>> = { pi, omp, pisces, operator, opal };
 
-/** The table of a dialect, with what its frames mean. */
+/** Tables of a dialect: its commands by intent and the meaning of its frames. */
 export class Table {
   readonly carriers: Carriers;
   readonly meaning: Meaning;
@@ -56,13 +58,16 @@ export class Table {
     this.meaning = { ...meaning, readers: { ...meaning.readers, ...carriers.readers } };
   }
 
-  /** The command that carries an intent: the first one that the agent's revision has. */
+  /**
+   * Returns the first command for an intent that the agent's revision has; `undefined` if there is no such
+   * command.
+   */
   carrier(spec: Spec, revision: string | undefined, intent: Intent): Carrier | undefined {
     const lacks = spec.revisions?.find(({ name }) => `${spec.name}@${name}` === revision)?.lacks ?? [];
     return row(this.carriers.carriers, intent)?.find(({ command }) => !lacks.includes(command));
   }
 
-  /** The neutral results in an answer; a name with a dot is a member of an object. */
+  /** Returns the neutral results in a response. A name with a dot denotes a member of an object. */
   results(carrier: Carrier, params: JsonObject, data: JsonValue | undefined): JsonObject {
     const answer: JsonObject = data === undefined ? { params } : { params, data };
     const results: JsonObject = {};
@@ -76,8 +81,8 @@ export class Table {
 }
 
 /**
- * The first of the neutral parameters that a command does not take, in a revision, or in one of them where that is not known.
- * Those that are left out there do not count.
+ * Returns the first neutral parameter that the command does not take in the revision. While the revision is
+ * unknown, any revision is sufficient. Omitted parameters are skipped.
  */
 export function untaken(
   intent: Intent,
@@ -95,7 +100,7 @@ export function untaken(
   return Object.keys(given).find((name) => given[name] !== undefined && given[name] !== null && !taken.has(name));
 }
 
-/** The parameters of a command, made of neutral ones. */
+/** Builds the parameters of a command from neutral ones. */
 export function members({ sends }: Carrier, given: Readonly<Record<string, unknown>>): JsonObject {
   const all: JsonObject = {};
   for (const [name, send] of Object.entries(sends)) {

@@ -1,4 +1,4 @@
-/** A program started as a child process, in a process group of its own (on Windows: with all that it starts). */
+/** Program as a child process in its own process group; on Windows, with all its descendants. */
 
 import { type ChildProcessWithoutNullStreams, spawn as start } from "node:child_process";
 
@@ -9,29 +9,34 @@ import { StderrTail } from "./stderr.js";
 import { webReadable, webWritable } from "./streams.js";
 import { endTree, windowsEnvironment, windowsLaunch } from "./windows.js";
 
-/** What to start, and how to end it. */
+/** Options for the start and the end of a child process. */
 export interface ChildOptions {
-  /** The working directory; by default that of this process. */
+  /** Working directory; by default the one of this process. */
   readonly cwd?: string | undefined;
-  /** Variables added to the inherited environment; those that are `undefined` are removed from it. */
+  /** Variables added to the inherited environment; a value `undefined` removes the variable. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** How many bytes of the end of stderr are kept; 64 KiB by default. */
+  /** Size of the retained end of stderr in bytes; 64 KiB by default. */
   readonly stderrTailBytes?: number | undefined;
-  /** How long the process group may take to end after its stdin was closed, in milliseconds; 2000 by default. */
+  /** Time limit of the process group after the end of its stdin, in milliseconds; 2000 by default. */
   readonly eofGrace?: number | undefined;
-  /** How long the process group may take to end after SIGTERM, in milliseconds; 2000 by default. Windows has no SIGTERM. */
+  /**
+   * Time limit of the process group after SIGTERM, in milliseconds; 2000 by default. Windows has no SIGTERM.
+   */
   readonly termGrace?: number | undefined;
-  /** Called with each line of stderr. */
+  /** Callback for each line of stderr. */
   readonly onStderrLine?: ((line: string) => void) | undefined;
 }
 
-/** How long a killed group is waited for, in milliseconds. Only a process stuck in the kernel takes longer. */
+/**
+ * Time limit of a group after SIGKILL, in milliseconds. Only a process that is stuck in the kernel exceeds
+ * it.
+ */
 const KILL_WAIT = 2000;
-/** How soon, and then how often at most, a group without its leader is looked at, in milliseconds. */
+/** First and longest pause between checks of a group without its leader, in milliseconds. */
 const FIRST_LOOK = 2;
 const LAST_LOOK = 50;
 
-/** The groups of children that are not over, to be killed when this process exits. */
+/** Groups of children that have not ended. This process kills them when it exits. */
 const groups = new Set<number>();
 
 process.on("exit", () => {
@@ -41,8 +46,9 @@ process.on("exit", () => {
 const IS_WINDOWS = process.platform === "win32";
 
 /**
- * Sends a signal to a group (0: only looks). Says whether there is such a group. Windows has no groups: there only SIGKILL
- * does anything, to a process and what it started, as long as that process lives.
+ * Sends a signal to a group; 0 only checks the group. Returns true if the group exists.
+ *
+ * Windows has no groups. There, only SIGKILL has an effect: it ends a live process and its descendants.
  */
 function signal(group: number, name: NodeJS.Signals | 0): boolean {
   if (IS_WINDOWS) return name === "SIGKILL" && endTree(group);
@@ -54,9 +60,9 @@ function signal(group: number, name: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Starts a program.
+ * Starts a program as a child process.
  *
- * Fails with a {@link SpawnError} where the program cannot be started.
+ * Fails with a {@link SpawnError} if the program cannot be started.
  */
 export async function spawnChild(command: readonly string[], options: ChildOptions = {}): Promise<Transport> {
   const [program = "", ...given] = command;
@@ -70,8 +76,8 @@ export async function spawnChild(command: readonly string[], options: ChildOptio
       const started = start(file, args, {
         cwd: options.cwd,
         env,
-        // A group of its own: a terminal's Ctrl-C does not reach it, and all of it can be ended. On Windows this would
-        // open a window.
+        // A separate group shields the child from Ctrl-C of the terminal and allows ending all its members.
+        // On Windows this option would open a window.
         detached: !IS_WINDOWS,
         windowsHide: true,
         windowsVerbatimArguments: verbatim,
@@ -79,7 +85,7 @@ export async function spawnChild(command: readonly string[], options: ChildOptio
       });
       started.once("spawn", () => {
         started.off("error", fail);
-        // Failures to signal are seen where the signal is sent.
+        // The sender of a signal handles its failure.
         started.on("error", () => undefined);
         resolve(started);
       });
@@ -95,7 +101,10 @@ export async function spawnChild(command: readonly string[], options: ChildOptio
   };
 }
 
-/** Owns a child from its start to its end. What a leader that ended by itself left in its group is ended too. */
+/**
+ * Owner of a child from its start to its end. When the leader exits by itself, the remaining members of its
+ * group are ended too.
+ */
 class OwnedChild implements Child {
   readonly id: number;
   readonly exited: Promise<Exit>;
@@ -114,7 +123,7 @@ class OwnedChild implements Child {
     stderr.drain(process.stderr);
     this.exited = new Promise((resolve) => {
       process.once("exit", (code, signal) => {
-        // What was written to stderr before the end is read in this turn of the event loop or the next.
+        // The rest of stderr is read in this turn of the event loop or in the next one.
         setImmediate(() => resolve({ code, signal, stderrTail: stderr.text() }));
         void this.shutdown();
       });
@@ -136,13 +145,13 @@ class OwnedChild implements Child {
       }
     }
     groups.delete(this.id);
-    // Children that left the group may hold the pipes: nobody waits for them.
+    // Children that left the group may hold the pipes open. They are not awaited.
     this.#process.stderr.destroy();
     const known = await within(LAST_LOOK, this.exited);
     return known ? this.exited : { code: null, signal: null, stderrTail: "" };
   }
 
-  /** Waits until leader and group have ended; says false where they have not in time. */
+  /** Waits until the leader and the group have ended. Returns false after the time limit. */
   async #settles(grace: number): Promise<boolean> {
     const deadline = Date.now() + grace;
     let look = FIRST_LOOK;

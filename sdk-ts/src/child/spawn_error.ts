@@ -1,21 +1,21 @@
-/** Why a program could not be started. */
+/** Errors at the start of a program. */
 
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 
 import { AgentError } from "../error.js";
 
-/** The kinds of failure to start a program. */
+/** Kinds of failure at the start of a program. */
 export type SpawnFault =
-  /** There is no such program. */
+  /** The program does not exist. */
   | "not_found"
-  /** There is such a file, but it cannot be run: no permission, no program, or its interpreter is missing. */
+  /** The file exists but cannot be executed: no permission, no program format, or no interpreter. */
   | "not_executable"
-  /** Somebody has the program open for writing. Trying again may help. */
+  /** Another process has the program open for writing. A retry may succeed. */
   | "busy"
   /** The working directory does not exist or cannot be entered. */
   | "working_directory"
-  /** Anything else: no memory, no descriptors. */
+  /** Any other failure, for example no memory or no descriptors. */
   | "other";
 
 const TEXTS: Record<SpawnFault, string> = {
@@ -32,7 +32,7 @@ export class SpawnError extends AgentError {
   readonly fault: SpawnFault;
 
   constructor(
-    /** The program, as it was asked for. */
+    /** Program as given by the caller. */
     readonly program: string,
     cwd: string | undefined,
     cause: unknown,
@@ -43,7 +43,10 @@ export class SpawnError extends AgentError {
   }
 }
 
-/** The system reports a missing directory and a missing program alike, so the directory is looked at. */
+/**
+ * Returns the kind of a failure. The system reports a missing directory and a missing program alike, so the
+ * directory is checked.
+ */
 function faultOf(program: string, cwd: string | undefined, cause: unknown): SpawnFault {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   const path = ["ENOENT", "ENOTDIR", "EACCES", "ELOOP"].includes(code);
@@ -51,7 +54,7 @@ function faultOf(program: string, cwd: string | undefined, cause: unknown): Spaw
   switch (code) {
     case "ENOENT":
     case "ENOTDIR":
-      // A path that exists and yet is "not found" lacks the interpreter that its first line names.
+      // An existing path that is "not found" lacks the interpreter in its first line.
       return /[\\/]/.test(program) && existsSync(resolve(cwd ?? ".", program)) ? "not_executable" : "not_found";
     case "EACCES":
     case "EPERM":

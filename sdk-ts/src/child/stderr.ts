@@ -1,8 +1,10 @@
-/** A child's stderr: always read, so that the child never blocks, and its end kept. */
+/**
+ * Reader of a child's stderr. It always reads, so that the child never blocks, and retains the end.
+ */
 
 import type { Readable } from "node:stream";
 
-/** A longer line is handed to the callback in pieces of this many characters. */
+/** Size in characters of the pieces of a long line for the callback. */
 const LINE_PIECE = 16 * 1024;
 
 export class StderrTail {
@@ -18,7 +20,7 @@ export class StderrTail {
     this.#callback = callback;
   }
 
-  /** Reads from now on. */
+  /** Starts reading. */
   drain(stderr: Readable): void {
     const decoder = new TextDecoder();
     stderr.on("data", (chunk: Buffer) => {
@@ -32,10 +34,10 @@ export class StderrTail {
     stderr.on("error", () => undefined);
   }
 
-  /** The kept bytes as text; what is not UTF-8 becomes U+FFFD. */
+  /** Returns the retained bytes as text, with U+FFFD for invalid UTF-8. */
   text(): string {
     const bytes = Buffer.concat(this.#chunks).subarray(-this.#cap || undefined);
-    // The cut may have gone through a character.
+    // The limit may have split a character.
     let torn = 0;
     while (torn < 3 && ((bytes[torn] ?? 0) & 0xc0) === 0x80) torn++;
     return bytes.subarray(torn).toString("utf8");
@@ -64,7 +66,7 @@ export class StderrTail {
     try {
       this.#callback?.(line);
     } catch {
-      // Who throws is not called again.
+      // A callback that threw is not called again.
       this.#broken = true;
     }
   }

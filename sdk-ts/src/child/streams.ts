@@ -1,11 +1,11 @@
-/** Node's streams as web streams, with writes that settle on drain, error or close. */
+/** Web streams over Node's streams, with writes that settle on drain, error or close. */
 
 import type { Readable, Writable } from "node:stream";
 
-/** How much is read ahead, in bytes. */
+/** Size of the read-ahead in bytes. */
 const READ_AHEAD = 256 * 1024;
 
-/** The bytes of a readable. Cancelling destroys it. */
+/** Returns a web stream of the bytes of a readable. Cancelling it destroys the readable. */
 export function webReadable(stream: Readable): ReadableStream<Uint8Array> {
   let over = false;
   return new ReadableStream<Uint8Array>(
@@ -38,7 +38,10 @@ export function webReadable(stream: Readable): ReadableStream<Uint8Array> {
   );
 }
 
-/** The bytes into a writable. A write settles when the bytes are taken, or can never be. */
+/**
+ * Returns a web stream that writes into a writable. A write settles when its bytes are written, or
+ * when they can never be.
+ */
 export function webWritable(stream: Writable): WritableStream<Uint8Array> {
   let failed: unknown;
   const waiting = new Set<(error: unknown) => void>();

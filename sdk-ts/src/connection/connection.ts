@@ -1,7 +1,8 @@
 /**
- * The connection: one reader, one writer, and the table of what waits.
+ * Connection: one reader, one writer, and the table of pending calls.
  *
- * Nothing here knows a dialect's types; its tables say what differs. The public face is the client.
+ * This module knows no types of a dialect; tables describe the differences. The client is its public
+ * interface.
  */
 
 import type { Pieces } from "../chunks.js";
@@ -24,7 +25,7 @@ import { read } from "./reader.js";
 import { Runs } from "./runs.js";
 import { Writer, commandLine } from "./writer.js";
 
-/** How a connection behaves. */
+/** Settings of a connection. */
 export interface Settings {
   readonly overflow?: Overflow | undefined;
   readonly queueBytes?: number | undefined;
@@ -33,25 +34,25 @@ export interface Settings {
   readonly tap?: Tap | undefined;
   readonly dialogs?: object | undefined;
   readonly validate?: Validate | undefined;
-  /** The name of the revision that the caller says the agent speaks. */
+  /** Revision that the caller names. */
   readonly revision?: string | undefined;
-  /** Sees whole frames as they are, in the order in which they pass. For this library alone: keys are not redacted. */
+  /** Observer of complete, unredacted frames in order. For this library only. */
   readonly watch?: ((direction: Direction, line: string) => void) | undefined;
 }
 
-/** Who waits for an answer: exactly one of its functions is called, once. */
+/** Receiver of a response. Exactly one of the two functions is called, once. */
 export interface Waiter {
   answered(data: JsonValue | undefined): void;
   failed(error: unknown): void;
 }
 
-/** Who listens: to all events, or to those of one session and those that name none. */
+/** Subscriber to all events, or to the events of one session and those without a session. */
 export interface Listener {
   readonly events: Broadcast;
   readonly session: string | undefined;
 }
 
-/** How long commands are waited for where their row says nothing, in milliseconds. */
+/** Time limit of commands without a declared limit, in milliseconds. */
 const USUAL_TIMEOUT = 30_000;
 
 export class Connection {
@@ -59,26 +60,26 @@ export class Connection {
   readonly runs: Runs;
   readonly dialogs = new Dialogs(this);
   readonly recent = new RecentFrames();
-  /** Puts frames together that come in pieces. */
+  /** Assembler of frames that arrive in pieces. */
   readonly pieces: Pieces | undefined;
   readonly tap: SafeTap;
   readonly writer: Writer;
-  /** Resolves with the end. Never fails. */
+  /** Resolves with the termination. Never rejects. */
   readonly terminated: Promise<Termination>;
-  /** The end, once it is there. */
+  /** Termination, after the end of the connection. */
   ended: Termination | undefined;
-  /** The reader waits for a subscriber that does not read. */
+  /** True while the reader waits for a subscriber that does not read. */
   isBlocked = false;
-  /** The process has ended, and this side did not ask for it. */
+  /** True if the process ended before this side closed the connection. */
   #exitedByItself = false;
-  /** Whether the process has ended. What it wrote may not have been read yet. */
+  /** True if the process has ended. Its output may still be unread. */
   hasExited = false;
   droppedEvents = 0;
-  /** Whether a frame of the client's dialect has come. */
+  /** True if a frame of the client's dialect has arrived. */
   isOwn = false;
-  /** Why no call can be answered: the agent speaks another dialect. */
+  /** Error of every call after a frame of another dialect. */
   #otherDialect: OtherDialectError | undefined;
-  /** What is known of the agent's revision. */
+  /** Knowledge about the agent's revision. */
   readonly known: Known;
   #events: ReadonlyMap<unknown, EventSpec>;
   #lastType: unknown;
@@ -98,7 +99,7 @@ export class Connection {
     this.pieces = spec.chunks?.pieces(spec.chunks, {
       diagnostic: (diagnostic) => {
         this.tap.diagnostic(diagnostic);
-        // What could not be put together may have been the last event of a run.
+        // The lost frame may have been the last event of a run.
         if (this.ended === undefined) this.runs.feedAll(undefined, "lost");
       },
     });
@@ -110,29 +111,35 @@ export class Connection {
     void read(this, transport);
   }
 
-  /** What the declaration knows of an event. Most have the type of the one before, which is told without hashing it. */
+  /**
+   * Returns the declaration of an event. Consecutive events often have the same type, so the last lookup is
+   * cached.
+   */
   eventSpec(type: unknown): EventSpec | undefined {
     if (type === this.#lastType) return this.#lastSpec;
     this.#lastType = type;
     return (this.#lastSpec = this.#events.get(type));
   }
 
-  /** Looks at an event, for what it says of the agent's revision. */
+  /** Narrows down the agent's revision by an event. */
   lookAtEvent(type: unknown, body: object, isBare: boolean): void {
     if (!this.known.isSettled) this.#take(this.known.event(type, body, isBare));
   }
 
-  /** Looks at a successful answer, likewise. */
+  /** Narrows down the agent's revision by a successful response. */
   lookAtAnswer(command: string, data: JsonValue | undefined): void {
     if (!this.known.isSettled) this.#take(this.known.answer(command, data));
   }
 
-  /** How a run ends in the agent's revision, or in the oldest where it is not known. */
+  /** Rules for the end of a run in the agent's revision, or in the oldest revision if unknown. */
   get runEnd(): RunEnd {
     return this.known.revision?.runEnd ?? this.spec.runEnd;
   }
 
-  /** The failure of a command: where the agent does not know one that other revisions have, that it is not in its own. */
+  /**
+   * Returns the error of a failed command. If other revisions have the unknown command, that is a
+   * {@link NotInRevisionError}.
+   */
   failureOf(command: string, error: RefusedError): RefusedError | NotInRevisionError {
     const lack = error.kind === "unknown_command" ? this.known.unknown(command) : undefined;
     if (lack === undefined) return error;
@@ -140,7 +147,7 @@ export class Connection {
     return new NotInRevisionError(command, lack.revision, lack.known);
   }
 
-  /** From here on events say what they say in the agent's revision. */
+  /** Applies the event declarations of the agent's revision. */
   #take(contradiction: Contradiction | undefined): void {
     const { revision } = this.known;
     if (revision !== undefined) this.#events = new Map(Object.entries({ ...this.spec.events, ...revision.events }));
@@ -150,8 +157,11 @@ export class Connection {
   }
 
   /**
-   * Looks at a frame that came before any of the client's dialect. Says whether it belongs to another one: every call and run
-   * has failed then, and later calls fail, until the agent sends a frame of the client's dialect.
+   * Checks a frame that arrived before any of the client's dialect. Returns true if it belongs to another
+   * dialect.
+   *
+   * In that case every call and run fails. Later calls fail too, until the agent sends a frame of the
+   * client's dialect.
    */
   isOfOtherDialect(frame: JsonObject, line: string): boolean {
     const error = otherDialect(this.spec, frame, line);
@@ -163,19 +173,19 @@ export class Connection {
     return true;
   }
 
-  /** The agent speaks the client's dialect; what may have come before was text that something else printed. */
+  /** Records that the agent speaks the client's dialect. Earlier frames were text of another program. */
   speaksOwnDialect(): void {
     this.isOwn = true;
     this.#otherDialect = undefined;
   }
 
-  /** A stream of events, as the settings want it. */
+  /** Creates a stream of events with the settings of the connection. */
   newStream(): Broadcast {
     const cap = this.hasExited ? Infinity : (this.settings.queueBytes ?? DEFAULT_QUEUE_BYTES);
     return new Broadcast(cap, this.settings.overflow ?? "block");
   }
 
-  /** Listens to all events. Fails with the {@link Termination} where the connection is over. */
+  /** Subscribes to all events. Fails with the {@link Termination} if the connection has ended. */
   subscribe(): Broadcast {
     if (this.ended !== undefined) throw this.ended;
     const events = this.newStream();
@@ -183,12 +193,15 @@ export class Connection {
     return events;
   }
 
-  /** Events of its session go to that listener from now on. */
+  /** Adds a subscriber to the events of its session. */
   addListener(listener: Listener): void {
     this.#listeners = [...this.#listeners.filter((other) => other.events.isSubscribed), listener];
   }
 
-  /** The process has ended: what is left in the pipe is little, so the reader waits for nobody any more. */
+  /**
+   * Records the end of the process. The rest of the pipe is small, so the reader no longer waits for
+   * subscribers.
+   */
   exited(): void {
     this.hasExited = true;
     this.#exitedByItself = this.#closing === undefined;
@@ -200,8 +213,8 @@ export class Connection {
   }
 
   /**
-   * Hands an event to all who listen to its session, in a run or to all. Gives the queues that have
-   * to make room for it first, where there are any.
+   * Delivers an event to all subscribers of its session. Returns the queues that must make room first, if
+   * any.
    */
   deliver(event: EventFrame, session: string | undefined): Queue<EventFrame>[] | undefined {
     let full: Queue<EventFrame>[] | undefined;
@@ -219,7 +232,7 @@ export class Connection {
     return full;
   }
 
-  /** Lets subscribers take what they have, for one turn of the event loop at most. */
+  /** Lets subscribers consume queued events, for one turn of the event loop at most. */
   breathe(): Promise<unknown> | undefined {
     let waits: Promise<void>[] | undefined;
     for (const { events } of this.#listeners) {
@@ -232,9 +245,10 @@ export class Connection {
   }
 
   /**
-   * Registers a call and sends it; who waits is in the table before the line is on its way. Gives the id.
-   * Fails at once with the {@link Termination}, a {@link StalledError} where too much waits to be written, or a
-   * {@link NotInRevisionError} where the agent's revision does not have the command.
+   * Registers a call, sends it and returns its id. The registration precedes the write.
+   *
+   * Fails at once with the {@link Termination}, or with a {@link StalledError} if too much output waits.
+   * Fails with a {@link NotInRevisionError} if the agent's revision lacks the command.
    */
   send(
     command: string,
@@ -261,10 +275,10 @@ export class Connection {
   }
 
   /**
-   * Sends a command and waits for its answer. `owner` is kept alive meanwhile.
+   * Sends a command and waits for its response. Meanwhile `owner` is kept alive.
    *
-   * Fails with what the agent refused, the end of the connection, a {@link TimedOutError} or
-   * {@link StalledError}, or the reason of the signal.
+   * Fails with the agent's rejection, the {@link Termination}, a {@link TimedOutError}, a {@link
+   * StalledError} or the reason of the signal.
    */
   call(
     command: string,
@@ -307,15 +321,18 @@ export class Connection {
     });
   }
 
-  /** How long a command is waited for, in milliseconds; 0 is without a limit. */
+  /** Returns the time limit of a command in milliseconds; 0 is no limit. */
   timeout(command: string, asked?: number): number {
     const declared = row(this.spec.commands, command);
-    // Of what is not declared nothing is known.
+    // Undeclared commands have no limit.
     const limit = declared === undefined ? 0 : (declared.timeout ?? USUAL_TIMEOUT);
     return asked ?? this.settings.timeout ?? limit;
   }
 
-  /** Settles everything that waits with one value; the first one stays. Gives that value. */
+  /**
+   * Settles all pending operations with one termination and returns it. Later calls return the first
+   * termination.
+   */
   settle(reason: Termination["reason"], facts: { exit?: Termination["exit"]; cause?: unknown } = {}): Termination {
     if (this.ended !== undefined) return this.ended;
     const end = new Termination(reason, {
@@ -325,19 +342,19 @@ export class Connection {
       pending: this.pending.ids(),
     });
     this.ended = end;
-    // Runs first: that the state of the agent is not coming says less than the end does.
+    // Runs come first, because the termination is a better reason than the missing state of the agent.
     this.runs.finishAll(end);
     for (const waiter of this.pending.drain()) waiter.failed(end);
     this.dialogs.settle(end);
-    // Who closes the connection knows that it ends: a loop over its events ends without a failure.
-    // Ended streams stay in the list: what comes for them now is counted as dropped.
+    // After `close`, a loop over events ends without a failure. Ended streams stay in the list, so that
+    // further events count as dropped.
     for (const { events } of this.#listeners) events.close(this.#closing === undefined ? end : undefined);
     this.writer.settle(end);
     this.#resolve(end);
     return end;
   }
 
-  /** Closes the agent's input, waits for the end of its process, where there is one, and settles everything. */
+  /** Closes the agent's input, waits for the end of its process, if any, and settles everything. */
   close(): Promise<Termination> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -351,7 +368,7 @@ export class Connection {
     }
     this.writer.end();
     const exit = await child.shutdown();
-    // The reader settles everything when it has read the rest.
+    // The reader settles everything after it has read the rest.
     await within(EXIT_WITHIN, this.terminated);
     return this.settle("exited", { exit });
   }

@@ -1,4 +1,4 @@
-/** The agent's questions: given to their handlers, answered on the same connection, withdrawn by the agent. */
+/** Questions of the agent: their handlers, responses and withdrawals on one connection. */
 
 import { answerFault, answerLine, dialogParams, policyLine } from "../dialog.js";
 import { UsageError } from "../error.js";
@@ -9,7 +9,7 @@ import { later } from "../timer.js";
 import type { Connection } from "./connection.js";
 import { fits } from "./reader.js";
 
-/** Why a question with a time limit is not open any more. */
+/** Abort reason of a question after its time limit. */
 const TIME_IS_UP = new DOMException("the time limit of the question has passed", "TimeoutError");
 
 interface OpenDialog {
@@ -17,9 +17,7 @@ interface OpenDialog {
   readonly controller: AbortController;
 }
 
-/**
- * The open questions of one connection. Ids of an earlier connection mean nothing here.
- */
+/** Open questions of one connection. */
 export class Dialogs {
   readonly #connection: Connection;
   readonly #open = new Set<OpenDialog>();
@@ -28,7 +26,10 @@ export class Dialogs {
     this.#connection = connection;
   }
 
-  /** Gives a dialog to its handler, or answers it by the declared policy. Never waits. `rawId` is the id as it came. */
+  /**
+   * Passes a dialog to its handler, or responds by the declared policy. Never waits. `rawId` is the unparsed
+   * id.
+   */
   take(rawId: string, id: JsonValue, method: string, params: JsonObject): undefined {
     const { spec, settings } = this.#connection;
     const declared = row(spec.dialogs, method);
@@ -48,7 +49,7 @@ export class Dialogs {
     });
   }
 
-  /** The connection is over: nobody waits for the answers. */
+  /** Aborts all open questions after the end of the connection. */
   settle(end: Termination): void {
     this.#withdraw(() => true, end);
   }
@@ -72,7 +73,7 @@ export class Dialogs {
     const open = { id, controller };
     const answered = isAnswered(declared);
     if (answered) this.#open.add(open);
-    // The agent answers for itself then, and waits for nobody.
+    // After its own time limit, the agent continues without a response.
     const timer = later(typeof limit === "number" ? limit : 0, () => controller.abort(TIME_IS_UP));
     try {
       const value = await handler({ signal: controller.signal });
@@ -87,7 +88,7 @@ export class Dialogs {
       spec.lines?.check(known, method, line);
       this.#reply(method, line);
     } catch (error) {
-      // A handler that ends itself because nobody waits has not failed.
+      // A handler that throws after an abort has not failed.
       if (!controller.signal.aborted) this.#byPolicy(rawId, method, error);
     } finally {
       clearTimeout(timer);
@@ -103,7 +104,7 @@ export class Dialogs {
     if (line !== undefined) this.#reply(method, line);
   }
 
-  /** To an agent that asks and asks, and reads nothing, nothing more is said. */
+  /** Sends a response, unless an agent that keeps asking does not read its input. */
   #reply(method: string, line: string): void {
     const { tap, writer } = this.#connection;
     try {

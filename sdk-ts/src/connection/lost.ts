@@ -1,4 +1,6 @@
-/** Lines that could not be read: an answer among them fails its call, and runs ask whether they are still going on. */
+/**
+ * Handling of unreadable lines. A response among them fails its call, and runs query the state of the agent.
+ */
 
 import { DecodeError } from "../error.js";
 import type { JsonValue } from "../generated/types.js";
@@ -6,7 +8,7 @@ import { glance } from "../glance.js";
 import { row } from "../spec.js";
 import type { Connection } from "./connection.js";
 
-/** The key of the call that an answer with that id belongs to; `undefined` if no call is sent with an id of its JSON type. */
+/** Returns the key of the call for a response's id; `undefined` if no call uses an id of its JSON type. */
 export function keyOf({ spec }: Connection, id: JsonValue): string | undefined {
   const isNumber = spec.framing === "json-rpc" && typeof id === "number";
   if (isNumber || (spec.framing !== "json-rpc" && typeof id === "string") || id === null) return String(id);
@@ -14,19 +16,19 @@ export function keyOf({ spec }: Connection, id: JsonValue): string | undefined {
 }
 
 /**
- * Fails the call that an answer belongs to whose id has another JSON type: the one with that id as text, or the only one
- * that waits. Says whether there is one.
+ * Fails the call of a response whose id has another JSON type: the call with that id as text, or the only
+ * pending one. Returns false if there is no such call.
  */
 export function failOtherId(connection: Connection, id: JsonValue, command: string | undefined, line: string): boolean {
   const { pending, spec } = connection;
   const text = typeof id === "string" ? id : JSON.stringify(id);
-  // A text in place of a number may be the id of somebody else's call.
+  // A text in place of a number may be the id of another client's call.
   const isOne = spec.framing === "json-rpc" ? typeof id !== "string" : command !== undefined;
   const key = pending.waits(text) ? text : isOne ? pending.only(command) : undefined;
   return key !== undefined && failCall(connection, key, `its id is ${text}, of another JSON type than the id that was sent`, line);
 }
 
-/** Fails a call whose answer came and cannot be read. Says whether somebody waited for it. */
+/** Fails a call with an unreadable response. Returns true if the call was pending. */
 function failCall(connection: Connection, key: string, reason: string, line: string): boolean {
   const { pending, runs, spec } = connection;
   const settled = pending.settle(key);
@@ -38,7 +40,7 @@ function failCall(connection: Connection, key: string, reason: string, line: str
   return true;
 }
 
-/** Looks at a line that could not be read, of which `text` is at least the beginning. */
+/** Handles an unreadable line, of which `text` is at least the beginning. */
 export function lostLine(connection: Connection, text: string, reason: string): void {
   const { id: raw, type, method } = glance(text);
   const isAnswer = connection.spec.framing === "json-rpc" ? method === undefined : type === '"response"';
@@ -47,12 +49,12 @@ export function lostLine(connection: Connection, text: string, reason: string): 
     try {
       id = JSON.parse(raw) as JsonValue;
     } catch {
-      // What is no JSON names no call.
+      // Malformed JSON identifies no call.
     }
     const key = id === undefined ? undefined : keyOf(connection, id);
     if (key !== undefined && failCall(connection, key, reason, text)) return;
     if (id !== undefined && key === undefined && failOtherId(connection, id, undefined, text)) return;
   }
-  // Text that something else printed is no line of the run.
+  // Text without a brace is output of another program, not a line of the run.
   if (text.includes("{")) connection.runs.feedAll(undefined, "lost");
 }

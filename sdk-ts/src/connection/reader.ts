@@ -1,4 +1,4 @@
-/** The reader: every line is looked at once and goes where it belongs. */
+/** Reader of a connection. It scans every line once and routes the line to its receiver. */
 
 import { DecodeError, type Refused, RefusedError } from "../error.js";
 import { EventFrame } from "../event.js";
@@ -18,19 +18,22 @@ import type { Transport } from "../transport.js";
 import type { Connection } from "./connection.js";
 import { failOtherId, keyOf, lostLine } from "./lost.js";
 
-/** How much of a line that is not a frame is shown. */
+/** Length of the displayed part of a line that is not a frame. */
 const SHOWN = 200;
 
-/** In how many turns of the event loop in a row nothing has to come from an ended process for its pipe to be empty. */
+/**
+ * Number of consecutive turns of the event loop without input after which the pipe of an ended process is
+ * empty.
+ */
 const SILENT_TURNS = 4;
 
 const OPEN_BRACE = 0x7b;
 
-/** Reads until the end, and settles the connection with it. Never fails. */
+/** Reads until the end and settles the connection with the termination. Never fails. */
 export async function read(connection: Connection, { readable, child }: Transport): Promise<void> {
   const reader = readable.getReader();
   const progress = { chunks: 0, isOver: false };
-  // The exit is watched beside the reader, which may never see the end of a pipe that others hold as well.
+  // The exit is observed beside the reader, because other processes may keep the pipe open.
   const exited = child?.exited.then(async (exit) => {
     connection.exited();
     await lastWords(progress);
@@ -44,21 +47,22 @@ export async function read(connection: Connection, { readable, child }: Transpor
     cause = error;
   }
   progress.isOver = true;
-  // A process closes its stdout when it ends: its exit code says more than the end of the stream.
+  // A process closes its stdout when it ends, and its exit code is a better reason than the end of the
+  // stream.
   if (exited !== undefined) await within(EXIT_WITHIN, exited);
   if (cause === undefined) connection.settle("end_of_stream");
   else connection.settle("io", { cause });
 }
 
-/** How far the reader has come. */
+/** Progress of the reader. */
 interface Progress {
   chunks: number;
   isOver: boolean;
 }
 
 /**
- * Waits until everything that an ended process wrote was read: to the end of the pipe, or, where a process that the
- * agent left behind holds it open, until nothing more comes.
+ * Waits until all output of an ended process was read: to the end of the pipe, or until a pause if another
+ * process holds the pipe open.
  */
 async function lastWords(progress: Progress): Promise<void> {
   const deadline = Date.now() + LAST_WORDS;
@@ -76,7 +80,7 @@ async function lines(
   progress: Progress,
 ): Promise<void> {
   const framer = new Framer({ maxLine: connection.settings.maxLine });
-  /** A subscriber has to make room first; what comes meanwhile is held. */
+  /** Set while a subscriber must make room. Meanwhile, further lines are held. */
   let waiting: Promise<void> | undefined;
   let held: (string | FramingError)[] = [];
   const accept = (line: string | FramingError): void => {
@@ -103,12 +107,12 @@ async function lines(
   connection.pieces?.interrupted("the end of the connection");
 }
 
-/** Takes one line. Gives a promise only where a subscriber has to make room first. */
+/** Handles one line. Returns a promise only if a subscriber must make room first. */
 function take(connection: Connection, line: string | FramingError, framer: Framer): Promise<void> | undefined {
   let members: Members | string | undefined;
   if (typeof line === "string") {
     if (line.length >= LAZY_FROM) members = scanMembers(line, framer.seen);
-    // What an event carries beside a key is dropped where it is read, so that nobody can show it.
+    // Events that carry a key are stripped here, so that no later code can expose the key.
     if (members || framer.maySeal) line = sealed(line, members) ?? line;
   }
   if (connection.ended !== undefined) return lost(connection, line);
@@ -118,7 +122,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
   }
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
   const { pieces, tap } = connection;
-  // Nobody sees a key in a piece: a frame is shown when it is whole.
+  // The tap receives a frame only when it is complete, so that no piece exposes a key.
   let unseen = tap.seesFrames;
   try {
     const report = (number: string): void => tap.diagnostic({ kind: "inexact_number", number });
@@ -133,7 +137,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
     if (isOther) object = parseObject(line, undefined, "", report);
     connection.settings.watch?.("received", line);
     if (!connection.isOwn && connection.isOfOtherDialect(object, line)) return undefined;
-    // What most lines are, told without more ado.
+    // Fast path for events, which are most lines.
     if (connection.spec.framing === "flat") {
       const { type } = object;
       connection.lookAtEvent(type, object, true);
@@ -168,7 +172,7 @@ function take(connection: Connection, line: string | FramingError, framer: Frame
   }
 }
 
-/** What was read and could not be handed over before the connection ended: events are counted. */
+/** Counts an event that was read but could not be delivered before the end of the connection. */
 function lost(connection: Connection, line: string | FramingError): undefined {
   if (typeof line !== "string") return;
   try {
@@ -177,11 +181,11 @@ function lost(connection: Connection, line: string | FramingError): undefined {
     const { type, body, session } = routed;
     connection.deliver(new EventFrame(type, body, line, undefined, session), session);
   } catch {
-    // No frame is no loss.
+    // Other text is not a lost event.
   }
 }
 
-/** Hands an event to all who listen. The runs hear of their end after the event is in their queues. */
+/** Delivers an event to all subscribers. Runs process their end after the event is in their queues. */
 function event(connection: Connection, frame: EventFrame, session: string | undefined): Promise<void> | undefined {
   connection.runs.tell(session, frame);
   const full = connection.deliver(frame, session);
@@ -219,14 +223,14 @@ function effect({ run, member = "" }: EventSpec, body: JsonObject): Input | unde
     case "may_end_if":
       return body[member] === false ? "holds" : "may_end";
     case "holds_if":
-      // Nothing has come of a prompt, whether something was seen of it or not.
+      // The prompt had no effect, even if events of it were seen.
       return body[member] === false ? "replaced" : "holds";
     default:
       return run;
   }
 }
 
-/** Gives an answer to the call that it belongs to. */
+/** Routes a response to its call. */
 function answer(
   connection: Connection,
   id: JsonValue | undefined,
@@ -248,7 +252,7 @@ function answer(
         ? undefined
         : pending.attribute(command, spec.parseCommand);
   if (settled === undefined) {
-    // A failure after the acknowledgement belongs to the run that the command started.
+    // A failure after the acknowledgement belongs to the run of the command.
     const run = key === undefined || success ? undefined : runs.of(key);
     if (run !== undefined) runs.fail(run, new RefusedError(refused(spec, command, command, frame["error"], false)));
     else connection.tap.diagnostic({ kind: "unmatched_answer", id: key, command });
@@ -258,7 +262,7 @@ function answer(
   const run = role === "starts" ? runs.of(settled.id) : undefined;
   if (success) {
     connection.lookAtAnswer(settled.command, frame["data"]);
-    // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
+    // Real agents omit the closing events of a replaced run, so its state is queried.
     if (role === "replaces" && connection.runEnd.barrier) runs.feedAll(undefined, "replaced");
     if (role === "stops") runs.stop(settled.session);
     if (run !== undefined) runs.feed(run, "answered");
@@ -281,7 +285,7 @@ function answer(
   settled.waiter.failed(error);
 }
 
-/** What is wrong with a value, where the caller wants values to be checked. The tap is told. */
+/** Returns the mismatch of a value if validation is enabled, and reports it to the tap. */
 export function fits(
   connection: Connection,
   what: Checked,
@@ -296,7 +300,7 @@ export function fits(
   return misfit;
 }
 
-/** `named` is the command as the answer names it, `command` the one that was refused. */
+/** Builds the error of a rejection. `named` is the command in the response, `command` the rejected one. */
 function refused(
   spec: Spec<AnyTypes>,
   named: string | undefined,

@@ -1,4 +1,4 @@
-/** The runs that clients hold handles of. */
+/** Runs with a handle at a client. */
 
 import type { Broadcast } from "../broadcast.js";
 import type { EventFrame } from "../event.js";
@@ -10,30 +10,30 @@ import type { StateCommand } from "../spec.js";
 import { later } from "../timer.js";
 import type { Connection, Waiter } from "./connection.js";
 
-/** How a run ended, on the inside. */
+/** Internal result of a run. */
 export interface RunEnded {
   readonly by: EndedBy;
-  /** The last event that could be the end. */
+  /** Last event that may end the run. */
   readonly last: EventFrame | undefined;
-  /** False where the agent did not say in time that nothing follows. */
+  /** False if the agent did not confirm the end in time. */
   readonly confirmed: boolean;
-  /** How the run came out. */
+  /** Outcome of the run. */
   readonly verdict: Verdict;
 }
 
-/** A run that is being followed. */
+/** Run in progress. */
 export class RunSlot {
   readonly tracker: RunTracker;
-  /** How it stands. */
+  /** Outcome so far. */
   readonly standing = new Standing();
   readonly ended: Promise<RunEnded>;
   last: EventFrame | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** What the run fails with when it ends: its signal has stopped it. */
+  /** Error at the end of the run, after its signal has aborted it. */
   failure: { readonly error: unknown } | undefined;
-  /** Whether the state was asked for and has not come. */
+  /** True while a query of the state is pending. */
   isAsking = false;
-  /** Whether the state that was asked for last has come, or none was asked for. */
+  /** True if the last query of the state was answered, or no query was sent. */
   confirmed = true;
   #resolve: (ended: RunEnded) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
@@ -49,11 +49,11 @@ export class RunSlot {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // Nobody has to ask for the result.
+    // A caller need not await the result.
     this.ended.catch(() => undefined);
   }
 
-  /** Whether events of that session belong to the run. */
+  /** Returns true if events of that session belong to the run. */
   hears(session: string | undefined): boolean {
     return this.session === undefined || session === undefined || this.session === session;
   }
@@ -68,8 +68,8 @@ export class RunSlot {
   }
 
   /**
-   * Ends it with a failure. A refusal that comes while its work goes on is how the work failed, where no document names
-   * another reason.
+   * Ends the run with a failure. A rejection after the start of its work is the reason of a failed run,
+   * unless a document names another reason.
    */
   fail(error: unknown): void {
     clearTimeout(this.timer);
@@ -92,8 +92,8 @@ export class Runs {
   }
 
   /**
-   * Sends a command that starts a run. The run listens before the command is on its way, so that
-   * it misses nothing.
+   * Sends a command that starts a run. The run subscribes before the command is written, so that it misses no
+   * event.
    */
   start(command: string, params: object, session: string | undefined, waiter: Waiter): { slot: RunSlot; id: string } {
     const events = this.#connection.newStream();
@@ -106,7 +106,7 @@ export class Runs {
     return { slot: slot as RunSlot, id };
   }
 
-  /** Forgets a run that nobody is interested in any more; the work goes on. */
+  /** Forgets a run without a handle; its work continues. */
   forget(slot: RunSlot): void {
     clearTimeout(slot.timer);
     slot.events.unsubscribe();
@@ -118,22 +118,22 @@ export class Runs {
     this.#connection.removeListener(slot);
   }
 
-  /** The run that the command with that id started. */
+  /** Returns the run that the command with that id started. */
   of(commandId: string): RunSlot | undefined {
     return this.#slots.find((slot) => slot.commandId === commandId);
   }
 
-  /** Notes an event that could be the last one of the runs of its session. */
+  /** Records a possible last event for the runs of its session. */
   note(session: string | undefined, event: EventFrame): void {
     for (const slot of this.#slots) if (slot.hears(session)) slot.last = event;
   }
 
-  /** Tells all runs of a session. */
+  /** Feeds an input to all runs of a session. */
   feedAll(session: string | undefined, input: Input): void {
     for (const slot of this.#slots) if (slot.hears(session)) this.feed(slot, input);
   }
 
-  /** Tells one run and does what it wants. */
+  /** Feeds an input to one run and executes the resulting action. */
   feed(slot: RunSlot, input: Input): void {
     slot.tracker.rules = this.#connection.runEnd;
     const action = slot.tracker.feed(input);
@@ -158,7 +158,7 @@ export class Runs {
     slot.fail(error);
   }
 
-  /** The connection has ended, for that reason. */
+  /** Ends all runs with the reason of the termination. */
   finishAll(error: unknown): void {
     for (const slot of this.#slots) {
       this.feed(slot, "closed");
@@ -166,27 +166,27 @@ export class Runs {
     }
   }
 
-  /** Tells all runs of a session what an event says of how they stand. */
+  /** Updates the outcome of all runs of a session by an event. */
   tell(session: string | undefined, { spec, body }: EventFrame): void {
     for (const slot of this.#slots) {
       if (!slot.hears(session)) continue;
       if (spec?.outcome !== undefined) slot.standing.hear(spec.outcome, body);
-      // An end of which nothing else is told may be that of earlier work.
+      // A successful end without further information may belong to earlier work.
       if ((spec?.run !== "may_end" && spec?.run !== "ends") || slot.standing.isAmiss) slot.tracker.feed("heard");
     }
   }
 
-  /** The agent has acknowledged that it stops what goes on in a session. */
+  /** Records that the agent has acknowledged an abort in a session. */
   stop(session: string | undefined): void {
     for (const slot of this.#slots) if (slot.hears(session)) slot.standing.stop();
     this.feedAll(session, "stopped");
   }
 
-  /** Asks for the state, with a limit: a mute agent must not hold a run for ever. */
+  /** Queries the state of the agent, with a time limit: a mute agent must not keep a run open forever. */
   #ask(slot: RunSlot): void {
     const connection = this.#connection;
     const { barrier, state = barrier } = connection.runEnd;
-    // An answer that is on its way serves as well: it comes after what was seen.
+    // A pending query suffices, because its response follows all earlier events.
     if (state === undefined || connection.ended !== undefined || slot.isAsking) return;
     slot.isAsking = true;
     const came = (input: Input): void => {
@@ -198,11 +198,11 @@ export class Runs {
     const waiter: Waiter = { answered: (data) => came(busy(data, state)), failed: () => came("no_state") };
     clearTimeout(slot.timer);
     try {
-      // Its failure is never one without an id: the state cannot fail.
+      // The response always carries an id, because this command has no documented failure.
       const { session } = connection.spec;
       const params = session === undefined || slot.session === undefined ? {} : { [session]: slot.session };
       const id = connection.send(state.command, params, waiter, undefined, true);
-      // Nothing else is waited for meanwhile, so that the slot's one timer serves.
+      // No other wait is active, so the single timer of the slot suffices.
       slot.timer = later(Math.min(state.limit, connection.settings.timeout || Infinity), () =>
         connection.pending.abandon(id)?.failed(undefined),
       );

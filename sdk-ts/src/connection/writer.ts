@@ -1,4 +1,4 @@
-/** The writer: lines go out whole and in order. */
+/** Writer of a connection. Lines are written whole and in order. */
 
 import { StalledError, UsageError } from "../error.js";
 import { stringify } from "../json.js";
@@ -8,7 +8,7 @@ import type { Termination } from "../termination.js";
 import { EXIT_WITHIN, within } from "../timer.js";
 import type { Connection } from "./connection.js";
 
-/** How long what is written may take when the connection is closed, in milliseconds. */
+/** Time limit of pending writes when the connection closes, in milliseconds. */
 const LAST_WRITE = 2000;
 
 export class Writer {
@@ -16,9 +16,9 @@ export class Writer {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #encoder = new TextEncoder();
   #ending: Promise<void> | undefined;
-  /** How much was given to the stream and is not written, in characters. */
+  /** Number of characters that the stream holds but has not written. */
   #unwritten = 0;
-  /** Who waits until a line is written. */
+  /** Callers that wait until a line is written. */
   readonly #waiting = new Set<(end: Termination) => void>();
 
   constructor(connection: Connection, writable: WritableStream<Uint8Array>) {
@@ -27,12 +27,17 @@ export class Writer {
     this.#writer.closed.catch((error: unknown) => this.#broken(error));
   }
 
-  /** Fails with a {@link StalledError} where too much waits already: the agent does not read its input. */
+  /**
+   * Fails with a {@link StalledError} if too much output waits, because the agent does not read its input.
+   */
   admit(command: string): void {
     if (this.#unwritten > (this.#connection.settings.queueBytes ?? DEFAULT_QUEUE_BYTES)) throw new StalledError(command, 0);
   }
 
-  /** Sends a line, which has no line feed in it. `written` is called when it is written, and not where it never is. */
+  /**
+   * Sends a line without a line feed. `written` is called after the line is written, and never if the write
+   * fails.
+   */
   write(line: string, written?: () => void): void {
     if (this.#ending !== undefined) return;
     this.#connection.tap.frame("sent", line);
@@ -47,7 +52,7 @@ export class Writer {
     );
   }
 
-  /** As `write`. Resolves when the line is written, and fails with the end of the connection. */
+  /** Like `write`. Resolves when the line is written, and fails with the termination. */
   written(line: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(reject);
@@ -58,38 +63,38 @@ export class Writer {
     });
   }
 
-  /** The connection is over: nothing more is sent. */
+  /** Stops all writes after the end of the connection. */
   settle(end: Termination): void {
     this.end();
     for (const reject of this.#waiting) reject(end);
     this.#waiting.clear();
   }
 
-  /** Nothing more is sent: the agent's input ends after what was sent. */
+  /** Ends the agent's input after the lines sent so far. */
   end(): void {
     this.#ending ??= this.#writer.close().catch(() => undefined);
   }
 
-  /** As `end`, and waits (not for ever) until everything is written. */
+  /** Like `end`, and waits until everything is written, with a time limit. */
   async finish(): Promise<void> {
     this.end();
     if (this.#ending === undefined || (await within(LAST_WRITE, this.#ending))) return;
-    // Nobody waits for this: a stream whose peer does not read may never settle it.
+    // The result is ignored: a stream whose peer does not read may never settle it.
     this.#writer.abort().catch(() => undefined);
   }
 
   #broken(cause: unknown): void {
     this.#ending ??= Promise.resolve();
     if (this.#connection.ended !== undefined) return;
-    // A peer that is gone says so at its other end too, and better.
+    // The end of the peer also appears at its output, with a better reason.
     setTimeout(() => {
-      // Where the exit is known, the reader tells it when the rest has been read.
+      // After a known exit, the reader settles the connection when it has read the rest.
       if (!this.#connection.hasExited) this.#connection.settle("io", { cause });
     }, EXIT_WITHIN);
   }
 }
 
-/** The line of a command. Fails with a {@link UsageError} where its parameters cannot be written. */
+/** Returns the line of a command. Fails with a {@link UsageError} if its parameters cannot be written. */
 export function commandLine(spec: Spec<AnyTypes>, command: string, id: string | number, params: object): string {
   const frame =
     spec.framing === "json-rpc"

@@ -1,4 +1,4 @@
-/** What methods of a service send: events, questions, and the answer to their command. */
+/** Output of a service's methods: events, questions, and the response to their command. */
 
 import type { JsonObject } from "../generated/types.js";
 import { stringify } from "../json.js";
@@ -8,16 +8,16 @@ import { dialogLine, eventLine } from "./lines.js";
 import type { Outbox } from "./outbox.js";
 import type { Serving } from "./spec.js";
 
-/** The parameters of a dialog. */
+/** Parameters of a dialog. */
 export type DialogParams<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K]["params"];
 
-/** The answer to a dialog, where one was given. */
+/** Answer to a dialog, if one was given. */
 export type DialogAnswer<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K]["answer"] | undefined;
 
-/** The questions that wait for their answers, by id. */
+/** Open questions by id. */
 type Questions = Map<string, (answer: JsonObject | undefined) => void>;
 
-/** Sends events and questions to the client. */
+/** Sender of events and questions to the client. */
 export class Emitter<T extends AnyTypes> {
   protected readonly serving: Serving<T>;
   protected readonly outbox: Outbox;
@@ -30,17 +30,17 @@ export class Emitter<T extends AnyTypes> {
   }
 
   /**
-   * Sends an event. Resolves when there is room for more: a client that does not read makes this wait. An event to
-   * a client that is gone is dropped.
+   * Sends an event. Resolves when there is room for more, so a client that does not read delays the caller.
+   * After the client has disconnected, events are dropped.
    */
   async emit(event: EventOf<T>): Promise<void> {
-    // Written at once: what is changed after the call is not part of the event.
+    // The event is serialized at once; later changes of the object are not sent.
     await this.sendEvent(eventLine(this.serving.spec, stringify(event)));
   }
 
   /**
-   * Asks a question and waits for its answer, or sends a notice. Gives `undefined` where the question was
-   * dismissed, no answer came within `timeout` milliseconds, or none can come any more.
+   * Sends a question and waits for its answer, or sends a notice. Returns `undefined` if the client dismissed
+   * the question, no answer arrived within `timeout` milliseconds, or no answer is possible any more.
    */
   async ask<K extends keyof T["dialogs"] & string>(
     method: K,
@@ -70,18 +70,18 @@ export class Emitter<T extends AnyTypes> {
     return answer !== undefined && declared.member in answer ? (answer as DialogAnswer<T, K>) : undefined;
   }
 
-  /** Gives an answer to the question that it belongs to. One that belongs to none (late, second, forged) is ignored. */
+  /** Passes an answer to its question. Late, repeated and forged answers are ignored. */
   settleQuestion(id: string, answer: JsonObject): void {
     this.#questions.get(id)?.(answer);
   }
 
-  /** Nobody is there to answer any more. */
+  /** Dismisses all questions after the client has disconnected. */
   dismissQuestions(): void {
     for (const settle of this.#questions.values()) settle(undefined);
     this.#questions.clear();
   }
 
-  /** The emitter of one command, whose answer is written by `respond`. */
+  /** Returns the emitter of one command. `respond` writes its response. */
   forCall(command: string, id: string | undefined, respond: (data: unknown) => void): Call<T> {
     return new Call(this.serving, this.outbox, this.#questions, command, id, respond);
   }
@@ -99,20 +99,20 @@ export class Emitter<T extends AnyTypes> {
 }
 
 /**
- * One command that is being carried out.
+ * Command in progress.
  *
- * Where a command is answered before its work is done (as `prompt` of pi), its events and notices wait for the answer:
- * no client sees them before it. A method that does the work itself calls `answer` first, or its events come late.
- * Questions do not wait for an answer that their own outcome decides.
+ * If a command is answered before its work is done (as `prompt` of pi), its events and notices wait for the
+ * response. A method that does the work itself must call `answer` first; otherwise its events are late.
+ * Questions never wait, because their answers may decide the response.
  */
 export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["commands"]> extends Emitter<T> {
-  /** The command's wire name. */
+  /** Wire name of the command. */
   readonly command: string;
-  /** Its id as raw JSON, where it has one. */
+  /** Id of the command as raw JSON, if any. */
   readonly id: string | undefined;
   readonly #respond: (data: unknown) => void;
   #isAnswered = false;
-  /** What waits for the answer, and how long it is; none where nothing has to wait. */
+  /** Lines that wait for the response, and their length; `undefined` if no wait is needed. */
   #held: string[] | undefined;
   #heldLength = 0;
 
@@ -131,14 +131,14 @@ export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["c
     if (row(serving.spec.commands, command)?.answer === "accepted") this.#held = [];
   }
 
-  /** Whether the answer was sent. */
+  /** True if the response was sent. */
   get isAnswered(): boolean {
     return this.#isAnswered;
   }
 
   /**
-   * Answers the command now, for a method that goes on working: what it gives later is not sent. A second answer is
-   * not sent either. A failure after the answer is sent only in dialects that have late failures (omp, pisces).
+   * Sends the response now, for a method that continues to work. A later result or a second response is not
+   * sent. A failure after the response is sent only in dialects with late failures (omp, pisces).
    */
   answer(...[data]: undefined extends DataOf<T, K> ? [data?: DataOf<T, K>] : [data: DataOf<T, K>]): void {
     if (this.#isAnswered) return;
@@ -147,7 +147,7 @@ export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["c
     this.release();
   }
 
-  /** Sends what waits for the answer. */
+  /** Sends the lines that wait for the response. */
   release(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
@@ -164,13 +164,13 @@ export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["c
 
   #holds(line: string): boolean {
     this.#heldLength += line.length;
-    // A method that sends this much and never answers must not fill the memory.
+    // A method that sends much and never answers must not exhaust the memory.
     if (this.#heldLength > this.outbox.cap) this.release();
     this.#held?.push(line);
     return this.#held !== undefined;
   }
 
-  /** Work that was begun beside the answer asks after it; a method that asks before it answers waits for one turn. */
+  /** Delays a question before the response by one turn, so that a concurrent response comes first. */
   protected override async beforeQuestion(): Promise<void> {
     if (this.#held !== undefined) await pause(0);
   }

@@ -1,4 +1,4 @@
-/** What a line from a client asks for, and the lines that go back. */
+/** Decoding of lines from a client, and encoding of the lines to it. */
 
 import { check } from "../check.js";
 import { DecodeError } from "../error.js";
@@ -16,12 +16,12 @@ const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
-/** What is to be done about a line. Ids are raw JSON. */
+/** Action for a line. Ids are raw JSON. */
 export type Line =
   | { readonly kind: "ignored" }
-  /** This line goes back. */
+  /** Response to send. */
   | { readonly kind: "answer"; readonly line: string }
-  /** It answers a question. */
+  /** Answer to a question. */
   | { readonly kind: "question"; readonly id: string; readonly members: JsonObject }
   | {
       readonly kind: "command";
@@ -37,13 +37,13 @@ function back(line: string): Line {
   return { kind: "answer", line };
 }
 
-/** Looks at a line. */
+/** Decodes a line. */
 export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string): Line {
   const { spec } = serving;
   const flat = spec.framing !== "json-rpc";
   let frame: JsonObject;
   try {
-    // Every member is parsed here: a broken one is the line's fault, and not that of who looks at it.
+    // Every member is parsed here, so that a malformed one fails with the line and not at a later access.
     frame = { ...parseObject(text) };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
@@ -64,7 +64,7 @@ export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string):
   if (typeof name !== "string") return back(nameless(serving, id, name));
   const command = row(serving.commands, name);
   if (command === undefined) {
-    // A JSON-RPC notification is never answered.
+    // A JSON-RPC notification never receives a response.
     return id === undefined && !flat ? IGNORED : back(unknown(serving, id, name));
   }
   if (id === undefined && !flat) return IGNORED;
@@ -81,7 +81,10 @@ function misfitOf(command: ServedCommand, params: JsonObject): Misfit | undefine
   return command.params === undefined ? undefined : check(shapes, command.params, params);
 }
 
-/** The parameters in JSON-RPC: nobody looks at those of a command that has none, and null is as good as left out. */
+/**
+ * Returns the parameters in JSON-RPC. A command without parameters ignores them, and null is equivalent to an
+ * absent member.
+ */
 function given(command: ServedCommand, params: JsonValue): JsonValue {
   if (command.params === undefined) return {};
   if (!isObject(params) || misfitOf(command, params) === undefined) return params;
@@ -108,7 +111,7 @@ function unknown<T extends AnyTypes>(serving: Serving<T>, id: string | undefined
   return failureLine(serving, echoed, name, text);
 }
 
-/** The answer to an object that names no command. */
+/** Returns the response to an object without a command. */
 function nameless<T extends AnyTypes>(serving: Serving<T>, id: string | undefined, name: JsonValue | undefined): string {
   if (serving.spec.framing === "json-rpc") {
     return name === undefined ? invalidRequest("it has no `method`") : unknown(serving, id, stringify(name));
@@ -122,7 +125,7 @@ function invalidRequest(reason: string): string {
   return rpcError(undefined, { code: INVALID_REQUEST, message: "Invalid request", data: reason });
 }
 
-/** The answer to bytes that are no frame. */
+/** Returns the response to bytes that are not a frame. */
 export function unreadable<T extends AnyTypes>(serving: Serving<T>, reason: string): string {
   if (serving.spec.framing === "json-rpc") {
     return rpcError(undefined, { code: PARSE_ERROR, message: "Parse error", data: reason });
@@ -131,12 +134,12 @@ export function unreadable<T extends AnyTypes>(serving: Serving<T>, reason: stri
 }
 
 /**
- * Where a command failed: in its handler, because its parameters cannot be read, or because one of its values is
- * outside a closed set, which keeps its command and id in every dialect.
+ * Origin of a failure: the handler, invalid parameters, or a value outside of a closed set. The last one
+ * keeps command and id in every dialect.
  */
 export type Fault = "handler" | "parameters" | "outside-set";
 
-/** The answer to a command that was refused. */
+/** Returns the response to a rejected command. */
 export function refusalLine<T extends AnyTypes>(
   serving: Serving<T>,
   id: string | undefined,
@@ -156,7 +159,7 @@ export function refusalLine<T extends AnyTypes>(
   return nameless ? unreadable(serving, refusal.message) : failureLine(serving, id, command, refusal.message);
 }
 
-/** The answer to a command that succeeded. */
+/** Returns the response to a successful command. */
 export function successLine<T extends AnyTypes>(
   serving: Serving<T>,
   id: string | undefined,
@@ -194,7 +197,7 @@ function responseHead<T extends AnyTypes>(
   return `{${[...order, `"success":${success}`].join(",")}`;
 }
 
-/** The line of an event, from the text of its object. */
+/** Returns the line of an event, from the text of its object. */
 export function eventLine<T extends AnyTypes>(spec: Spec<T>, body: string): string {
   switch (spec.framing) {
     case "flat":
@@ -206,7 +209,7 @@ export function eventLine<T extends AnyTypes>(spec: Spec<T>, body: string): stri
   }
 }
 
-/** The line of a question or notice. */
+/** Returns the line of a question or notice. */
 export function dialogLine<T extends AnyTypes>(spec: Spec<T>, id: string, method: string, params: object): string {
   if (spec.dialogFrames === undefined) return stringify({ jsonrpc: "2.0", id, method, params });
   const own = row(spec.dialogs, method)?.frames;

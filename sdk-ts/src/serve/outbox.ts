@@ -1,12 +1,12 @@
-/** Frames on their way out: one order for answers and events, with a bound for events. */
+/** Queue of outgoing frames: a common order of responses and events, with a limit for events. */
 
-/** What waits for a client that does not read, in bytes, before events wait: 16 MiB. */
+/** Default limit of unwritten output in bytes, beyond which events wait: 16 MiB. */
 export const DEFAULT_OUTBOX_BYTES = 16 * 1024 * 1024;
 
 export class Outbox {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #encoder = new TextEncoder();
-  /** How much may wait before events wait, in bytes. */
+  /** Limit of unwritten output in bytes, beyond which events wait. */
   readonly cap: number;
   readonly #broken: Promise<void>;
   #break: () => void = () => undefined;
@@ -21,12 +21,12 @@ export class Outbox {
     this.#writer.closed.catch(() => this.#fail());
   }
 
-  /** Resolves when the other side does not read any more. */
+  /** Resolves when the client no longer reads. */
   get broken(): Promise<void> {
     return this.#broken;
   }
 
-  /** Puts a line in, whatever waits already. Lines stay whole and in order. */
+  /** Queues a line, even beyond the limit. Lines stay whole and in order. */
   push(line: string): void {
     if (this.#isBroken) return;
     const bytes = this.#encoder.encode(`${line}\n`);
@@ -40,14 +40,14 @@ export class Outbox {
     );
   }
 
-  /** Waits until there is room for more. */
+  /** Waits until there is room for more output. */
   async room(): Promise<void> {
     while (this.#waiting >= this.cap && !this.#isBroken) {
       await new Promise<void>((resolve) => this.#room.push(resolve));
     }
   }
 
-  /** No more lines are taken; resolves when what is in is written, or cannot be. */
+  /** Ends the output. Resolves when all queued lines are written, or cannot be. */
   async close(): Promise<void> {
     await Promise.race([this.#writer.close().catch(() => undefined), this.#broken]);
   }

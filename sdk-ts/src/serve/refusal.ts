@@ -1,11 +1,11 @@
 import { AgentError } from "../error.js";
 
-/** Rejects a command: a method of a service throws it. */
+/** Rejection of a command, thrown by a method of a service. */
 export class Refusal extends AgentError {
   override readonly kind = "refused";
-  /** The JSON-RPC code; -32603 where there is none. */
+  /** JSON-RPC code; -32603 by default. */
   readonly code: number | undefined;
-  /** More about it, in JSON-RPC answers. */
+  /** Additional data in JSON-RPC responses. */
   readonly data: unknown;
 
   constructor(message: string, options: { code?: number | undefined; data?: unknown } = {}) {
@@ -14,7 +14,7 @@ export class Refusal extends AgentError {
     this.data = options.data;
   }
 
-  /** The rejection of a command that this agent does not implement. */
+  /** Returns the rejection of a command that this agent does not implement. */
   static notAvailable(command: string): Refusal {
     return new Refusal(`\`${command}\` is not available in this server`);
   }

@@ -1,4 +1,4 @@
-/** The serving side: framing, validation, dispatch, answers and events of an agent. */
+/** Serving side of an agent: framing, validation, dispatch, responses and events. */
 
 import { Framer, type FramingError } from "../framing.js";
 import { type AnyTypes, row } from "../spec.js";
@@ -9,23 +9,27 @@ import { DEFAULT_OUTBOX_BYTES, Outbox } from "./outbox.js";
 import { Refusal } from "./refusal.js";
 import type { Method, Service } from "./service.js";
 
-/** Why serving ended: the input ended and everything is answered, the client does not read any more, or the signal. */
+/**
+ * Reason for the end of serving: end of the input with all commands answered, a client that no longer reads,
+ * or the signal.
+ */
 export type ServeEnd = "end_of_input" | "broken_output" | "stopped";
 
-/** How an agent is served. */
+/** Options of a served agent. */
 export interface ServeOptions<T extends AnyTypes> {
-  /** The longest line that is read, in bytes; 64 MiB by default. A longer one is answered with a failure and skipped. */
+  /** Limit of a line in bytes; 64 MiB by default. A longer line is answered with a failure and skipped. */
   readonly maxLine?: number | undefined;
-  /** How much may wait for a client that does not read, in bytes; events wait beyond that, answers never do. 16 MiB by default. */
+  /** Limit of unwritten output in bytes, beyond which events wait and responses do not; 16 MiB by default. */
   readonly outboxBytes?: number | undefined;
   /** Ends serving: running work is stopped, the output is flushed. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the emitter before the first line is read, for events that belong to no command. */
+  /** Callback with the emitter before the first line is read, for events outside of commands. */
   readonly started?: ((emitter: Emitter<T>) => void) | undefined;
 }
 
 /**
- * Serves one client until its input ends. Never rejects: bad input is answered with a failure, and reading goes on.
+ * Serves one client until its input ends. Never rejects: invalid input is answered with a failure, and
+ * reading continues.
  *
  * ```ts
  * class Quiet extends pi.Service {
@@ -62,12 +66,12 @@ export async function serve<T extends AnyTypes>(
   return end;
 }
 
-/** Runs something whose failure nobody can be told. */
+/** Runs a function whose failure cannot be reported to the client. */
 async function quietly(run: () => unknown): Promise<void> {
   try {
     await run();
   } catch {
-    // The client is gone or going.
+    // The client has disconnected or is disconnecting.
   }
 }
 
@@ -76,7 +80,7 @@ class Server<T extends AnyTypes> {
   readonly #service: Service<T>;
   readonly #outbox: Outbox;
   readonly #running = new Set<Promise<void>>();
-  /** What waits for the session lane; none while nothing runs in it. */
+  /** Work that waits for the session lane; `undefined` while the lane is idle. */
   #session: (() => Promise<void>)[] | undefined;
 
   constructor(service: Service<T>, outbox: Outbox) {
@@ -85,7 +89,9 @@ class Server<T extends AnyTypes> {
     this.emitter = new Emitter(service.serving, outbox);
   }
 
-  /** Reads to the end, and waits for what was begun, which goes on or stops as the dialect says. */
+  /**
+   * Reads until the end and waits for running work, which finishes or is stopped according to the dialect.
+   */
   async run(reader: ReadableStreamDefaultReader<Uint8Array>, maxLine: number | undefined): Promise<void> {
     const { serving } = this.#service;
     const framer = new Framer({ maxLine, keepBom: serving.blankLineIsError });
@@ -96,10 +102,10 @@ class Server<T extends AnyTypes> {
     try {
       for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) framer.push(chunk.value, sink);
     } catch {
-      // An input that breaks has ended.
+      // A broken input has ended.
     }
     framer.finish(sink);
-    // Nobody is there to answer questions any more.
+    // Questions can no longer be answered.
     this.emitter.dismissQuestions();
     const last = quietly(() => (serving.finishes ? this.#service.waitUntilIdle() : this.#service.shutDown()));
     while (this.#running.size > 0) await Promise.all(this.#running);
@@ -127,7 +133,7 @@ class Server<T extends AnyTypes> {
     this.#running.add(done);
   }
 
-  /** One at a time, in order of arrival. */
+  /** Runs work of the session lane one at a time, in order of arrival. */
   #queue(work: () => Promise<void>): void {
     if (this.#session !== undefined) {
       this.#session.push(work);
@@ -159,7 +165,7 @@ class Server<T extends AnyTypes> {
     } catch (error) {
       const refusal =
         error instanceof Refusal ? error : new Refusal(error instanceof Error ? error.message : String(error));
-      // A second answer belongs to nothing, except where the dialect has late failures.
+      // A second response belongs to no command, unless the dialect has late failures.
       if (!call.isAnswered || acknowledged) this.#outbox.push(refusalLine(serving, id, name, refusal));
     }
     call.release();

@@ -1,36 +1,36 @@
 import type { AnyTypes, Spec } from "../spec.js";
 
-/** What the serving side knows of a command. */
+/** Properties of a command for the serving side. */
 export interface ServedCommand {
-  /** The method of the service. */
+  /** Method of the service. */
   readonly name: string;
-  /** The declared type of its parameters, where it has any. */
+  /** Declared type of the parameters, if any. */
   readonly params?: string;
-  /** Its lane; without it: handled at once. */
+  /** Lane; without it the command is handled at once. */
   readonly lane?: "session" | "bash";
 }
 
-/** The rules at the edges of a dialect, for its agents. */
+/** Edges of a dialect, for its agents. */
 export interface Serving<T extends AnyTypes = AnyTypes> {
   readonly spec: Spec<T>;
-  /** Whether the answer to an unknown command carries its id. */
+  /** True if the response to an unknown command carries its id. */
   readonly unknownCommandEchoesId: boolean;
-  /** What that answer says; `{command}` stands for the name. */
+  /** Text of that response; `{command}` stands for the name. */
   readonly unknownCommandText: string;
   /**
-   * How failures are answered: under the command's own name, without one but for some commands (`invalid` lists those
-   * that keep it where their parameters cannot be read), or in JSON-RPC.
+   * Form of failures: with the command's own name, without a name except for some commands, or in JSON-RPC.
+   * `invalid` lists the commands that keep their name if their parameters are unreadable.
    */
   readonly handlerFailure: "own" | "json-rpc" | { readonly except: readonly string[]; readonly invalid: readonly string[] };
-  /** What failures to read a line begin with. */
+  /** Prefix of failures to read a line. */
   readonly parsePrefix: string;
-  /** Whether a blank line or a byte order mark is answered as a failure. */
+  /** True if a blank line or a byte order mark is answered with a failure. */
   readonly blankLineIsError: boolean;
-  /** Whether a success without data carries `{}`. */
+  /** True if a success without data carries `{}`. */
   readonly emptyData: boolean;
-  /** Whether `id` stands first in an answer. */
+  /** True if `id` is the first member of a response. */
   readonly idFirst: boolean;
-  /** Whether work that is going on finishes when the input ends. */
+  /** True if running work finishes after the end of the input. */
   readonly finishes: boolean;
   readonly commands: Readonly<Record<string, ServedCommand>>;
 }

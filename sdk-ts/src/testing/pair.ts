@@ -1,8 +1,8 @@
 import type { Transport } from "../transport.js";
 
 /**
- * Two connected transports: what one writes the other reads. Each direction holds up to `buffer` bytes; writes wait
- * while it is full, as with a pipe.
+ * Returns two connected transports. Each direction holds up to `buffer` bytes; writes wait while it is full,
+ * as with a pipe.
  */
 export function memoryPair(buffer = 64 * 1024): [Transport, Transport] {
   const pipe = (): TransformStream<Uint8Array, Uint8Array> =>

@@ -1,11 +1,11 @@
 /**
- * Playing an agent from a transcript.
+ * Playback of an agent from a transcript.
  *
- * The player waits for what the recorded client said, by command, and then says what the recorded
- * agent said. Ids are the client's own: where the transcript's client said `p1`, the answer carries
- * what this client said in its place. A command that the transcript does not have at this point (a
- * client that asks for the state to be sure) is answered from the last answer to the same command,
- * and with a failure that names it where the transcript has none.
+ * The player waits for the commands of the recorded client and then sends the lines of the recorded
+ * agent. Ids of the transcript are replaced by the ids of the actual client. The client may send a
+ * command that the transcript does not have at this point, for example a query of the state. The
+ * player answers it with the last response to the same command, or with a failure if the transcript
+ * has no such response.
  */
 
 import { Framer } from "../framing.js";
@@ -16,20 +16,20 @@ import { pause } from "../timer.js";
 import { readTranscript, recordedLine } from "../transcript.js";
 import type { Transport } from "../transport.js";
 
-/** How a transcript is played. */
+/** Options of a playback. */
 export interface ReplayOptions {
-  /** How many times as fast as it was recorded; without it at once. */
+  /** Speed relative to the recording; without it, all lines are sent at once. */
   readonly speed?: number | undefined;
-  /** Ends the playing, and the agent's side of the transport with it. */
+  /** Ends the playback and the agent's side of the transport. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * Plays the agent's side of a transcript to the client at the other end of the transport. Resolves
  * when the client closes its end after the last line, or at the recorded end of an agent that ended
- * in the middle of its work.
+ * during its work.
  *
- * Fails where the text is not a transcript, the client ends early, or the streams fail.
+ * Fails if the text is not a transcript, the client ends early, or the streams fail.
  */
 export async function replay(
   spec: Spec<AnyTypes>,
@@ -52,18 +52,18 @@ export async function replay(
       if (speed !== undefined && before !== undefined) await pause(Math.max(0, (record.t ?? 0) - before) / speed);
       await player.say(line);
     } else if (record.dir === "ctl" && record.event === "exit") {
-      // An agent that ended in the middle of its work does so here.
+      // An agent that ended during its work ends here.
       if (endsAtWork(spec, records)) return player.end();
       break;
     }
     before = record.t;
   }
-  // Whatever the client still asks is answered, until it has had enough.
+  // Further commands of the client are answered until it closes its end.
   for (let line = await player.next(); line !== undefined; line = await player.next()) await player.improvise(line);
   await player.end();
 }
 
-/** Whether the last event that says something about a run says that it goes on. */
+/** Returns true if the last event with an effect on a run shows that the run continues. */
 export function endsAtWork(spec: Spec<AnyTypes>, records: readonly TranscriptRecord[]): boolean {
   let works = false;
   for (const record of records) {
@@ -75,7 +75,7 @@ export function endsAtWork(spec: Spec<AnyTypes>, records: readonly TranscriptRec
       const run = routed.kind === "event" ? row(spec.events, routed.type)?.run : undefined;
       if (run !== undefined) works = run === "begins" || run.startsWith("holds");
     } catch {
-      // No frame says nothing.
+      // Other text has no effect.
     }
   }
   return works;
@@ -96,22 +96,22 @@ class Player {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #framer = new Framer();
   readonly #heard: string[] = [];
-  /** What this client said in place of the transcript's ids, and for which command. */
+  /** Ids of this client by the ids of the transcript, with their commands. */
   readonly #ids = new Map<string, { id: JsonValue | undefined; command: string | undefined }>();
-  /** Commands that the transcript's client sent without an id, with what this client gave them. */
+  /** Commands of the transcript without an id, with the ids that this client used. */
   readonly #anonymous: { command: string; id: JsonValue | undefined }[] = [];
-  /** The last answer to each command. */
+  /** Last response to each command. */
   readonly #last = new Map<string, JsonObject>();
 
   constructor(spec: Spec<AnyTypes>, transport: Transport) {
     this.#spec = spec;
     this.#reader = transport.readable.getReader();
     this.#writer = transport.writable.getWriter();
-    // Whoever writes sees it.
+    // Each write reports the failure.
     this.#writer.closed.catch(() => undefined);
   }
 
-  /** The client's next line; none when it has closed its end. */
+  /** Returns the client's next line; `undefined` when the client has closed its end. */
   async next(): Promise<string | undefined> {
     const sink = { line: (text: string): void => void this.#heard.push(text), fault: (): void => undefined };
     while (this.#heard.length === 0) {
@@ -122,7 +122,7 @@ class Player {
     return this.#heard.shift();
   }
 
-  /** Waits for the client to say the same. */
+  /** Waits until the client sends the expected frame. */
   async hear(expected: string): Promise<void> {
     const frame = object(expected);
     const name = this.#nameOf(frame);
@@ -139,7 +139,7 @@ class Player {
     }
   }
 
-  /** Says what the agent said, with the client's ids. */
+  /** Sends a line of the recorded agent with the client's ids. */
   async say(line: string): Promise<void> {
     const frame = object(line);
     if (frame === undefined || !(frame["type"] === "response" || "result" in frame || "error" in frame)) {
@@ -154,7 +154,10 @@ class Player {
     return this.#write(anonymous === undefined ? line : withId(frame, anonymous.id));
   }
 
-  /** Answers a command that the transcript does not have here, where it has `expected`. */
+  /**
+   * Answers a command that the transcript does not have here; the transcript has `expected`
+   * instead.
+   */
   async improvise(line: string, expected?: string): Promise<void> {
     const said = object(line);
     const name = this.#nameOf(said);
@@ -165,14 +168,14 @@ class Player {
     const { barrier } = this.#spec.runEnd;
     const { data } = answer;
     if (barrier?.command === name && typeof data === "object" && data !== null && !Array.isArray(data)) {
-      // A client asks for this to know whether anything follows: what follows is in the transcript,
-      // and stands behind this answer only if it came later.
+      // The client sends this query to detect further events. The transcript holds them. They
+      // follow this response only if the recorded agent sent them later.
       data[barrier.busy] = false;
     }
     await this.#write(withId(answer, said?.["id"]));
   }
 
-  /** The failure that answers a command of which the transcript knows nothing. */
+  /** Returns the failure for a command without a recorded response. */
   #unrecorded(name: string, id: JsonValue | undefined, expected: string | undefined): string {
     const here = expected === undefined ? "" : ` here; its next command is \`${expected}\``;
     const message = `the transcript has no answer to \`${name}\`${here}`;

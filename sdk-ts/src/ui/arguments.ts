@@ -1,23 +1,26 @@
-/** Reading JSON that is still on its way. */
+/** Parsing of incomplete JSON. */
 
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import type { ToolBlock } from "./conversation.js";
 import { isObject } from "./read.js";
 
-/** The arguments of a tool call, as far as they can be read by now: meant to be called when they are shown. */
+/** Returns the arguments of a tool call, as far as they can be parsed so far. Call it for display. */
 export function readArguments(block: Pick<ToolBlock, "arguments" | "argumentsText">): JsonObject {
   if (block.arguments !== undefined) return isObject(block.arguments) ? block.arguments : {};
   const value = readPartial(block.argumentsText ?? "");
   return isObject(value) ? value : {};
 }
 
-/** The value that a beginning of JSON text holds: open strings, lists and objects are closed where the text ends. */
+/**
+ * Returns the value of an incomplete JSON text. Open strings, lists and objects are closed at the end of the
+ * text.
+ */
 export function readPartial(text: string): JsonValue | undefined {
-  /** What closes the lists and objects that are open, the innermost last. */
+  /** Closing brackets of the open lists and objects, innermost last. */
   const closers: ("}" | "]")[] = [];
-  /** Whether the next string names a member. */
+  /** True if the next string names a member. */
   let isName = false;
-  /** The text up to a place where a value is whole, and what closes it there. */
+  /** End of the last complete value, and the text that closes the brackets at that point. */
   let end = 0;
   let close = "";
   const whole = (at: number, quote = ""): void => {
@@ -46,7 +49,7 @@ export function readPartial(text: string): JsonValue | undefined {
       place += 1;
     } else {
       const next = wordEnd(text, place);
-      // A word at the end may be half of one.
+      // A literal at the end may be incomplete.
       if (next < text.length || parsed(text.slice(place)) !== undefined) whole(next);
       place = next;
     }
@@ -57,7 +60,7 @@ export function readPartial(text: string): JsonValue | undefined {
 const SPACES = " \t\n\r";
 const DELIMITERS = `${SPACES},:"{}[]`;
 
-/** The string that begins at a place: where it ends, and up to where its text can be read if it is not over. */
+/** Returns the string at a position: its end, the end of its readable part, and its completeness. */
 function stringAt(text: string, begin: number): { next: number; safe: number; isOver: boolean } {
   let place = begin + 1;
   let safe = place;

@@ -1,127 +1,127 @@
-/** What an agent and its user have said and done, in a form that no dialect has: plain data, never changed in place. */
+/** Conversation between an agent and its user, independent of the dialect: plain, immutable data. */
 
 import type { JsonObject, JsonValue } from "../generated/types.js";
 
-/** A conversation as far as its frames have told it. Plain JSON: it can be kept and gone on with. */
+/** Conversation as far as frames have described it. As plain JSON it can be stored and continued later. */
 export interface Conversation {
   readonly dialect: string;
-  /** In the order in which they came, those that are no longer in the model's context among them. */
+  /** Messages in the order of arrival, including those outside of the model's context. */
   readonly messages: readonly Message[];
   /**
-   * False where the agent has messages that no frame has told: the session was replaced, or was there before. The answer
-   * of the history command tells them.
+   * False if the agent has messages that no frame contained: the session was replaced, or existed before. The
+   * response to the history command contains them.
    */
   readonly complete: boolean;
-  /** The user's words that are not in the conversation yet, those in the queues among them. */
+  /** User input outside of the conversation, including the queues. */
   readonly waiting: readonly Waiting[];
   readonly run: Run;
-  /** Tokens and cost of the whole session, as far as they were told. */
+  /** Tokens and cost of the whole session, as far as frames reported them. */
   readonly usage: Usage;
-  /** How full the model's context is. */
+  /** Fill level of the model's context. */
   readonly context?: { readonly tokens?: number; readonly window?: number };
-  /** Questions that wait for an answer. */
+  /** Questions without an answer. */
   readonly dialogs: readonly OpenQuestion[];
-  /** The client's own shell commands that are running. */
+  /** Running shell commands of the client. */
   readonly shells: readonly Shell[];
-  /** The last hundred notices: notifications, refused commands, failures of extensions. */
+  /** Last hundred notices: notifications, rejected commands, failures of extensions. */
   readonly notices: readonly Notice[];
   /** Entries of the status line, by key. */
   readonly status: Readonly<Record<string, string>>;
   /** Blocks of lines beside the editor, by key. */
   readonly widgets: Readonly<Record<string, Widget>>;
-  /** The title of the window. */
+  /** Title of the window. */
   readonly title?: string;
-  /** Text for the editor; `count` grows with each. */
+  /** Text for the editor; `count` grows with each text. */
   readonly draft?: { readonly text: string; readonly count: number };
   readonly session: { readonly id?: string; readonly file?: string; readonly name?: string; readonly directory?: string };
   readonly model?: Model;
   readonly thinkingLevel?: string;
-  /** Settings by name, such as `steeringMode` and `autoCompaction`, as far as they were told. */
+  /** Settings by name, such as `steeringMode` and `autoCompaction`, as far as frames reported them. */
   readonly settings: Readonly<Record<string, JsonValue>>;
-  /** What a prompt can invoke with `/name`. */
+  /** Commands that a prompt can invoke with `/name`. */
   readonly commands?: readonly SlashCommand[];
   readonly models?: readonly Model[];
-  /** The user's messages from which a fork can be made. */
+  /** User messages from which a fork is possible. */
   readonly forkPoints?: readonly { readonly id: string; readonly text: string }[];
   readonly todos?: readonly { readonly text: string; readonly status: string }[];
   /** Subagents. */
   readonly tasks: readonly Task[];
-  /** What the fold has to remember; of no use to others. */
+  /** Private state of the fold. */
   readonly internal: Internal;
 }
 
-/** A message of the conversation. */
+/** Message of the conversation. */
 export interface Message {
-  /** A name that stays the same, for rendering. */
+  /** Stable name for rendering. */
   readonly key: string;
-  /** The agent's own id, where it has one. */
+  /** Id that the agent assigned, if any. */
   readonly id?: string;
   readonly role: "user" | "assistant" | "tool" | "system" | "summary" | "shell" | "note";
-  /** The dialect's own word, where `role` is coarser. */
+  /** Original role of the dialect, if `role` is coarser. */
   readonly kind?: string;
   readonly state: "growing" | "done" | "failed" | "aborted";
   readonly blocks: readonly Block[];
   readonly model?: string;
   readonly provider?: string;
-  /** The wire format of the model's API, in the agent's word. */
+  /** Wire format of the model's API, as the agent names it. */
   readonly api?: string;
   readonly usage?: Usage;
   readonly stopReason?: string;
   readonly error?: string;
-  /** In milliseconds since the epoch, as the agent says. */
+  /** Time in milliseconds since the epoch, from the agent. */
   readonly time?: number;
-  /** With the role `tool`: the call that this is the result of. The block of the call has the result too. */
+  /** For the role `tool`: id of the call. The block of the call has the result too. */
   readonly callId?: string;
   readonly name?: string;
-  /** With the role `shell`; what it wrote is in `blocks`. */
+  /** For the role `shell`; the output is in `blocks`. */
   readonly command?: string;
   readonly exitCode?: number;
   readonly cancelled?: boolean;
   readonly truncated?: boolean;
-  /** With the role `summary`. */
+  /** For the role `summary`. */
   readonly tokensBefore?: number;
   readonly details?: JsonValue;
-  /** True where it is no longer in the model's context: an answer that was tried again, what a compaction took away. */
+  /** True if the message is outside of the model's context: a retried answer, or part of a compaction. */
   readonly gone?: boolean;
-  /** Whether it is not meant to be shown. */
+  /** True if the message is not meant for display. */
   readonly hidden?: boolean;
 }
 
-/** A part of a message. */
+/** Part of a message. */
 export type Block =
   | { readonly type: "text"; readonly text: string }
   | {
       readonly type: "thinking";
       readonly text: string;
       readonly redacted?: boolean;
-      /** What the provider wants back with it; of no meaning to others. */
+      /** Opaque value that the provider requires with the block. */
       readonly signature?: string;
     }
   | { readonly type: "image"; readonly mimeType: string; readonly data: string }
   | { readonly type: "data"; readonly value: JsonValue }
   | ToolBlock;
 
-/** A tool call of the model, with what the tool has done. */
+/** Tool call of the model, with the progress and result of the tool. */
 export interface ToolBlock {
   readonly type: "tool";
   readonly callId: string;
   readonly name: string;
-  /** Complete, or as far as the agent could read them. */
+  /** Arguments, complete or as far as the agent could parse them. */
   readonly arguments?: JsonObject;
-  /** Their JSON text as it comes, where the agent sends pieces only; see `readArguments`. */
+  /** JSON text of the arguments so far, if the agent sends pieces only; see `readArguments`. */
   readonly argumentsText?: string;
   readonly state: "coming" | "running" | "done" | "failed" | "skipped";
-  /** What the tool has shown so far. */
+  /** Output of the tool so far. */
   readonly output?: readonly Block[];
   readonly result?: readonly Block[];
-  /** Facts for a front end; their shape is the tool's own. */
+  /** Details for a front end, in a tool-specific form. */
   readonly details?: JsonValue;
   readonly durationMs?: number;
-  /** A description for people, in one line. */
+  /** Description for people, in one line. */
   readonly label?: string;
-  /** What the provider wants back with it; of no meaning to others. */
+  /** Opaque value that the provider requires with the call. */
   readonly signature?: string;
-  /** What a subagent said that the tool set to work. */
+  /** Conversation of a subagent that the tool started. */
   readonly child?: Conversation;
 }
 
@@ -133,40 +133,40 @@ export interface Usage {
   readonly cacheWrite?: number;
   readonly total?: number;
   readonly cost?: number;
-  /** Of one message: what the cost is made of, as the agent writes it. */
+  /** For one message: parts of the cost, in the form of the agent. */
   readonly costs?: JsonValue;
 }
 
-/** What the agent is doing. */
+/** Activity of the agent. */
 export interface Run {
   readonly state: "idle" | "working" | "retrying" | "compacting" | "aborting";
   readonly working: boolean;
   readonly aborting: boolean;
   readonly retry?: { readonly attempt?: number; readonly maxAttempts?: number; readonly delayMs?: number; readonly error?: string; readonly at?: number };
   readonly compaction?: { readonly reason?: string };
-  /** What the agent says that it is doing. */
+  /** Activity in the agent's text. */
   readonly activity?: string;
-  /** Why the last run failed. */
+  /** Reason for the failure of the last run. */
   readonly error?: string;
 }
 
-/** The user's words on their way into the conversation. */
+/** User input that has not entered the conversation. */
 export interface Waiting {
   readonly key: string;
-  /** The id of the command that carries them. */
+  /** Id of the command that carries the input. */
   readonly id?: JsonValue;
   readonly text: string;
-  /** How many images go with them. */
+  /** Number of images. */
   readonly images: number;
   readonly mode: "prompt" | "steer" | "followUp";
   readonly state: "sent" | "taken" | "queued";
 }
 
-/** A question that waits for an answer. */
+/** Open question. */
 export interface OpenQuestion {
   readonly key: string;
   readonly id: JsonValue;
-  /** The dialog's wire name. */
+  /** Wire name of the dialog. */
   readonly method: string;
   readonly kind: "select" | "confirm" | "input" | "editor";
   readonly title?: string;
@@ -175,13 +175,13 @@ export interface OpenQuestion {
   readonly placeholder?: string;
   readonly prefill?: string;
   readonly secret?: boolean;
-  /** After how many milliseconds the agent answers for itself. */
+  /** Time in milliseconds after which the agent continues without an answer. */
   readonly timeoutMs?: number;
-  /** When it came, where the caller said so. */
+  /** Time of arrival, if the caller supplied it. */
   readonly at?: number;
 }
 
-/** A shell command of the client. */
+/** Shell command of the client. */
 export interface Shell {
   readonly key: string;
   readonly id?: JsonValue;
@@ -189,50 +189,50 @@ export interface Shell {
   readonly output: string;
 }
 
-/** Something for the user to know. */
+/** Notice for the user. */
 export interface Notice {
   readonly key: string;
   readonly level: "info" | "warning" | "error";
   readonly text: string;
-  /** Who says so: an extension's file, a command's name. */
+  /** Source: file of an extension, or name of a command. */
   readonly source?: string;
   readonly at?: number;
 }
 
-/** A block of lines beside the editor. */
+/** Block of lines beside the editor. */
 export interface Widget {
   readonly lines: readonly string[];
   readonly placement?: string;
 }
 
-/** A model that can be chosen. */
+/** Available model. */
 export interface Model {
   readonly id: string;
   readonly provider?: string;
   readonly name?: string;
-  /** The context window in tokens. */
+  /** Context window in tokens. */
   readonly window?: number;
   readonly reasoning?: boolean;
-  /** The wire format of its API, in the agent's word. */
+  /** Wire format of the API, as the agent names it. */
   readonly api?: string;
-  /** The address of its API. */
+  /** Address of the API. */
   readonly baseUrl?: string;
-  /** What can be put in: `text`, `image`. */
+  /** Input types: `text`, `image`. */
   readonly input?: readonly string[];
-  /** The most tokens of one answer. */
+  /** Maximum tokens of one answer. */
   readonly maxTokens?: number;
-  /** Prices in US dollars for a million tokens, as the agent writes them. */
+  /** Prices in US dollars per million tokens, in the form of the agent. */
   readonly prices?: JsonValue;
 }
 
-/** Something that a prompt can invoke with `/name`. */
+/** Command that a prompt can invoke with `/name`. */
 export interface SlashCommand {
   readonly name: string;
   readonly description?: string;
   readonly source?: string;
 }
 
-/** A subagent. */
+/** Subagent. */
 export interface Task {
   readonly id: string;
   readonly name?: string;
@@ -240,19 +240,19 @@ export interface Task {
   readonly [member: string]: JsonValue | undefined;
 }
 
-/** What the fold has to remember. */
+/** Private state of the fold. */
 export interface Internal {
-  /** The number of the next key. */
+  /** Number of the next key. */
   readonly next: number;
-  /** Commands that are not answered yet, by their ids as JSON. */
+  /** Commands without a response, by their ids as JSON. */
   readonly sent: Readonly<Record<string, { readonly command: string; readonly params: JsonObject }>>;
-  /** Messages of shell commands that were over during a run: they follow it. */
+  /** Messages of shell commands that ended during a run; they follow the run. */
   readonly held: readonly Message[];
-  /** Why the run that is going on fails, where nothing better follows. */
+  /** Reason for the failure of the current run, unless a better one follows. */
   readonly failure?: string;
 }
 
-/** A conversation in which nothing was said yet. */
+/** Returns an empty conversation. */
 export function begin(dialect: string): Conversation {
   return {
     dialect,
@@ -273,5 +273,5 @@ export function begin(dialect: string): Conversation {
   };
 }
 
-/** An agent that does nothing. */
+/** Run state of an idle agent. */
 export const IDLE: Run = { state: "idle", working: false, aborting: false };

@@ -1,4 +1,4 @@
-/** Folding frames of both directions into a conversation. */
+/** Fold of the frames of both directions into a conversation. */
 
 import * as meanings from "../generated/meaning/index.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
@@ -9,12 +9,12 @@ import { type Conversation, begin } from "./conversation.js";
 import type { Meaning, Rules } from "./meaning.js";
 import { type Found, at, holds, isObject, readAll } from "./read.js";
 
-/** Who sent a frame: the client or the agent. */
+/** Direction of a frame: sent by the client, or received from the agent. */
 export type Direction = "sent" | "received";
 
 const TABLES: Readonly<Record<string, Meaning>> = meanings;
 
-/** The table of a dialect. Fails with a `RangeError` where there is none of that name. */
+/** Returns the table of a dialect. Fails with a `RangeError` if the dialect is unknown. */
 export function meaningOf(dialect: string): Meaning {
   const meaning = Object.hasOwn(TABLES, dialect) ? TABLES[dialect] : undefined;
   if (meaning === undefined) throw new RangeError(`unknown dialect "${dialect}"; known: ${Object.keys(TABLES).join(", ")}`);
@@ -22,9 +22,10 @@ export function meaningOf(dialect: string): Meaning {
 }
 
 /**
- * The conversation after a frame: a line, or the object in it. `at` is when it came, in milliseconds since the epoch.
+ * Returns the conversation after a frame, given as a line or an object. `at` is the time of arrival in
+ * milliseconds since the epoch.
  *
- * A frame that says nothing of the conversation, or cannot be read, gives the same conversation.
+ * An unreadable frame, or one without effect, returns the same conversation.
  */
 export function fold(conversation: Conversation, direction: Direction, frame: string | object, at?: number): Conversation {
   const object = typeof frame === "string" ? parsed(frame) : frame;
@@ -34,7 +35,7 @@ export function fold(conversation: Conversation, direction: Direction, frame: st
   try {
     return direction === "sent" ? folding.sent(open, object) : folding.received(open, object);
   } catch (error) {
-    // Values that are nested more deeply than functions can call each other cannot be read.
+    // Values that exceed the recursion limit are unreadable.
     if (error instanceof RangeError) return open;
     throw error;
   }
@@ -48,7 +49,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/** One frame on its way into a conversation. */
+/** Fold of one frame. */
 class Folding {
   readonly #meaning: Meaning;
   readonly #at: number | undefined;
@@ -103,7 +104,7 @@ class Folding {
     return this.#apply(conversation, this.#meaning.events, params["type"], undefined, params);
   }
 
-  /** The answer to a command; `error` where it was refused. */
+  /** Applies the response to a command; `error` is set if the agent rejected it. */
   #answer(conversation: Conversation, id: JsonValue | undefined, named: unknown, data: JsonValue | undefined, error: string | undefined): Conversation {
     const { internal } = conversation;
     const key = place(id ?? undefined, typeof named === "string" ? named : "");
@@ -122,7 +123,10 @@ class Folding {
     return this.#apply(told, this.#meaning.refused, command, id, { params, error });
   }
 
-  /** Whether it belongs to the session of the conversation, where a connection has several. */
+  /**
+   * Returns true if the frame belongs to the session of the conversation, in dialects with several sessions
+   * per connection.
+   */
   #isOurs({ session }: Conversation, params: JsonObject): boolean {
     const named = this.#meaning.session === undefined ? undefined : params[this.#meaning.session];
     return typeof named !== "string" || session.id === undefined || session.id === named;
@@ -144,12 +148,12 @@ class Folding {
     this.#apply(conversation ?? begin(this.#meaning.dialect), this.#meaning.events, event["type"], undefined, event);
 }
 
-/** Under which name a command is remembered. */
+/** Returns the key of a command in the table of sent commands. */
 function place(id: JsonValue | undefined, command: string): string {
   return id === undefined ? `without ${command}` : idText(id);
 }
 
-/** The parameters that answers may be read with: no images, no lists. */
+/** Returns the parameters that readers of responses may use: no images, no lists. */
 function plain(params: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(params).filter(([, value]) => typeof value !== "object"));
 }
@@ -158,7 +162,7 @@ function listOf(value: Found): readonly Found[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** What an error says. */
+/** Returns the text of an error. */
 function words(error: JsonValue | undefined): string {
   return typeof error === "string" ? error : error === undefined || error === null ? "" : JSON.stringify(error);
 }

@@ -1,4 +1,4 @@
-/** The kinds of values that members of a conversation have: a value of another kind counts as none. */
+/** Types of the members of a conversation. A value of another type is treated as absent. */
 
 import type { JsonObject, JsonValue } from "../generated/types.js";
 
@@ -7,7 +7,7 @@ const number = (value: JsonValue): boolean => typeof value === "number";
 const yesOrNo = (value: JsonValue): boolean => typeof value === "boolean";
 const texts = (value: JsonValue): boolean => Array.isArray(value) && value.every(text);
 
-/** The kind of each member whose value is taken from a frame as it stands; of all others, every value is taken. */
+/** Type of each member with a value copied from a frame. Other members accept any value. */
 const KINDS = new Map<string, (value: JsonValue) => boolean>([
   ...["title", "text", "placeholder", "prefill", "name", "thinkingLevel", "callId", "argumentsText", "source", "key", "label", "kind"].map(
     (name) => [name, text] as const,
@@ -24,17 +24,17 @@ const KINDS = new Map<string, (value: JsonValue) => boolean>([
   ...["options", "lines", "steering", "followUp", "levels"].map((name) => [name, texts] as const),
 ]);
 
-/** Whether a member may have that value. */
+/** Returns true if a member may have that value. */
 export function fits(name: string, value: JsonValue): boolean {
   return KINDS.get(name)?.(value) ?? true;
 }
 
-/** Members without which an item of a list says nothing, by the reader of the list. */
+/** Required members of the items of a list, by the reader of the list. */
 const NEEDED = new Map<string, readonly string[]>(
   Object.entries({ model: ["id"], command: ["name"], fork: ["id", "text"], todo: ["text"], task: ["text"] }),
 );
 
-/** The members that a block always has, by its type, as they are where a frame has no value for them. */
+/** Default members of a block, by its type, for frames without a value. */
 const BLOCKS = new Map<JsonValue | undefined, JsonObject>([
   ["text", { text: "" }],
   ["thinking", { text: "" }],
@@ -42,7 +42,7 @@ const BLOCKS = new Map<JsonValue | undefined, JsonObject>([
   ["tool", { callId: "", name: "", state: "coming" }],
 ]);
 
-/** What a reader has made, with what it always has; `undefined` where it lacks what it needs. */
+/** Adds the default members to a value from a reader. Returns `undefined` if a required member is missing. */
 export function whole(reader: string, made: JsonObject): JsonObject | undefined {
   const lacks = NEEDED.get(reader)?.some((name) => typeof made[name] !== "string");
   if (lacks === true) return undefined;
@@ -53,7 +53,9 @@ export function whole(reader: string, made: JsonObject): JsonObject | undefined 
   return made;
 }
 
-/** A message, whose id and model are texts; elsewhere these names stand for other kinds of values. */
+/**
+ * Returns a message with a text id and a text model only; elsewhere these names have values of other types.
+ */
 function named({ id, model, ...others }: JsonObject): JsonObject {
   return { ...others, ...(typeof id === "string" && { id }), ...(typeof model === "string" && { model }) };
 }

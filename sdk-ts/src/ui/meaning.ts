@@ -1,33 +1,33 @@
 /**
- * The table that says what frames of a dialect mean for a conversation. It is generated from the declaration; the
- * interpreter of this folder knows nothing of any dialect besides.
+ * Table with the meaning of a dialect's frames for a conversation, generated from the declaration. The
+ * interpreter in this folder has no other knowledge of a dialect.
  */
 
-/** Where a value is found: a path (names and places in lists, with dots between), or one of the forms. */
+/** Source of a value: a path (names and indices, separated by dots), or one of the forms. */
 export type Source =
   | string
   | { readonly is: string | number | boolean }
-  /** What the reader makes of the value at that path. */
+  /** Result of the reader for the value at that path. */
   | { readonly read: string; readonly of: string }
-  /** What the reader makes of each item of the list at that path. */
+  /** Results of the reader for the items of the list at that path. */
   | { readonly each: string; readonly of: string }
-  /** What stands beside the value at that path. */
+  /** Entry of the map for the value at that path. */
   | { readonly map: string; readonly to: Readonly<Record<string, string | number | boolean>> }
-  /** A number, that many times. */
+  /** Number at that path, multiplied. */
   | { readonly times: number; readonly of: string }
-  /** The value at that path as text. */
+  /** Value at that path as text. */
   | { readonly text: string }
-  /** How many items the list at that path has. */
+  /** Number of items in the list at that path. */
   | { readonly count: string }
-  /** The first of these that has a value. */
+  /** First of these sources with a value. */
   | { readonly first: readonly Source[] }
-  /** The items of all of these lists. */
+  /** Items of all these lists. */
   | { readonly join: readonly Source[] };
 
-/** Names of slots or members, and where their values are found. */
+/** Sources of values by the names of slots or members. */
 export type Sources = Readonly<Record<string, Source>>;
 
-/** A condition. */
+/** Condition. */
 export interface Test {
   readonly is?: readonly [path: string, value: string];
   readonly not?: readonly [path: string, value: string];
@@ -35,33 +35,33 @@ export interface Test {
   readonly lacks?: string;
 }
 
-/** What is done to a conversation. */
+/** Rule that changes a conversation. */
 export interface Rule {
   readonly act: string;
   readonly when?: readonly Test[];
-  /** The list for each of whose items it is done. */
+  /** List whose items the rule applies to. */
   readonly over?: string;
   readonly slots: Sources;
 }
 
-/** How values of a dialect are written in the neutral form. */
+/** Conversion of values of a dialect into the neutral form. */
 export interface Reader {
-  /** The member that tells kinds apart; empty where there is one kind. */
+  /** Member that distinguishes kinds; empty if there is a single kind. */
   readonly tag: string;
   readonly cases: readonly { readonly tag: string; readonly when?: readonly Test[]; readonly gives: Sources }[];
 }
 
-/** The rules of rows, by the name of the row. */
+/** Rules by the name of their row. */
 export type Rules = Readonly<Record<string, readonly Rule[]>>;
 
-/** What the frames of a dialect mean. */
+/** Meaning of the frames of a dialect. */
 export interface Meaning {
   readonly dialect: string;
   readonly framing: "flat" | "enveloped" | "json-rpc";
   readonly notification?: string;
   readonly session?: string;
   readonly dialogFrames?: { readonly request: string; readonly answer: string };
-  /** The commands whose answers tell a view that begins late what it has missed. */
+  /** Commands with responses that a view needs if it starts late. */
   readonly asks: readonly string[];
   readonly readers: Readonly<Record<string, Reader>>;
   readonly events: Rules;

@@ -1,17 +1,17 @@
-/** Finding values in frames, and writing them in the neutral form. */
+/** Lookup of values in frames, and their conversion into the neutral form. */
 
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { fits, whole } from "./kinds.js";
 import type { Meaning, Reader, Source, Sources, Test } from "./meaning.js";
 
-/** A value of a frame; null counts as none. */
+/** Value of a frame; `undefined` also for null. */
 export type Found = JsonValue | undefined;
 
-/** The tags of the cases for strings and for everything else. */
+/** Tags of the cases for strings and for everything else. */
 const STRING = "(string)";
 const OTHER = "(other)";
 
-/** The value at a path. */
+/** Returns the value at a path. */
 export function at(value: Found, path: string): Found {
   let found = value;
   if (path !== "") {
@@ -23,7 +23,7 @@ export function at(value: Found, path: string): Found {
   return found ?? undefined;
 }
 
-/** Whether all conditions hold. */
+/** Returns true if all conditions hold. */
 export function holds(tests: readonly Test[] | undefined, value: Found): boolean {
   return (tests ?? []).every(({ is, not, has, lacks }) => {
     if (is !== undefined) return word(at(value, is[0])) === is[1];
@@ -33,7 +33,7 @@ export function holds(tests: readonly Test[] | undefined, value: Found): boolean
   });
 }
 
-/** The values of all sources that have one of the right kind. */
+/** Returns the values of all sources with a value of the right type. */
 export function readAll(meaning: Meaning, sources: Sources, value: Found): JsonObject {
   const all: JsonObject = {};
   for (const [name, source] of Object.entries(sources)) {
@@ -93,12 +93,12 @@ function caseOf({ tag, cases }: Reader, value: Found): Reader["cases"][number] |
   return fits(kind) ?? fits(OTHER);
 }
 
-/** A value as tables name it. */
+/** Returns a value in the form that tables use. */
 function word(value: Found): string | undefined {
   return typeof value === "string" || typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
 }
 
-/** Whether it is an object of JSON. */
+/** Returns true for a JSON object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

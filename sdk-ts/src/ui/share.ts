@@ -1,9 +1,12 @@
-/** Keeping what did not change: a new value takes over those parts of the old one that are equal. */
+/** Structural sharing: a new value reuses all equal parts of the old value. */
 
-/** How deep equal parts are looked for: values of agents and tools may be nested deeper than functions can call each other. */
+/**
+ * Maximum depth of the search for equal parts, because values of agents and tools may exceed the recursion
+ * limit.
+ */
 const DEEPEST = 100;
 
-/** The old value where both are equal, else the new one with every part of the old one that is equal. */
+/** Returns the old value if both are equal, else the new value with all equal parts of the old one. */
 export function share<T>(old: unknown, value: T, depth = 0): T {
   if (depth > DEEPEST) return value;
   if (old === value || typeof old !== "object" || typeof value !== "object" || old === null || value === null) return value;
@@ -20,7 +23,7 @@ export function share<T>(old: unknown, value: T, depth = 0): T {
   for (const name of names) {
     const isKnown = Object.hasOwn(known, name);
     const member = share(isKnown ? known[name] : undefined, (value as Record<string, unknown>)[name], depth + 1);
-    // Assigned, this one name would set what the object inherits from.
+    // An assignment of this name would change the prototype.
     if (name === "__proto__") Object.defineProperty(shared, name, { value: member, writable: true, enumerable: true, configurable: true });
     else shared[name] = member;
     isSame &&= isKnown && member === known[name];
@@ -28,12 +31,12 @@ export function share<T>(old: unknown, value: T, depth = 0): T {
   return (isSame ? old : shared) as T;
 }
 
-/** The list with one item replaced; the same list where that item is the same. */
+/** Returns the list with one item replaced, or the same list if the item is the same. */
 export function replaced<T>(list: readonly T[], place: number, item: T): readonly T[] {
   return list[place] === item ? list : list.with(place, item);
 }
 
-/** The record without a member; the same record where it does not have it. */
+/** Returns the record without a member, or the same record if the member is absent. */
 export function without<T extends object>(record: T, name: string): T {
   if (!Object.hasOwn(record, name)) return record;
   const { [name as keyof T]: _, ...rest } = record;

@@ -1,22 +1,25 @@
-/** A conversation that grows with the frames that are shown to it. */
+/** Conversation that follows the frames of a connection. */
 
 import { closed } from "./acts/run.js";
 import { type Conversation, begin } from "./conversation.js";
 import { type Direction, fold, meaningOf } from "./fold.js";
 
-/** How a view begins. */
+/** Options of a view. */
 export interface ViewOptions {
-  /** A conversation that was kept, to go on with. */
+  /** Stored conversation to continue. */
   readonly kept?: Conversation;
-  /** The session to follow, where a connection has several; without it the first that starts. */
+  /**
+   * Session to follow, in dialects with several sessions per connection; by default the first one that
+   * starts.
+   */
   readonly session?: string;
 }
 
 /**
- * Holds the conversation that frames of both directions tell. Frames that say nothing of it, or cannot be read, leave it
- * as it is.
+ * View that folds the frames of both directions into a conversation. Unreadable frames, and frames without
+ * effect, leave the conversation unchanged.
  *
- * `subscribe` and `conversation` fit React's `useSyncExternalStore`, and every store of the other libraries.
+ * `subscribe` and `conversation` fit React's `useSyncExternalStore` and the stores of other libraries.
  */
 export class View {
   #conversation: Conversation;
@@ -26,7 +29,7 @@ export class View {
     this.#conversation = conversation;
   }
 
-  /** A view of an agent that speaks that dialect. Fails with a `RangeError` where no dialect has that name. */
+  /** Creates a view for an agent of a dialect. Fails with a `RangeError` if the dialect is unknown. */
   static open(dialect: string, { kept, session }: ViewOptions = {}): View {
     meaningOf(dialect);
     if (kept !== undefined && kept.dialect !== dialect) {
@@ -36,37 +39,37 @@ export class View {
     return new View(session === undefined ? conversation : { ...conversation, session: { ...conversation.session, id: session } });
   }
 
-  /** The conversation as it stands. Never changed in place: what did not change is the same object as before. */
+  /** Current conversation. It is immutable, and unchanged parts remain the same objects. */
   get conversation(): Conversation {
     return this.#conversation;
   }
 
-  /** Shows it a frame that the client sent: a line, or the object in it. `at`: milliseconds since the epoch. */
+  /** Folds a frame of the client, given as a line or an object. `at` is in milliseconds since the epoch. */
   sent(frame: string | object, at?: number): Conversation {
     return this.#fold("sent", frame, at);
   }
 
-  /** Shows it a frame that the agent sent. */
+  /** Folds a frame of the agent. */
   received(frame: string | object, at?: number): Conversation {
     return this.#fold("received", frame, at);
   }
 
-  /** Tells it that the connection has ended: what was going on is over, for that reason. */
+  /** Ends all current work with the reason of the end of the connection. */
   close(reason: string): Conversation {
     return this.#show(closed(this.#conversation, reason));
   }
 
-  /** The conversation, to be kept as JSON and gone on with. */
+  /** Returns the conversation for storage as JSON. */
   snapshot(): Conversation {
     return this.#conversation;
   }
 
-  /** The commands whose answers tell what a view that begins late has missed, as far as they take no parameters. */
+  /** Commands with responses that a late view needs, as far as they take no parameters. */
   get asks(): readonly string[] {
     return meaningOf(this.#conversation.dialect).asks;
   }
 
-  /** Calls `listener` after every change, until the function that it gives is called. */
+  /** Calls `listener` after every change. Returns a function that removes the listener. */
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

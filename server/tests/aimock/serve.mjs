@@ -1,4 +1,4 @@
-// Serves the mock on a port of the system's choice, says which on stdout, and ends with stdin.
+// Serves the mock on a free port, prints the port on stdout, and ends with stdin.
 import { LLMock } from "@copilotkit/aimock";
 
 const mock = new LLMock({ port: 0, host: "127.0.0.1", chunkSize: 7 });

@@ -15,10 +15,10 @@ const watchdog = setTimeout(() => {
 
 const address = (name) => pathToFileURL(join(folder, name)).href;
 
-/** A page that notes down whatever an exported page must not do. */
+/** Opens a page and records all forbidden actions of an exported page. */
 async function openPage(name, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
-  // What is asked for is noted below, and never leaves the machine.
+  // Requests are recorded below, and never leave the machine.
   await context.route(/^https?:/, (route) => route.abort());
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
@@ -81,7 +81,7 @@ const tests = {
     assert.equal(await shown(), 1);
     assert.ok((await page.evaluate(() => CSS.highlights.get("found").size)) >= 1);
     await page.keyboard.press("Enter");
-    // The entry stands in a folded branch, which opens.
+    // The entry is in a folded branch, which opens.
     await page.waitForSelector("details.branch[open] .entry:target");
     await page.fill("#search", "");
     await page.waitForFunction(() => document.getElementById("found").textContent === "");
@@ -178,7 +178,7 @@ const tests = {
   },
 
   async "hostile sessions stay text"() {
-    // With the policy, and without it: neither may be what keeps the other from failing.
+    // With the policy and without it, so that each protection is tested on its own.
     for (const bypassCSP of [false, true]) {
       const { page, problems, visit, close } = await openPage("hostile-0.html", { bypassCSP });
       for (let index = 0; index < Number(hostilePages); index++) {
@@ -217,7 +217,7 @@ const tests = {
       await page.click('[data-folds="thinking"]');
       await page.evaluate(() => {
         for (const branch of document.querySelectorAll("details.branch, details.more")) branch.open = true;
-        // A screenshot of the whole page has no scrolling that would draw what is far away.
+        // A screenshot of the whole page does not scroll, so distant parts would not be drawn.
         for (const entry of document.querySelectorAll(".entry")) entry.style.setProperty("content-visibility", "visible");
       });
       await page.screenshot({ path: join(folder, `${colorScheme}-open.png`), fullPage: true });

@@ -1,4 +1,5 @@
-//! The page in Chromium, by `browser.mjs`. Without a browser this says so and passes, unless REQUIRE_BROWSER=1.
+//! Tests of the page in Chromium with `browser.mjs`. Without a browser, the test prints a notice and passes,
+//! unless REQUIRE_BROWSER=1.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,10 +11,10 @@ use crate::skip::skipped;
 use crate::support::{folder, page, sample, system_prompt, tools};
 use crate::{hostile, size};
 
-/// The script ends itself sooner.
+/// Time limit above the one of the script itself.
 const LONGEST: Duration = Duration::from_secs(420);
 
-/// The browser that `CHROMIUM` names, or that is found.
+/// Returns the browser in `CHROMIUM`, or an installed one.
 fn chromium() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CHROMIUM") {
         return Some(named.into());
@@ -53,7 +54,7 @@ fn fm_f115_nothing_executes_in_a_browser_and_the_page_is_usable() {
     std::fs::write(folder().join("sample.html"), html(&transcript)).unwrap();
     std::fs::write(folder().join("many.html"), page(&session.header, &size::long_session(2_000))).unwrap();
     let pages = hostile::write_pages();
-    // Not an export: shows that the test would see what must not happen.
+    // Control page that is not an export. It proves that the test would detect forbidden effects.
     let control = "<!DOCTYPE html><script>pwned('script'); alert('hello')</script><img src='https://h.example/a.png'>\
                    <img src='data:,' onerror=\"pwned('attribute'); attributeRan = true\">";
     std::fs::write(folder().join("control.html"), control).unwrap();

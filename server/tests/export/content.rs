@@ -1,4 +1,4 @@
-//! What a reader finds on the page.
+//! Content of the page for a reader.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -88,7 +88,7 @@ fn the_leaf_decides_what_is_a_branch() {
     let page = html(&transcript);
     let branches = page.matches("<details class=\"branch").count();
     assert_eq!(branches, 2, "the line that goes on, and the other question");
-    // Branches stand where they leave, so the line that was the trunk now comes first.
+    // Branches appear at the point of the branching, so the former trunk comes first.
     assert!(page.find("Cut off at the output limit").unwrap() < page.rfind("disallowed-types").unwrap());
 }
 
@@ -130,7 +130,7 @@ fn sessions_of_any_version_and_with_anything_in_them_are_pages() {
     }
 }
 
-/// The value with a text before every text, but for those that say what an entry is.
+/// Returns the value with a prefix before every text, except for texts with the type of an entry.
 fn prefixed(value: &Value, prefix: &str) -> Value {
     match value {
         Value::String(text) => format!("{prefix}{text}").into(),
@@ -180,7 +180,7 @@ fn a_file_becomes_a_file() {
     assert_eq!(Sample::from(session), sample());
 }
 
-/// The umask belongs to the process, so another one plays the test above.
+/// The umask belongs to the process, so another process runs the test above.
 #[test]
 fn fm_f110_exports_are_private_whatever_the_umask() {
     let script = "umask 000; exec \"$0\" --exact content::a_file_becomes_a_file";

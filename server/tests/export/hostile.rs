@@ -1,11 +1,11 @@
-//! Sessions in which every text wants to be more than text.
+//! Sessions in which every text contains a payload.
 
 use agentese_server::export::{Transcript, html};
 use serde_json::{Map, Value, json};
 
 use crate::support::{folder, page, sample};
 
-/// What texts are replaced by. `pwned` is what the browser test listens for.
+/// Payloads that replace texts. The browser test detects calls of `pwned`.
 pub const PAYLOADS: &[&str] = &[
     "<script>pwned('script')</script>",
     "\"><img src=x onerror=\"pwned('attribute')\">",
@@ -25,8 +25,8 @@ pub const PAYLOADS: &[&str] = &[
     "<a href=\"javascript:pwned('anchor')\" style=\"background:url(https://h.example/s)\">x</a><style>@import 'https://h.example/'</style>",
 ];
 
-/// The value with every text replaced but those that decide what an entry is. With `links`, those that hold the tree
-/// together stay as well.
+/// Returns the value with every text replaced, except for texts with the type of an entry. With `links`, the
+/// links of the tree remain as well.
 fn replaced(value: &Value, payload: &str, links: bool) -> Value {
     const STRUCTURE: &[&str] = &["type", "role"];
     const LINKS: &[&str] =
@@ -45,7 +45,7 @@ fn replaced(value: &Value, payload: &str, links: bool) -> Value {
                 (name.clone(), member)
             };
             let mut members: Map<String, Value> = members.iter().map(member).collect();
-            // Names of members are shown where arguments and details are.
+            // The page shows names of members in arguments and details.
             if !members.contains_key("type") && !members.contains_key("role") {
                 members.insert(payload.to_owned(), payload.into());
             }
@@ -55,7 +55,7 @@ fn replaced(value: &Value, payload: &str, links: bool) -> Value {
     }
 }
 
-/// A session of nothing but payloads, as one page.
+/// Returns a session of payloads as one page.
 pub fn hostile(payload: &str, links: bool) -> String {
     let session = sample();
     let header = replaced(&session.header, payload, false);
@@ -74,7 +74,7 @@ pub fn hostile(payload: &str, links: bool) -> String {
     html(&transcript)
 }
 
-/// Every tag of a page, by a reading that is stricter than a browser's.
+/// Returns every tag of a page, with a stricter parser than a browser's.
 fn tags(page: &str) -> Vec<&str> {
     let mut tags = Vec::new();
     let mut rest = page;
@@ -157,7 +157,7 @@ fn fm_f115_no_text_becomes_a_tag_or_an_attribute() {
                 }
                 let name = tag.trim_start_matches(['<', '/']).split([' ', '>']).next().unwrap();
                 assert!(KNOWN.contains(&name), "{tag}");
-                // Between the quotes of attributes stands data; outside of them nothing may come from the session.
+                // Between the quotes of attributes is data; no text of the session may be outside of them.
                 let outside: String = tag.split('"').step_by(2).collect();
                 assert!(
                     !outside.contains(" on") && !outside.contains("pwned") && !outside.contains('\''),
@@ -193,7 +193,7 @@ fn fm_f115_the_policy_names_what_is_in_the_page() {
     assert!(page.find("Content-Security-Policy").unwrap() < first_content);
 }
 
-/// All payloads as files for the browser.
+/// Writes all payloads as files for the browser, and returns their number.
 pub fn write_pages() -> usize {
     let pages = PAYLOADS.iter().flat_map(|payload| [hostile(payload, true), hostile(payload, false)]);
     pages

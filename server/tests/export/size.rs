@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{folder, page, sample};
 
-/// The sample again and again, one after the other, with ids of their own.
+/// Returns a session that repeats the sample with unique ids.
 pub fn long_session(entries: usize) -> Vec<Value> {
     let sample = sample().entries;
     let mut last: Value = Value::Null;
@@ -43,7 +43,7 @@ fn ten_thousand_entries_are_one_page() {
     fs::write(folder().join("long.html"), page).unwrap();
 }
 
-/// Entries that are made when somebody asks, and how often each was asked for.
+/// Entries that are built on request, with the number of requests for each.
 struct Made<'a> {
     entries: &'a [Value],
     asked: RefCell<Vec<usize>>,
@@ -60,7 +60,7 @@ impl Entries for Made<'_> {
     }
 }
 
-/// What was written, and the longest piece of it.
+/// Output, with the length of its longest piece.
 #[derive(Default)]
 struct Written {
     page: String,
@@ -87,7 +87,7 @@ fn a_page_is_written_entry_by_entry() {
     let mut written = Written::default();
     write_html(&Transcript::new(&header, &made), &mut written).unwrap();
     assert!(written.page == html(&Transcript::new(&header, &entries)), "the same page");
-    // Style and heading are a piece.
+    // Style and heading are one piece.
     assert!(written.longest < 64 << 10, "{}", written.longest);
     let asked = made.asked.into_inner();
     assert!(asked.iter().all(|times| (1..=3).contains(times)), "the title's entry thrice, others twice");

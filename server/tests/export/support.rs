@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use agentese_server::export::{Entries, SessionFile, Transcript, from_file, html};
 use serde_json::Value;
 
-/// What is in a session file.
+/// Content of a session file.
 #[derive(Debug, PartialEq)]
 pub struct Sample {
     pub header: Value,
@@ -20,7 +20,7 @@ impl From<SessionFile> for Sample {
     }
 }
 
-/// A session with an entry of every type, branches, a picture, failures.
+/// Returns a session with an entry of every type, branches, a picture and failures.
 pub fn sample() -> Sample {
     from_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/export/sample.jsonl")).unwrap().into()
 }
@@ -37,14 +37,14 @@ pub fn page(header: &Value, entries: &[Value]) -> String {
     html(&Transcript::new(header, &entries))
 }
 
-/// The place of the files that a browser opens and of its screenshots.
+/// Returns the folder of the files for a browser, and of its screenshots.
 pub fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("export");
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// The texts of a page: all that is not markup, with the five entities resolved.
+/// Returns the texts of a page without markup, with the five entities resolved.
 pub fn text_of(page: &str) -> String {
     let start = page.find("<body>").unwrap();
     let mut text = String::new();

@@ -1,4 +1,5 @@
-//! An abort reaches every question that an extension does not answer. Their limit is longer than any test.
+//! An abort withdraws every request that an extension does not answer. The time limit of these requests
+//! exceeds any test.
 
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ fn agent(place: &Place, event: &str, script: Value) -> Agent {
     Agent::start(command)
 }
 
-/// A model that says something to the first two prompts, then calls a tool where there is one.
+/// Returns a model script that answers the first two prompts, and then calls a tool if the event needs one.
 fn script(event: &str) -> Value {
     if event.contains("compact") {
         return json!({"responses": [], "default": {"text": "words"}});
@@ -23,7 +24,7 @@ fn script(event: &str) -> Value {
     json!({"responses": [{"text": "one"}, {"text": "two"}, call], "default": {"text": "ok"}})
 }
 
-/// Sends a command, waits until the extension is asked, aborts; both have their answer then.
+/// Sends a command, waits for the request to the extension, and aborts; then both commands have responses.
 #[track_caller]
 fn aborted(agent: &mut Agent, event: &str, command: &Value) -> Value {
     agent.send(command.clone());
@@ -37,7 +38,7 @@ fn aborted(agent: &mut Agent, event: &str, command: &Value) -> Value {
                 *answer = Some(frame.clone());
             }
         }
-        // A prompt has its answer before.
+        // A prompt is answered earlier.
         if command["type"] == "prompt" {
             let seen = agent.seen.iter().rfind(|frame| frame["id"] == "c" && frame["type"] == "response");
             answers[0] = seen.cloned();
@@ -82,7 +83,7 @@ fn fm_f49_an_abort_reaches_every_hook() {
         }
         let answer = aborted(&mut agent, event, &command);
         match event {
-            // It is done; that somebody was not heard of it changes nothing.
+            // The operation is complete; the missing answer has no effect.
             "session_compact" => assert_eq!(answer["success"], true, "{answer}"),
             "session_switch" => assert_eq!(answer["data"], json!({"cancelled": false})),
             "session_fork" => assert_eq!(answer["data"]["cancelled"], false),

@@ -1,4 +1,4 @@
-"""Fails while it loads."""
+"""Fails during loading."""
 
 from agentese_extension import Extension
 

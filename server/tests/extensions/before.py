@@ -1,4 +1,4 @@
-"""Asks before everything that the user asks for, and says when a question was taken back."""
+"""Opens a question before every operation of the user, and reports its withdrawal."""
 
 from agentese_extension import Extension
 

@@ -1,12 +1,11 @@
-//! Questions of extensions to the user before something begins, and what takes them back.
+//! Questions of extensions to the user before an operation, and their withdrawal.
 
 use serde_json::{Value, json};
 
 use super::host::{agent, check_runs, plain};
 use crate::support::process::{Agent, Place};
 
-/// The first question that was not looked at, of which there are `before`. It may stand before other frames that were
-/// waited for.
+/// Returns the first question after the `before` earlier ones. Other frames may follow it.
 #[track_caller]
 fn question(agent: &mut Agent, before: usize, title: &str) -> Value {
     let is_one = |frame: &&Value| frame["method"] == "confirm";
@@ -18,7 +17,7 @@ fn question(agent: &mut Agent, before: usize, title: &str) -> Value {
     asked
 }
 
-/// Frames until all of those have come: answers by their id, notices by their text.
+/// Returns the frames up to the last wanted one: responses by id, notices by text.
 fn all(agent: &mut Agent, wanted: &[&str]) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     agent.until("the last of them", |frame| {
@@ -32,7 +31,7 @@ fn all(agent: &mut Agent, wanted: &[&str]) -> Vec<Value> {
     found
 }
 
-/// A session with one prompt in it; gives the entry of that.
+/// Creates a session with one prompt, and returns the entry of the prompt.
 fn begun(agent: &mut Agent) -> Value {
     agent.prompt("quick");
     agent.until_event("agent_end");
@@ -51,7 +50,7 @@ fn fm_f49_an_abort_takes_back_what_is_asked_before_a_prompt() {
         (&frames[0]["success"], &frames[0]["error"], &frames[1]["success"]),
         (&json!(false), &json!("it was aborted before it began"), &json!(true))
     );
-    // The answer that comes now belongs to nothing, and the next prompt is another matter.
+    // The late answer belongs to no question, and the next prompt opens a new one.
     agent.answer(&asked, "confirmed", true);
     agent.prompt("more");
     let asked = question(&mut agent, 1, "input");
@@ -95,12 +94,12 @@ fn fm_f49_another_session_takes_back_what_is_asked_before_a_prompt() {
     let mut agent = agent(&place, &["before"], plain());
     agent.prompt("words");
     question(&mut agent, 0, "input");
-    // It does not wait for the answer, but asks its own question.
+    // The second command does not wait for the answer, but opens its own question.
     agent.send(json!({"id": "first", "type": "new_session"}));
     let frames = all(&mut agent, &["words", "taken back input"]);
     assert_eq!(frames[0]["error"], "it was aborted before it began");
     question(&mut agent, 1, "session_before_switch");
-    // Neither does the one after it.
+    // The third command does not wait either.
     agent.send(json!({"id": "second", "type": "new_session"}));
     let frames = all(&mut agent, &["first", "taken back session_before_switch"]);
     assert_eq!(frames[0]["data"], json!({"cancelled": true}));
@@ -130,12 +129,12 @@ fn fm_f92_a_client_that_leaves_before_it_answers_has_not_answered() {
     agent.prompt("words");
     question(&mut agent, 0, "input");
     agent.close_stdin();
-    // What was begun is finished, as if nobody had answered.
+    // The started operation finishes as if the question were dismissed.
     let frames = agent.until_event("agent_end");
     assert_eq!(frames.last().unwrap()["messages"][0]["content"][0]["text"], "unsure words");
     while agent.next().is_some() {}
     assert_eq!(agent.wait().code(), Some(0));
-    // With another session in question, nothing happens.
+    // A pending switch of the session does not happen.
     let mut agent = super::host::agent(&place, &["before"], plain());
     agent.send(json!({"id": "new", "type": "new_session"}));
     question(&mut agent, 0, "session_before_switch");

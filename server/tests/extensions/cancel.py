@@ -1,4 +1,4 @@
-"""Stops what it can stop."""
+"""Cancels every cancellable operation."""
 
 from agentese_extension import Extension
 

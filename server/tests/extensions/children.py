@@ -1,4 +1,4 @@
-"""Starts agents as children of its own tool, as extensions with subagents do."""
+"""Starts agents as child processes of its own tool, like extensions with subagents."""
 
 import json
 import os
@@ -12,7 +12,7 @@ extension = Extension("children")
 
 
 class Child:
-    """An agent that plays a script. Its process is noted in `children`."""
+    """Agent with a model script. Its process id is recorded in `children`."""
 
     def __init__(self, script):
         words = [os.environ["AGENT"], "--mode", "rpc", "--no-session", "--script", script]
@@ -24,7 +24,7 @@ class Child:
             file.write(f"{self.process.pid}\n")
 
     def run(self, seen=lambda frame: None):
-        """A run; the text of its last answer."""
+        """Runs a prompt and returns the text of the last answer."""
         self.process.stdin.write(json.dumps({"type": "prompt", "message": "go"}) + "\n")
         self.process.stdin.flush()
         for line in self.process.stdout:
@@ -64,7 +64,7 @@ def child(params, context, update):
             return agent.run(lambda frame: agent.process.kill())
         said = agent.run(lambda frame: update(frame["type"]))
         if how == "reports":
-            # It is idle, and what it said is to be dealt with after this run.
+            # The agent is idle, and must handle the message after this run.
             context.send_message("report", said, trigger_turn=True, deliver_as="followUp")
             update("reported")
             context.cancelled.wait(60)
@@ -87,7 +87,7 @@ def stops(params, context, update):
         thread.start()
     for thread in threads:
         thread.join()
-    # What it says comes in order: after this, none of them stops what comes next.
+    # Notices arrive in order: after this one, no earlier abort affects later operations.
     context.notify("stopped")
     return "stopped"
 

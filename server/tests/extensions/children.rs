@@ -1,4 +1,5 @@
-//! Extensions that do what subagents do: agents as children of a tool, commands, aborts from many sides.
+//! Extensions that behave like subagents: agents as child processes of a tool, commands, and aborts from
+//! several sides.
 
 use std::process::Command;
 use std::time::Instant;
@@ -10,13 +11,13 @@ use super::host::{check_runs, command};
 use crate::support::LONG;
 use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
 
-/// A script whose first answer calls a tool, and that says `done` to everything else.
+/// Returns a script whose first answer calls a tool, and whose other answers are `done`.
 fn calls(tool: &str, arguments: Value) -> Value {
     json!({"responses": [{"blocks": [{"tool": {"id": "call", "name": tool, "args": arguments}}]}],
         "default": {"text": "done"}})
 }
 
-/// The script of the children.
+/// Writes the script of the children.
 fn child(place: &Place, script: Value) -> String {
     place.file("child.json", script.to_string())
 }
@@ -27,13 +28,13 @@ fn parent(place: &Place, script: Value) -> Command {
     command
 }
 
-/// The processes of the children that were started.
+/// Returns the process ids of the started children.
 fn children(place: &Place) -> Vec<Pid> {
     let noted = std::fs::read_to_string(place.work().join("children")).unwrap_or_default();
     noted.lines().map(|line| Pid::from_raw(line.parse().unwrap()).unwrap()).collect()
 }
 
-/// How the one call of a run ended: whether as an error, and its text.
+/// Returns the result of the single call of a run: its error flag and its text.
 #[track_caller]
 fn the_end(frames: &[Value]) -> (bool, &str) {
     let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
@@ -43,7 +44,7 @@ fn the_end(frames: &[Value]) -> (bool, &str) {
 }
 
 impl Agent {
-    /// Waits for what a tool tells while it works.
+    /// Waits for a progress update of a tool.
     #[track_caller]
     fn until_update(&mut self, text: &str) {
         self.until(text, |frame| {
@@ -51,13 +52,13 @@ impl Agent {
         });
     }
 
-    /// Nothing runs. Whether something began later is seen in how many runs there are behind the next prompt's.
+    /// Checks that the agent is idle. Later runs are detected by the number of runs after the next prompt.
     #[track_caller]
     fn is_idle(&mut self) {
         assert_eq!(self.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
     }
 
-    /// So many failures are told, each at its own time.
+    /// Waits for the given number of failures, each at its own time.
     #[track_caller]
     fn fails(&mut self, count: usize) {
         let since = Instant::now();
@@ -68,7 +69,7 @@ impl Agent {
         assert_eq!(self.failures().len(), count);
     }
 
-    /// Another prompt is answered as if nothing had been.
+    /// Checks that another prompt works normally.
     #[track_caller]
     fn goes_on(&mut self) {
         self.prompt("and on");
@@ -84,11 +85,11 @@ fn fm_f93_a_child_that_crashes_is_an_error_of_its_call_and_the_parent_goes_on() 
     for (how, error, failures) in [
         ("plain", None, 0),
         ("crash", Some("the child has ended: -9"), 0),
-        // The whole extension, in the middle of its tool.
+        // The whole extension, during its tool.
         ("die", Some("The tool child is gone: its extension has ended"), 1),
     ] {
         let place = Place::new();
-        // One that is to be killed is not done before.
+        // A child that is to be killed must not finish earlier.
         let pause = if how == "crash" { 600_000 } else { 0 };
         let said = json!({"first_ms": pause, "text": "child says so"});
         let script = child(&place, json!({"responses": [], "default": said}));
@@ -143,7 +144,7 @@ fn fm_f93_a_tool_that_spins_for_ever_ends_with_the_abort_and_its_process_with_th
 fn fm_f93_agents_that_start_agents_come_to_an_end() {
     let place = Place::new();
     place.put("home/.pi/agent/settings.json", json!({"extensionHost": {"maxDepth": 3}}).to_string());
-    // All play the same script: to call the tool that starts the next one.
+    // All agents run the same script, which calls the tool that starts the next one.
     let script = place.work().with_file_name("script.json");
     let mut command = parent(&place, calls("child", json!({"how": "plain", "script": script})));
     let installed = place.work().with_file_name("installed").join("children");
@@ -151,7 +152,7 @@ fn fm_f93_agents_that_start_agents_come_to_an_end() {
     let mut agent = Agent::start(command);
     agent.prompt("go");
     let frames = agent.until_event("agent_end");
-    // The innermost one has no such tool, and says so to its model, which ends its run.
+    // The innermost agent lacks the tool. Its model receives an error, which ends its run.
     assert_eq!(the_end(&frames), (false, "done"));
     let children = children(&place);
     assert_eq!(children.len(), 3);
@@ -171,7 +172,7 @@ fn fm_f94_a_result_without_end_is_a_flood_and_an_error_of_its_call() {
     assert!(agent.failures()[0]["error"].as_str().unwrap().contains("it floods the agent"));
 }
 
-/// The usage of all answers, as they were told.
+/// Returns the usage of all answers according to the events.
 fn told(frames: &[Value]) -> [u64; 2] {
     let answers = frames.iter().filter(|frame| frame["type"] == "message_end");
     let usages = answers.filter(|frame| frame["message"]["role"] == "assistant");
@@ -189,7 +190,7 @@ fn fm_f95_many_aborts_at_once_are_one_end_and_the_sums_are_exact() {
     let mut agent = Agent::start(parent(&place, script));
     for round in 1..=20 {
         agent.prompt(&format!("round {round}"));
-        // The client joins the eight threads of the tool.
+        // The client aborts too, together with the eight threads of the tool.
         agent.until("the tool", |frame| frame["type"] == "tool_execution_start");
         agent.send(json!({"id": "stop", "type": "abort"}));
         agent.until("the answer", |frame| frame["id"] == "stop");
@@ -225,7 +226,7 @@ fn fm_f131_an_abort_ends_children_that_were_idle_already_and_nothing_begins_agai
     assert_gone(pid);
     agent.is_idle();
     assert_eq!(check_runs(&agent.seen), 1);
-    // What the child had reported waits, as all that is queued, for the next words of the user.
+    // The report of the child is queued, like other input, until the next prompt.
     agent.prompt("and on");
     let frames = agent.until_event("agent_end");
     let messages = frames.last().unwrap()["messages"].as_array().unwrap();

@@ -85,7 +85,7 @@ fn they_are_listed_and_those_of_terminals_are_not() {
     for of_terminals in ["settings", "model", "quit", "new", "compact"] {
         assert!(find(of_terminals).is_none());
     }
-    // To the model they are words like others.
+    // The model receives this text as normal input.
     agent.prompt("/settings");
     let frames = agent.until_event("agent_end");
     assert_eq!(frames.last().unwrap()["messages"][0]["content"][0]["text"], "/settings");
@@ -129,7 +129,7 @@ fn the_newest_pi_answers_a_command_when_it_is_over() {
     let mut agent = Agent::start(command);
     agent.send(json!({"id": "d1", "type": "prompt", "message": "/ask-select"}));
     let asked = agent.until("the question", |frame| frame["method"] == "select").pop().unwrap();
-    // Others go on meanwhile.
+    // Other commands continue meanwhile.
     agent.send(json!({"id": "p", "type": "prompt", "message": "go"}));
     let frames = agent.until_event("agent_settled");
     assert!(frames.iter().all(|frame| frame["id"] != "d1"), "{frames:#?}");
@@ -137,7 +137,7 @@ fn the_newest_pi_answers_a_command_when_it_is_over() {
     let frames = agent.until("the answer", |frame| frame["id"] == "d1");
     assert_eq!(frames[0]["method"], "notify", "{frames:#?}");
     assert_eq!(frames.last().unwrap()["data"], json!({"disposition": "handled"}));
-    // One that the end of input ends has no answer.
+    // A command that the end of input cancels has no response.
     agent.send(json!({"id": "d2", "type": "prompt", "message": "/ask-confirm"}));
     agent.until("the question", |frame| frame["method"] == "confirm");
     agent.close_stdin();
@@ -164,7 +164,7 @@ fn extensions_come_before_templates_and_skills() {
     assert_eq!(sources, ["extension", "prompt", "skill"], "{commands:#?}");
     let names: Vec<_> = commands.iter().map(|command| command["name"].as_str().unwrap()).collect();
     let position = |name: &str| names.iter().position(|other| *other == name).unwrap();
-    // Those of one extension stand in the order in which it brings them, behind those of the one before.
+    // The commands of one extension keep their order, after those of the previous extension.
     assert!(
         position("ask-select") < position("ask-confirm") && position("slow") < position("say-custom"),
         "{names:?}"
@@ -195,10 +195,10 @@ fn a_command_that_fails_is_told_and_accepted() {
 fn a_command_that_takes_its_time_is_accepted_soon() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
-    // The command takes ten times as long as the test waits.
+    // The command takes ten times the waiting time of the test.
     agent.prompt("/slow");
     agent.until("the answer", |frame| frame["id"] == "/slow");
-    // It does not keep the agent from ending.
+    // The command does not delay the end of the agent.
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 

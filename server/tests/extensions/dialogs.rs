@@ -1,4 +1,4 @@
-//! Questions of extensions to the person behind the client.
+//! Questions of extensions to the user of the client.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::host::{agent, limited, plain, runs};
 use crate::support::process::Place;
 
-/// A frame without its id, which nobody can know.
+/// Returns a frame without its unpredictable id.
 fn without_id(mut frame: Value) -> String {
     let id = frame.as_object_mut().unwrap().shift_remove("id").unwrap();
     let id = id.as_str().unwrap();
@@ -74,7 +74,7 @@ fn what_the_user_answers_reaches_the_extension() {
         agent.prompt(command);
         let asked = agent.shown();
         assert_eq!(without_id(asked.clone()), question);
-        // The command goes on, and the prompt counts as accepted.
+        // The command continues, and the prompt is accepted.
         let accepted = agent.until("the answer", |frame| frame["id"] == command).pop().unwrap();
         assert_eq!(accepted["success"], true);
         agent.answer(&asked, member, answer);
@@ -98,7 +98,7 @@ fn a_dialog_that_is_dismissed_gives_nothing() {
         agent.answer(&asked, "cancelled", true);
         assert_eq!(agent.noticed(), notice);
     }
-    // One that says that it was not dismissed is an answer.
+    // A response with `cancelled: false` is an answer.
     agent.prompt("/ask-select");
     let id = agent.shown()["id"].clone();
     agent.send(json!({"type": "extension_ui_response", "id": id, "cancelled": false, "value": "red"}));
@@ -109,7 +109,7 @@ fn a_dialog_that_is_dismissed_gives_nothing() {
 fn fm_f57_a_dialog_that_nobody_answers_has_its_default_at_the_right_time() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
-    // The extension says so if its default comes before the limit is over.
+    // The extension reports an early default value.
     agent.prompt("/ask-timeout 300");
     for (method, notice) in [("select", "select=null"), ("confirm", "confirm=false"), ("input", "input=null")]
     {
@@ -119,7 +119,7 @@ fn fm_f57_a_dialog_that_nobody_answers_has_its_default_at_the_right_time() {
         // Too late, and ignored.
         agent.answer(&asked, "value", "a");
     }
-    // An answer in time is one, however long the limit is: no default comes meanwhile.
+    // An answer within the time limit applies, however long the limit is.
     agent.prompt("/ask-timeout 600000");
     for (member, answer, notice) in [
         ("value", json!("b"), r#"select="b""#),
@@ -151,7 +151,7 @@ fn time_in_a_dialog_does_not_count_against_the_limit_of_a_hook() {
     let mut agent = limited(&place, &["guard"], runs("touch ran"), json!({"hookTimeoutMs": 2000}));
     agent.prompt("go");
     let asked = agent.shown();
-    // Longer than the hook may take by itself.
+    // Longer than the time limit of the hook itself.
     std::thread::sleep(Duration::from_millis(2500));
     agent.answer(&asked, "value", "Allow");
     let frames = agent.until_event("agent_end");
@@ -169,7 +169,7 @@ fn fm_f127_answers_that_do_not_fit_are_nobodys_answer() {
         agent.send(json!({"type": "extension_ui_response", "id": id, "value": "blue"}));
     }
     agent.answer(&asked, "value", "red");
-    // A second answer to the same question.
+    // Second answer to the same question.
     agent.answer(&asked, "value", "green");
     assert_eq!(agent.noticed(), r#"select="red""#);
     for (command, member, answer, notice) in [
@@ -200,7 +200,7 @@ fn a_question_can_be_taken_back() {
     let asked = agent.shown();
     agent.prompt("/withdraw");
     assert_eq!(agent.noticed(), "select=null");
-    // One that is withdrawn already is not shown.
+    // A withdrawn question does not appear.
     assert_eq!(agent.noticed(), "confirm=false");
     agent.answer(&asked, "value", "a");
     agent.ask(json!({"type": "get_state"}));
@@ -218,7 +218,7 @@ fn two_questions_at_once_are_told_apart() {
     let mut asked = [agent.shown(), agent.shown()];
     asked.sort_by_key(|question| question["title"].to_string());
     let [first, second] = asked;
-    // Whoever answers may ask something himself meanwhile.
+    // The client may send commands before its answer.
     assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
     agent.answer(&second, "confirmed", true);
     agent.answer(&first, "value", "b");
@@ -240,7 +240,7 @@ fn fm_f49_abort_does_not_wait_for_a_dialog() {
         (&result["isError"], &result["result"]["content"][0]["text"]),
         (&json!(true), &json!("Command aborted"))
     );
-    // The answer that comes now belongs to nothing.
+    // The late answer belongs to no question.
     agent.answer(&asked, "value", "Allow");
     assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
     assert!(!place.work().join("ran").exists());

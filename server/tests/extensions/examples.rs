@@ -1,4 +1,4 @@
-//! The example extensions of the documentation do what they say, in each language the same.
+//! The example extensions of the documentation work as described, equally in each language.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::host::{check_runs, plain, runs};
 use super::languages::Language;
 use crate::support::process::{Agent, Place};
 
-/// Starts an agent with an example, in one language after the other. Nothing may fail.
+/// Runs a check on an example in each language. No extension may fail.
 fn in_each_language(example: &str, script: &Value, check: impl Fn(&Place, &mut Agent)) {
     for language in Language::all() {
         eprintln!("{example} in {language:?}");

@@ -1,4 +1,4 @@
-//! Extensions that misbehave: one failure is told, and the agent goes on.
+//! Misbehaving extensions: one failure is reported, and the agent continues.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::host::{check_runs, command, file, plain, runs, settings};
 use crate::support::LONG;
 use crate::support::process::{Agent, Place};
 
-/// One that answers within milliseconds where it has to is asked about nothing but `events`.
+/// Starts an extension with a subscription to `events` only, for tests with a time limit of milliseconds.
 fn hurried(place: &Place, how: &str, events: &str, script: Value, host: Value) -> Command {
     let mut command = zoo(place, how, script, host);
     command.env("ZOO_EVENTS", events);
@@ -23,7 +23,7 @@ fn zoo(place: &Place, how: &str, script: Value, host: Value) -> Command {
     command
 }
 
-/// The one failure that was told, and what it said.
+/// Returns the text of the single reported failure.
 #[track_caller]
 fn the_failure(agent: &Agent) -> String {
     let failures = agent.failures();
@@ -82,7 +82,7 @@ fn fm_f92_one_that_crashes_hangs_or_floods_is_one_failure() {
         ("no-end", "it floods the agent"),
     ] {
         let place = Place::new();
-        // A flood takes a moment until it is one.
+        // The rate limit takes effect after a moment.
         let limit = if how == "hang" { 100 } else { 60_000 };
         let host = json!({"hookTimeoutMs": limit, "startTimeoutMs": 60_000});
         let mut agent = Agent::start(hurried(&place, "", "input", plain(), host));
@@ -100,12 +100,12 @@ fn fm_f92_one_that_crashes_hangs_or_floods_is_one_failure() {
 }
 
 impl Agent {
-    /// Asks until that many failures were told.
+    /// Sends queries until the given number of failures was reported.
     pub(super) fn until_failures(&mut self, count: usize) {
         self.until_seen(count, |frame| frame["type"] == "extension_error");
     }
 
-    /// Asks until the extension is there, whose process may have been replaced.
+    /// Sends queries until the extension is running, possibly in a new process.
     #[track_caller]
     fn until_there(&mut self) {
         let since = Instant::now();
@@ -115,7 +115,7 @@ impl Agent {
         }
     }
 
-    /// Frames of extensions may come before and after any other.
+    /// Sends queries, because frames of extensions may precede or follow any other frame.
     #[track_caller]
     fn until_seen(&mut self, count: usize, found: impl Fn(&Value) -> bool) {
         let since = Instant::now();
@@ -159,7 +159,8 @@ fn fm_f92_one_that_never_said_what_it_brings_is_not_started_again() {
     let place = Place::new();
     let mut agent = Agent::start(zoo(&place, "old", plain(), json!({"restarts": 10})));
     agent.until_failures(1);
-    // One that is started now is there after a while; another start of the first one would be, too.
+    // Another agent that starts now is ready after a while; a restart of the first extension would be ready,
+    // too.
     let elsewhere = Place::new();
     Agent::start(zoo(&elsewhere, "", plain(), json!({}))).until_there();
     agent.ask(json!({"type": "get_state"}));
@@ -168,7 +169,7 @@ fn fm_f92_one_that_never_said_what_it_brings_is_not_started_again() {
     assert_eq!(starts(&place), 1);
 }
 
-/// How often the extension has begun.
+/// Returns the number of starts of the extension.
 fn starts(place: &Place) -> usize {
     std::fs::read_to_string(place.work().join("starts")).unwrap().lines().count()
 }
@@ -234,7 +235,7 @@ fn fm_f92_a_hundred_failures_in_a_session_leave_no_trace_in_it() {
     let mut agent = Agent::start(hurried(&place, "", "input", plain(), host));
     let mut said = Vec::new();
     for round in 0..ROUNDS {
-        // The one before has been replaced.
+        // The previous process has been replaced.
         agent.until_there();
         let how = random.pick(&["kill", "exit", "hang", "flood", "flood-noise"]);
         let words = format!("{how} {round}");
@@ -261,7 +262,7 @@ fn fm_f92_a_hundred_failures_in_a_session_leave_no_trace_in_it() {
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
-/// SplitMix64: enough to pick with, and the same everywhere.
+/// SplitMix64: sufficient for random choices, and equal on all machines.
 struct Random(u64);
 
 impl Random {

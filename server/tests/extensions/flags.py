@@ -1,4 +1,4 @@
-"""Says which flags the command line gave."""
+"""Reports the flags of the command line."""
 
 import json
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::host::{command, plain};
 use crate::support::process::{Agent, Place};
 
-/// Says what its flags are when it starts.
+/// Extension that reports its flags at its start.
 const FLAGS: &str = r#"
 export default function (pi: any) {
   pi.registerFlag("plan", { type: "boolean", default: false });
@@ -16,7 +16,7 @@ export default function (pi: any) {
 }
 "#;
 
-/// What an extension in Python is told of its flags with those arguments, and stderr.
+/// Returns the flags of a Python extension for those arguments, and stderr.
 fn told(arguments: &[&str]) -> (Value, String) {
     let place = Place::new();
     let mut command = command(&place, &["flags"], plain());

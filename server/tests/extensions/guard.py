@@ -1,4 +1,4 @@
-"""Asks before every command."""
+"""Prompts the user before every command."""
 
 from agentese_extension import Extension
 

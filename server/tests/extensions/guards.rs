@@ -1,4 +1,4 @@
-//! Guards of tools that are not there: nothing runs without them, unless the user says so.
+//! Tools without their guards: no tool runs, unless the user permits it.
 
 use std::process::Command;
 
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::host::{check_runs, command, file, limited, settings};
 use crate::support::process::{Agent, Place};
 
-/// A model that calls a tool in each of four answers, and then says `done`. Each call leaves a file.
+/// Returns a model that calls a tool in each of four answers, and then answers `done`. Each call creates a
+/// file.
 fn four_calls() -> Value {
     let call = |number: u8| {
         let arguments = json!({"command": format!("touch ran-{number}")});
@@ -23,12 +24,12 @@ fn zoo(place: &Place, how: &str, events: &str, host: Value) -> Command {
     command
 }
 
-/// The calls that were carried out.
+/// Returns the numbers of the executed calls.
 fn ran(place: &Place) -> Vec<u8> {
     (1..=4).filter(|number| place.work().join(format!("ran-{number}")).exists()).collect()
 }
 
-/// Plays the one run; gives what the model was told of each call.
+/// Runs the single run; returns the results of the calls for the model.
 #[track_caller]
 fn told(agent: &mut Agent) -> Vec<String> {
     agent.prompt("go");
@@ -39,7 +40,8 @@ fn told(agent: &mut Agent) -> Vec<String> {
     ends.iter().map(|end| end["result"]["content"][0]["text"].as_str().unwrap().to_owned()).collect()
 }
 
-/// All calls were blocked, and but for the first of them by the extension of that path, for that reason.
+/// Checks that all calls were blocked. After the first one, the reason is the failure of the extension
+/// at that path.
 #[track_caller]
 fn check_blocked(place: &Place, told: &[String], path: &str, why: &str) {
     assert_eq!(ran(place), [0; 0], "{told:#?}");
@@ -76,7 +78,7 @@ fn fm_f92_after_the_end_of_a_guard_every_call_is_blocked() {
 #[test]
 fn fm_f92_after_the_last_restart_every_call_is_blocked() {
     let place = Place::new();
-    // It ends with each call, three times in all.
+    // The extension exits at each call, three times in total.
     let mut agent = Agent::start(zoo(&place, "exit", "tool_call", json!({"restarts": 2})));
     let told = told(&mut agent);
     assert_eq!(ran(&place), [0; 0], "{told:#?}");
@@ -150,7 +152,7 @@ fn fm_f92_without_node_the_extensions_of_pi_may_be_guards() {
     let place = Place::new();
     let path = place.put("installed/guard.ts", "export default () => {};");
     let mut command = command(&place, &[], four_calls());
-    // Of the programs of the machine the shell alone.
+    // PATH contains only the shell and the programs of the test.
     let programs = place.work().parent().unwrap().join("programs");
     std::fs::create_dir(&programs).unwrap();
     for name in ["sh", "bash", "touch"] {
@@ -175,7 +177,7 @@ fn fm_f92_the_user_can_have_tools_run_without_their_guard() {
         let host = json!({"unguarded": true, "startTimeoutMs": limit});
         let mut agent = Agent::start(zoo(&place, how, "tool_call", host));
         let told = told(&mut agent);
-        // The call that it was asked about is blocked in any case: it had not said that it may run.
+        // The call in progress at the failure is blocked in any case, because the guard had not permitted it.
         let expected = if how == "exit" { &[2, 3, 4][..] } else { &[1, 2, 3, 4] };
         assert_eq!(ran(&place), expected, "{told:#?}");
         assert_eq!(agent.finish().0.code(), Some(0));
@@ -229,7 +231,7 @@ fn fm_f92_a_session_of_33_mib_with_eight_images_leaves_its_guards_alive() {
     let told = told(&mut agent);
     assert_eq!(told, ["guarded"; 4]);
     assert_eq!((ran(&place), agent.failures()), (Vec::new(), Vec::new()));
-    // What it was told of came in pieces, and nothing of it is missing.
+    // The session arrived in several frames, completely.
     agent.prompt("/zoo");
     let entries = agent.ask(json!({"type": "get_messages"}))["data"]["messages"].as_array().unwrap().len();
     assert_eq!(agent.noticed(), format!("{} entries, true", entries));
@@ -238,7 +240,7 @@ fn fm_f92_a_session_of_33_mib_with_eight_images_leaves_its_guards_alive() {
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
-/// Looks at the conversation, replaces it, and counts what it knows of the session.
+/// Extension that reads the conversation, replaces it, and counts the session entries.
 const GUARD: &str = r#"
 export default function (pi: any) {
   pi.on("tool_call", () => undefined);

@@ -1,4 +1,4 @@
-//! What extensions see of the agent's work, and change.
+//! Views and changes of the agent's work by extensions.
 
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ fn switches_forks_and_compactions_can_be_stopped() {
     assert_eq!(frames[1]["data"], json!({"cancelled": false}));
 }
 
-/// Says which model is in use, and since when.
+/// Extension that reports the selected model at each change.
 const MODELS: &str = r#"
 export default function (pi: any) {
   pi.on("session_switch", (_event: unknown, ctx: any) => ctx.ui.notify("switched"));
@@ -115,7 +115,7 @@ fn another_model_is_told_of_however_it_came() {
     let set = json!({"type": "set_model", "provider": "fake", "modelId": "one"});
     agent.send(set.clone());
     assert_eq!(agent.noticed(), format!("set {scripted} one one"));
-    // The same again is no change.
+    // Selecting the same model is not a change.
     agent.ask(set);
     agent.send(json!({"type": "cycle_model"}));
     assert_eq!(agent.noticed(), "cycle one two two");
@@ -131,7 +131,7 @@ fn another_model_is_told_of_however_it_came() {
 #[test]
 fn runs_are_shaped() {
     let place = Place::new();
-    // The model answers so only where it was told so.
+    // The model gives this answer only if its input contains the changes.
     let script = json!({"responses": [
         {"when": {"system": "Say SHAPED.", "body": "only the model sees this", "tool_results": false},
          "blocks": [{"tool": {"id": "call", "name": "bash", "args": {"command": "echo quiet"}}}]},
@@ -152,7 +152,7 @@ fn runs_are_shaped() {
         (&json!("in short"), &json!(7))
     );
     assert!(agent.seen.iter().any(|frame| frame["message"] == "compacted True in short"));
-    // What it was only told, it has dealt with before it is asked again.
+    // Events without an answer are handled before the next request.
     let turns: Vec<_> =
         agent.seen.iter().filter(|frame| frame["method"] == "notify").map(|f| &f["message"]).collect();
     assert_eq!(turns.first(), Some(&&json!("turn 0")));
@@ -167,7 +167,7 @@ fn a_handler_that_fails_is_told_and_its_event_goes_on() {
     assert_eq!(agent.seen[0]["event"], "session_start");
     agent.prompt("go");
     agent.until_event("agent_end");
-    // Those that were only told may fail a moment later.
+    // Events without an answer may fail a moment later.
     while agent.failures().iter().filter(|frame| frame["event"] == "turn_end").count() < 2 {
         agent.until_event("extension_error");
     }
@@ -180,7 +180,7 @@ fn a_handler_that_fails_is_told_and_its_event_goes_on() {
     }
     let errors: Vec<&Value> = agent.failures().into_iter().map(|frame| &frame["error"]).collect();
     assert!(errors.contains(&&json!("before_agent_start failed")), "{errors:?}");
-    // A guard that fails lets nothing through.
+    // A failing guard permits no call.
     let result = agent.seen.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
     assert_eq!(
         (&result["isError"], &result["result"]),
@@ -237,7 +237,7 @@ fn a_tool_is_stopped_by_an_abort() {
     let frames = agent.until("abort", |frame| frame["id"] == "abort");
     let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
     assert_eq!(end["result"]["content"][0]["text"], "Operation aborted");
-    // The tool was told of it, and the agent did not have to give it up.
+    // The tool was notified of the abort, and the agent did not have to abandon the tool.
     if !frames.iter().any(|frame| frame["message"] == "the die is put away") {
         assert_eq!(agent.noticed(), "the die is put away");
     }

@@ -1,4 +1,4 @@
-//! An agent with extensions.
+//! Agent with extensions.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use crate::support::process::{Agent, Place};
 use crate::support::trace::check_run;
 
-/// The file of a test extension.
+/// Returns the file of a test extension.
 pub fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/extensions").join(format!("{name}.py"))
 }
 
-/// The command line of an agent with those extensions, which plays a script.
+/// Returns the command line of an agent with those extensions and a script.
 pub fn command(place: &Place, extensions: &[&str], script: Value) -> Command {
     let script = place.script(script);
     let mut command = place.command(&["--mode", "rpc", "--script", &script]);
@@ -34,37 +34,37 @@ pub fn agent(place: &Place, extensions: &[&str], script: Value) -> Agent {
     Agent::start(command(place, extensions, script))
 }
 
-/// An agent whose settings for the host are these.
+/// Starts an agent with these host settings.
 pub fn limited(place: &Place, extensions: &[&str], script: Value, host: Value) -> Agent {
     settings(place, host);
     agent(place, extensions, script)
 }
 
-/// The settings for the host are these; a machine on which much else goes on may take its time for a start.
+/// Writes the host settings, with a long start timeout for busy machines.
 pub fn settings(place: &Place, mut host: Value) {
     if host["startTimeoutMs"].is_null() {
         host["startTimeoutMs"] = json!(60_000);
     }
-    // A short conversation can be compacted, too.
+    // Even a short conversation can be compacted.
     let compaction = json!({"keepRecentTokens": 1});
     place.put(SETTINGS, json!({"extensionHost": host, "compaction": compaction}).to_string());
 }
 
 const SETTINGS: &str = "home/.pi/agent/settings.json";
 
-/// A model that says `ok` to everything.
+/// Returns a model that always answers `ok`.
 pub fn plain() -> Value {
     json!({"responses": [], "default": {"text": "ok"}})
 }
 
-/// A model that runs a command, and then says `done`.
+/// Returns a model that runs a command, and then answers `done`.
 pub fn runs(command: &str) -> Value {
     json!({"responses": [
         {"blocks": [{"tool": {"id": "call", "name": "bash", "args": {"command": command}}}]},
     ], "default": {"text": "done"}})
 }
 
-/// Each run follows the grammar, as if there were no extensions; gives how many there are.
+/// Checks that each run follows the grammar, as without extensions; returns the number of runs.
 #[track_caller]
 pub fn check_runs(frames: &[Value]) -> usize {
     let of_extensions = ["extension_error", "extension_ui_request"];
@@ -84,20 +84,20 @@ impl Agent {
         self.send(json!({"id": text, "type": "prompt", "message": text}));
     }
 
-    /// The next question or notice.
+    /// Returns the next question or notice.
     #[track_caller]
     pub fn shown(&mut self) -> Value {
         self.until_event("extension_ui_request").pop().unwrap()
     }
 
-    /// The next notice's text.
+    /// Returns the text of the next notice.
     #[track_caller]
     pub fn noticed(&mut self) -> String {
         let frame = self.until("a notice", |frame| frame["method"] == "notify").pop().unwrap();
         frame["message"].as_str().unwrap().to_owned()
     }
 
-    /// How many notices there were.
+    /// Returns the number of notices.
     pub fn noticed_so_far(&self) -> usize {
         self.seen.iter().filter(|frame| frame["method"] == "notify").count()
     }
@@ -108,7 +108,7 @@ impl Agent {
         self.send(json!({"type": "extension_ui_response", "id": question["id"], member: value}));
     }
 
-    /// The failures of extensions so far.
+    /// Returns the failures of extensions so far.
     pub fn failures(&self) -> Vec<&Value> {
         self.seen.iter().filter(|frame| frame["type"] == "extension_error").collect()
     }

@@ -1,4 +1,4 @@
-//! The example extensions of the documentation, in each language and each way in which they are started.
+//! Example extensions of the documentation, in each language and with each way of starting them.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 use super::host::command;
 use crate::support::process::{Agent, Place};
 
-/// How an example is written and started.
+/// Language and start of an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// An executable file.
+    /// Executable file.
     Python,
     /// Compiled, with Node.
     TypeScript,
-    /// As it is, with a Node that leaves types out.
+    /// Unchanged source, with a Node that strips types.
     PlainTypeScript,
 }
 
 impl Language {
-    /// All that this machine can start.
+    /// Returns all languages that this machine supports.
     pub fn all() -> Vec<Self> {
         let mut all = vec![Self::Python, Self::TypeScript];
         match strips_types() {
@@ -31,18 +31,19 @@ impl Language {
         all
     }
 
-    /// An agent with that example alone.
+    /// Starts an agent with that single example.
     pub fn agent(self, place: &Place, example: &str, script: Value) -> Agent {
         let mut command = command(place, &[], script);
         command.env_remove("PYTHONPATH").arg("-e").arg(self.install(place, example));
         Agent::start(command)
     }
 
-    /// The folder or the file of the extension.
+    /// Installs the extension and returns its folder or file.
     fn install(self, place: &Place, example: &str) -> PathBuf {
         let put = |name: &str, text: String| place.put(&format!("installed/{example}/{name}"), text);
         let (main, manifest) = match self {
-            // As they are in the repository; the one of the page is made executable, with the library beside it.
+            // Unchanged files of the repository. The example of the page becomes executable, with the library
+            // beside it.
             Self::Python if example == "hello" => {
                 put("agentese_extension.py", read(&root().join("extensions/python/agentese_extension.py")));
                 let file = put("hello.py", self.documented());
@@ -73,7 +74,7 @@ impl Language {
         read(&root().join(format!("extensions/examples/typescript/{example}/main.ts")))
     }
 
-    /// The first extension of the documentation.
+    /// Returns the first extension of the documentation.
     fn documented(self) -> String {
         let fence = if self == Self::Python { "```python\n" } else { "```typescript\n" };
         let page = read(&root().join("docs/extensions.md"));
@@ -90,7 +91,7 @@ fn read(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// Leaves types out, as a compiler does. The tests of `sdk-ts` check them, and the manifests of the examples.
+/// Strips types like a compiler. The tests of `sdk-ts` check the types, and the manifests of the examples.
 fn compile(file: &Path, folder: &Path) {
     let compiler = root().join("sdk-ts/node_modules/.bin/esbuild");
     assert!(compiler.exists(), "the tools of sdk-ts are missing: run `npm ci` in sdk-ts");
@@ -103,7 +104,7 @@ fn compile(file: &Path, folder: &Path) {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
 }
 
-/// Whether `node` leaves types out.
+/// Returns true if `node` strips types.
 fn strips_types() -> bool {
     let said = Command::new("node").arg("--version").output().expect("these tests need Node");
     let version = String::from_utf8(said.stdout).unwrap();

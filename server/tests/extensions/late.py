@@ -1,4 +1,4 @@
-"""Starts only once there is a file `go` in the working directory."""
+"""Starts only after the file `go` exists in the working directory."""
 
 import os
 import time

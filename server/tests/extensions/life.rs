@@ -1,4 +1,4 @@
-//! Where extensions come from, and when they end.
+//! Origin and end of extensions.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::host::{agent, command, file, plain};
 use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
 
-/// An extension with a child of its own; gives the numbers of both.
+/// Starts an extension with a child process; returns both process ids.
 fn family(place: &Place) -> (Agent, [rustix::process::Pid; 2]) {
     let mut command = command(place, &["zoo"], plain());
     command.env("ZOO", "child");
@@ -65,7 +65,7 @@ fn a_dialog_does_not_keep_the_agent_after_the_end_of_stdin() {
     while let Some(frame) = agent.next() {
         assert!(frame["type"] != "extension_error", "{frame}");
     }
-    // A shutdown that is cut short, because something held it up, ends with 1.
+    // A shutdown that is cut short by a delay exits with 1.
     assert_eq!(agent.wait().code(), Some(0));
 }
 

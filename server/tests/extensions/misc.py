@@ -1,4 +1,4 @@
-"""Messages, entries, sessions, a tool, words of the user."""
+"""Messages, entries, sessions, a tool, user input."""
 
 from agentese_extension import Extension
 

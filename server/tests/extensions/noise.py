@@ -1,4 +1,4 @@
-"""Prints whatever it likes."""
+"""Prints text that is not a frame."""
 
 import sys
 
@@ -10,7 +10,7 @@ print("loading noise")
 
 @extension.on("turn_start")
 def turn(event, context):
-    # In one piece: the command may write beside it.
+    # In one piece, because the command may write concurrently.
     print("noise in turn " + str({"a": 1}))
     print("to stderr", file=sys.stderr)
 

@@ -1,4 +1,4 @@
-//! Extensions that were written for pi, in the Node host that the binary brings. These need Node.
+//! Extensions for pi in the Node host of the binary. These tests need Node.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::host::{check_runs, command, plain};
 use crate::support::process::{Agent, Place, assert_gone};
 
-/// Says who it is, and notes when it starts.
+/// Extension that reports its process id and records its start.
 const WHO: &str = r#"
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { Type } from "@sinclair/typebox";
@@ -27,7 +27,7 @@ fn put(place: &Place, name: &str) -> String {
     file.to_str().unwrap().to_owned()
 }
 
-/// A folder that is looked for programs first; the one in it that is called `node`.
+/// Creates a folder for PATH with a program named `node`.
 fn fake_node(place: &Place, script: &str) -> OsString {
     let node = place.put("bin/node", format!("#!/bin/sh\n{script}\n"));
     std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -37,7 +37,7 @@ fn fake_node(place: &Place, script: &str) -> OsString {
     path
 }
 
-/// The processes that extensions have named so far.
+/// Returns the process ids that extensions have reported so far.
 fn pids(agent: &Agent) -> Vec<i32> {
     let notices = agent.seen.iter().filter_map(|frame| frame["message"].as_str());
     notices.filter_map(|text| text.split_once(" is ")?.1.parse().ok()).collect()
@@ -76,7 +76,7 @@ fn one_process_serves_all() {
     assert_gone(rustix::process::Pid::from_raw(pids[0]).unwrap());
 }
 
-/// An agent with one extension of that text.
+/// Starts an agent with one extension from its source text.
 fn extended(place: &Place, text: &str) -> Agent {
     let file = place.put("installed/one.ts", text);
     let mut command = command(place, &["ui"], plain());
@@ -176,7 +176,7 @@ fn a_directory_that_is_trusted_later_is_served_by_the_same_process() {
             listed.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(&mut agent), if outside { vec!["one", "two", "its"] } else { vec!["its"] });
-        // Its end is the end of them all, told once.
+        // The end of the process ends all its extensions, with one report.
         rustix::process::kill_process(rustix::process::Pid::from_raw(pids[0]).unwrap(), Signal::KILL)
             .unwrap();
         agent.until_event("extension_error");
@@ -188,13 +188,13 @@ fn a_directory_that_is_trusted_later_is_served_by_the_same_process() {
     }
 }
 
-/// The processes below one that run Node.
+/// Returns the Node processes below a process.
 fn node_processes(above: rustix::process::Pid) -> Vec<i32> {
     let mut below = vec![above.as_raw_nonzero().get()];
     let mut all: Vec<(i32, i32, String)> = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        // One that has ended meanwhile is none.
+        // This process has ended meanwhile.
         let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
         let Some((head, rest)) = stat.rsplit_once(')') else { continue };
         let parent = rest.split_whitespace().nth(1).unwrap().parse().unwrap();
@@ -227,7 +227,7 @@ fn it_is_unpacked_for_its_user_alone() {
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&folder), mode(&own)), (0o700, 0o700));
     assert!(own.file_name().unwrap().to_str().unwrap().starts_with("pi-host-"));
-    // What was compiled is kept where nobody else can put anything.
+    // Compiled code is stored in a private folder.
     assert!(std::fs::read_dir(own.join("compiled")).unwrap().count() > 0);
 }
 
@@ -302,13 +302,13 @@ fn fm_f92_the_end_of_their_process_is_one_failure() {
     let (one, two) = (put(&place, "one"), put(&place, "two"));
     command.arg("-e").arg(&one).arg("-e").arg(&two);
     let mut agent = Agent::start(command);
-    // With the answer the command is over: the host has heard that nobody works for it any more.
+    // The response ends the command, and the host knows that no extension has work in progress.
     agent.ask(json!({"type": "prompt", "message": "/two"}));
     assert!(agent.seen.iter().any(|frame| frame["message"] == "two "));
     let pid = rustix::process::Pid::from_raw(pids(&agent)[0]).unwrap();
     rustix::process::kill_process(pid, Signal::KILL).unwrap();
     let failure = agent.until_event("extension_error").pop().unwrap();
-    // It was working for none of them.
+    // No extension had work in progress.
     assert_eq!(failure["extensionPath"], "the Node host");
     let expected = format!("signal SIGKILL ended its process (it served {one}, {two})");
     assert_eq!(failure["error"], expected.as_str());

@@ -1,4 +1,4 @@
-"""Guards tools until it is told to stop doing so, says so in good order, and ends."""
+"""Guards tools until it receives a request to stop, unsubscribes in an orderly way, and exits."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-//! What the recordings of pi show with extensions in TypeScript, with extensions in Python.
+//! Recordings of pi with extensions in TypeScript, reproduced with extensions in Python.
 //!
 //! | recording | here |
 //! |---|---|
@@ -26,7 +26,7 @@ fn one_that_fails_while_it_loads_is_told_on_stderr_and_the_agent_starts() {
     assert_eq!((status.code(), rest.as_str()), (Some(0), ""));
     let expected = format!("Failed to load extension \"{}\": load failed", file("bad").display());
     assert!(stderr.contains(&expected), "{stderr}");
-    // Where it failed, for its author.
+    // The author finds the location of the failure on stderr.
     assert!(stderr.contains("raise RuntimeError"), "{stderr}");
 }
 
@@ -55,7 +55,7 @@ fn a_compaction_that_comes_by_itself_can_be_stopped() {
     let place = Place::new();
     let settings = json!({"compaction": {"reserveTokens": 100_000, "keepRecentTokens": 1}});
     place.put("home/.pi/agent/settings.json", settings.to_string());
-    // Less than the window holds, and more than it is to hold.
+    // More than the desired context, but less than the window.
     let much = json!({"text": "two", "usage": {"input": 150_000, "output": 1}});
     let script = json!({"responses": [{"text": "one"}, much, {"text": "three"}], "default": {"text": "ok"}});
     let mut agent = agent(&place, &["cancel"], script);
@@ -67,7 +67,7 @@ fn a_compaction_that_comes_by_itself_can_be_stopped() {
     let frames = agent.until_event("auto_compaction_end");
     assert!(frames.contains(&json!({"type": "auto_compaction_start", "reason": "threshold"})), "{frames:#?}");
     assert_eq!(*frames.last().unwrap(), stopped);
-    // The next prompt tries again before its run, and runs.
+    // The next prompt repeats the attempt before its run, and the run starts.
     agent.prompt("next");
     let frames = agent.until_event("agent_end");
     assert!(frames.contains(&stopped), "{frames:#?}");

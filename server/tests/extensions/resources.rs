@@ -1,11 +1,11 @@
-//! Skills and prompt templates that extensions bring.
+//! Skills and prompt templates of extensions.
 
 use serde_json::{Value, json};
 
 use super::host::command;
 use crate::support::process::{Agent, Place};
 
-/// Brings what stands beside it, and something that is not there.
+/// Extension that registers adjacent files, and a missing one.
 const BRINGS: &str = r#"
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,7 +28,7 @@ fn they_are_listed_used_and_told_to_the_model() {
         "---\nname: brings\ndescription: Brought along\n---\nDo it well.\n",
     );
     place.put("installed/brings/say.md", "---\ndescription: Says\n---\nSay $1 twice.");
-    // The model knows the skill where it was told of it.
+    // The model knows the skill only if its input names it.
     let script = json!({"responses": [
         {"when": {"system": "Brought along", "user": "Say hello twice."}, "text": "hello hello"},
         {"when": {"user": "Do it well."}, "text": "well"},

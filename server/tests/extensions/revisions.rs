@@ -1,4 +1,4 @@
-//! What extensions hear where revisions of pi differ.
+//! Events of extensions in different revisions of pi.
 
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ fn extensions_hear_of_a_run_before_they_are_asked_about_its_context_in_newer_rev
         let mut heard: Vec<Value> =
             (0..2).map(|_| agent.until("a failure", failed).pop().unwrap()["event"].clone()).collect();
         if revision == "pi@0.55" {
-            // There the event is told beside the question, and either may be first.
+            // In this revision, the event and the request are independent, so their order varies.
             heard.sort_by_key(Value::to_string);
         }
         assert_eq!(heard, ["agent_start", "context"], "{revision}");

@@ -1,4 +1,4 @@
-"""Says what it hears of sessions, and fails where a run begins."""
+"""Reports the events of sessions, and fails at the start of a run."""
 
 from agentese_extension import Extension
 

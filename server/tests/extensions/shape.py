@@ -1,4 +1,4 @@
-"""Changes what can be changed."""
+"""Changes all values that hooks can change."""
 
 from agentese_extension import Extension
 

@@ -1,11 +1,11 @@
-//! Extensions of pi share a process: what one of them does to it, the others outlive. These need Node.
+//! Extensions of pi share a process, and survive damage that one of them does to it. These tests need Node.
 
 use serde_json::{Value, json};
 
 use super::host::{check_runs, command, plain, runs, settings};
 use crate::support::process::{Agent, Place, assert_gone, pid_in};
 
-/// Notes its process, and what it is asked.
+/// Extension that records its process id and its requests.
 const GUARD: &str = r#"
 import { appendFileSync, writeFileSync } from "node:fs";
 export default function (pi: any) {
@@ -14,7 +14,7 @@ export default function (pi: any) {
 }
 "#;
 
-/// Does what the user says.
+/// Extension that executes the user's input.
 const FAULTY: &str = r#"
 export default function (pi: any) {
   pi.on("input", async (event: any) => {
@@ -25,7 +25,7 @@ export default function (pi: any) {
 }
 "#;
 
-/// An agent with both, and the paths of them: the guard, which is loaded first, and the other one.
+/// Starts an agent with both extensions, the guard first; returns their paths.
 fn both(place: &Place, script: Value, host: Value) -> (Agent, [String; 2]) {
     settings(place, host);
     let paths = [("guard", GUARD), ("faulty", FAULTY)]
@@ -56,7 +56,7 @@ fn fm_f92_one_that_spins_ends_the_process_of_all_and_they_are_started_again() {
         format!("no answer to input within 1500 ms, and none to anything else (it served {guard}, {faulty})");
     assert_eq!(the_failure(&agent), (faulty.as_str(), error.as_str()));
     assert_gone(first);
-    // The guard is back, was asked, and let it run.
+    // The restarted guard received the request and permitted the call.
     assert_ne!(pid_in(&place.work().join("own")), first);
     assert_eq!(std::fs::read_to_string(place.work().join("asked")).unwrap(), "asked\n");
     assert!(place.work().join("ran").exists());

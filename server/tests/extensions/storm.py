@@ -1,4 +1,4 @@
-"""A guard of tools that fails as `STORM` says, call by call. What it lets through it writes down before."""
+"""Guard of tools that fails according to `STORM`, call by call. It records each permission in advance."""
 
 import json
 import os

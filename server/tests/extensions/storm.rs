@@ -1,4 +1,4 @@
-//! Guards that fail at random: whatever they do, no tool runs that they have not let through.
+//! Guards with random failures: no tool ever runs without the permission of its guard.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -9,10 +9,10 @@ use super::host::{check_runs, command, settings};
 use crate::support::dice::{Dice, number, seed};
 use crate::support::process::{Agent, Place};
 
-/// How many agents; `AGENTESE_STORMS` says more.
+/// Number of agents; `AGENTESE_STORMS` overrides it.
 const STORMS: u64 = 6;
 const CALLS: u64 = 10;
-/// What a guard does with a call.
+/// Reactions of a guard to a call.
 const WAYS: [&str; 10] =
     ["allow", "allow", "allow", "block", "kill", "exit", "hang", "cut", "noise", "foreign"];
 
@@ -31,7 +31,7 @@ fn fm_f92_whatever_a_guard_does_nothing_runs_that_it_has_not_let_through() {
 #[track_caller]
 fn storm(plan: &[&str], restarts: u64) {
     let place = Place::new();
-    // Only one that hangs has to be given up soon.
+    // Only a guard that hangs needs a short time limit.
     let limit = if plan.contains(&"hang") { 300 } else { 60_000 };
     settings(&place, json!({"restarts": restarts, "hookTimeoutMs": limit}));
     let call = |number: u64| {
@@ -58,7 +58,7 @@ fn storm(plan: &[&str], restarts: u64) {
     for call in &ran {
         assert!(allowed.contains(call.as_str()), "{call} ran unguarded: {plan:?}, restarts: {restarts}");
     }
-    // A guard that nobody is in a hurry with is heard.
+    // With a long time limit, every permission takes effect.
     if limit > 1000 {
         assert_eq!(ran.len(), allowed.len(), "{plan:?}, restarts: {restarts}");
     }

@@ -53,7 +53,8 @@ def ask_timeout(args, context):
     def waits(name, ask):
         begun = time.monotonic()
         given = ask()
-        # Measured here, by the one that waits: a default that comes before the limit is told by another name.
+        # Measured here, at the waiting side: a default value before the time limit is reported under another
+        # name.
         is_early = given in (None, False) and time.monotonic() - begun < limit / 1000
         say(context, f"{name}, too early," if is_early else name, given)
 

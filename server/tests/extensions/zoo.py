@@ -1,4 +1,5 @@
-"""Misbehaves as the environment says. It speaks the protocol by itself: what it does wrong, no library would do."""
+"""Misbehaves according to the environment. It implements the protocol itself, because no library would make
+these errors."""
 
 import json
 import os
@@ -7,9 +8,9 @@ import sys
 import time
 
 ZOO = os.environ.get("ZOO", "")
-# Where answers have to come soon, it hears of nothing but what it shall fail in: a busy machine may take its time.
+# With a short time limit, it subscribes only to the failing events, because a busy machine may be slow.
 EVENTS = os.environ.get("ZOO_EVENTS", "session_start,input,tool_call").split(",")
-# It says that it hears of these, and nothing else.
+# Subscriptions without an answer.
 UNANSWERED = os.environ.get("ZOO_UNANSWERED", "").split(",")
 
 
@@ -64,7 +65,7 @@ if ZOO in ("guard", "old", "second-hangs", "second-refuses"):
     with open("starts", "a") as file:
         file.write("started\n")
 if ZOO == "guard" and len(open("starts").readlines()) > 1:
-    # A start that takes its time leaves room for what must not happen meanwhile.
+    # A slow start leaves room for operations that must not happen meanwhile.
     time.sleep(0.5)
 AGAIN = ZOO.startswith("second") and len(open("starts").readlines()) > 1
 if ZOO == "second-hangs" and AGAIN:
@@ -97,7 +98,7 @@ for line in sys.stdin:
     elif frame["type"] == "entries":
         entries += len(frame["entries"])
         pieces += 1
-        # One that takes its time, and reads; or does not.
+        # A slow extension that reads, or one that does not.
         time.sleep(3600 if ZOO == "deaf" and entries > 0 else 0.2)
     elif frame["type"] == "command":
         send(type="notify", message=f"{entries} entries, {json.dumps(pieces > 4)}")
@@ -113,7 +114,7 @@ for line in sys.stdin:
         elif event["type"] == "input":
             how = event["text"].split(" ")[0]
         elif event["type"] == "tool_call":
-            # The user says so, or what it is.
+            # In tool calls, the environment selects the failure.
             how = "exit" if ZOO.startswith("second") else ZOO
         if not misbehave(how, frame) and "id" in frame:
             send(type="response", id=frame["id"])

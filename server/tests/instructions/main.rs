@@ -1,10 +1,12 @@
-//! A guard against going back: the instructions that hot paths take, counted by a simulator. Counts do not depend on what
-//! else the machine does, so that they can be compared with those that are kept beside this file.
+//! Guard against regressions: the number of instructions on hot paths, counted by a simulator. The counts are
+//! independent of the load of the machine. The test compares them with the stored counts beside this file.
 //!
-//! `make test` counts a debug build, which is there anyway (`counts.txt`); `make test-instructions` a build with optimisation, the
-//! profile `counted` (`optimised.txt`): what users run, and some minutes of compiling. With `COUNTS=write` it keeps new counts;
-//! `AGENTESE_COUNTS=write cargo test --workspace --test instructions` those of the debug build. Where valgrind is
-//! missing the test says so and passes. It has no harness, because this program is also the one whose instructions are counted.
+//! `make test` counts the existing debug build (`counts.txt`). `make test-instructions` counts an optimised
+//! build with the profile `counted` (`optimised.txt`), which is the form for users but takes minutes to
+//! compile. With `COUNTS=write` it stores new counts;
+//! `AGENTESE_COUNTS=write cargo test --workspace --test instructions` stores those of the debug build.
+//! Without valgrind the test prints a notice and passes. The test has no harness, because this program is
+//! also the measured one.
 
 mod subjects;
 
@@ -14,10 +16,10 @@ use std::process::Command;
 
 use subjects::{BASE, TIMES};
 
-/// The argument with which this program does what is counted.
+/// Argument for running the measured functions.
 const SUBJECTS: &str = "--subjects";
 
-/// How much more than the kept count is too much, in percent; so much less has to be kept.
+/// Tolerance in percent above the stored count. A count that is lower by this margin must be stored.
 const MARGIN: u64 = 15;
 
 fn kept() -> PathBuf {
@@ -25,7 +27,7 @@ fn kept() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions").join(file)
 }
 
-/// The instructions of each function of the program and of all that it calls.
+/// Returns the instructions of each measured function, including its callees.
 fn counted() -> Option<BTreeMap<String, u64>> {
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("profile");
@@ -47,7 +49,7 @@ fn counted() -> Option<BTreeMap<String, u64>> {
     let profile = std::fs::read_to_string(profile).unwrap();
     let mut counts = BTreeMap::new();
     let mut called = None;
-    // What `all` calls: `cfn=` names the function, and the line after `calls=` has the cost of all of it.
+    // Calls of `all`: `cfn=` names the function, and the line after `calls=` has its total cost.
     let mut lines = profile.lines().skip_while(|line| *line != "fn=instructions::subjects::all");
     lines.next();
     let mut lines = lines.take_while(|line| !line.starts_with("fn="));
@@ -110,7 +112,7 @@ fn main() {
     if arguments.iter().any(|argument| argument == SUBJECTS) {
         return subjects::all();
     }
-    // Whoever asks for other tests by name does not want this one.
+    // A filter for other tests excludes this test.
     let names = arguments.iter().filter(|argument| !argument.starts_with('-')).collect::<Vec<_>>();
     if arguments.iter().any(|argument| argument == "--list")
         || !(names.is_empty() || names.iter().any(|name| "instructions".contains(name.as_str())))

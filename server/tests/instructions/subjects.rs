@@ -1,4 +1,4 @@
-//! What is counted: hot paths, each in a function of its own that does its work [`TIMES`] times, but where it says otherwise.
+//! Measured hot paths, each in its own function that repeats its work [`TIMES`] times unless noted otherwise.
 
 use std::hint::black_box;
 
@@ -12,10 +12,10 @@ use agentese_server::world::{NumberedIds, SystemClock};
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-/// How often a function does its work.
+/// Number of repetitions in a function.
 pub const TIMES: usize = 100;
 
-/// Functions that do the same as others but for what is counted: they are taken off.
+/// Baseline functions, whose counts are subtracted from those of their counterparts.
 pub const BASE: &[(&str, &str)] = &[("answering", "answering_once"), ("streaming", "streaming_once")];
 
 const USAGE: &str = r#""usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
@@ -33,7 +33,7 @@ fn update() -> String {
     )
 }
 
-/// Bytes to checked lines, a hundred bytes each.
+/// Converts bytes to checked lines of a hundred bytes.
 #[inline(never)]
 fn framing() {
     let line = format!("{{\"type\":\"message_update\",\"text\":\"{}\"}}\n", "w".repeat(60));
@@ -44,7 +44,7 @@ fn framing() {
     });
 }
 
-/// The parts that a client looks at, found in an update of two kilobytes.
+/// Finds the members that a client reads, in an update of two kilobytes.
 #[inline(never)]
 fn scanning() {
     const WANTED: Wanted<3> = Wanted::new([
@@ -64,13 +64,13 @@ fn decode<T: DeserializeOwned>(text: &str) {
     }
 }
 
-/// An answer out of a session.
+/// Decodes an answer of a session.
 #[inline(never)]
 fn decoding_a_message() {
     decode::<AgentMessage>(&answer(&"some words ".repeat(20)));
 }
 
-/// An update with two snapshots.
+/// Decodes an update with two snapshots.
 #[inline(never)]
 fn decoding_an_update() {
     decode::<agentese::pi::Event>(&update());
@@ -90,7 +90,7 @@ fn decoding_an_event_of_pisces() {
     );
 }
 
-/// A line of a session, read and decoded.
+/// Reads and decodes a line of a session.
 #[inline(never)]
 fn loading_an_entry() {
     let folder = std::env::temp_dir().join(format!("agentese-instructions-{}", std::process::id()));
@@ -115,7 +115,7 @@ fn loading_an_entry() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Says lines to a server, and reads until one has that text in it.
+/// Sends lines to a server, and reads until a line contains the text.
 fn converse(script: &str, lines: &str, until: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -134,13 +134,13 @@ fn converse(script: &str, lines: &str, until: &str) {
 
 const NOTHING: &str = r#"{"responses":[]}"#;
 
-/// What a server takes that answers once: taken off the next one.
+/// Runs a server for a single response, as the baseline of the next function.
 #[inline(never)]
 fn answering_once() {
     converse(NOTHING, "{\"id\":\"last\",\"type\":\"get_state\"}\n", "\"last\"");
 }
 
-/// `get_state`, read and answered.
+/// Reads and answers `get_state`.
 #[inline(never)]
 fn answering() {
     let more = "{\"id\":\"1\",\"type\":\"get_state\"}\n".repeat(TIMES);
@@ -153,19 +153,19 @@ fn stream(pieces: usize) {
     converse(&script, "{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"go\"}\n", "\"type\":\"agent_end\"");
 }
 
-/// What a run takes with one piece of text: taken off the next one.
+/// Runs a prompt with one piece of text, as the baseline of the next function.
 #[inline(never)]
 fn streaming_once() {
     stream(1);
 }
 
-/// A piece of text, told with two snapshots.
+/// Streams pieces of text, with two snapshots for each.
 #[inline(never)]
 fn streaming() {
     stream(TIMES + 1);
 }
 
-/// Does everything once. Compiled as a function of its own, by which it is found.
+/// Calls every function once. Compiled as a separate function, which the profile identifies.
 #[inline(never)]
 pub fn all() {
     framing();

@@ -1,4 +1,4 @@
-//! Servers in every dialect that is served.
+//! MCP servers in every served dialect.
 
 use agentese::omp::Omp;
 use agentese::opal::Opal;
@@ -14,7 +14,7 @@ use crate::stage::{calling, results, said, zoo};
 use crate::support::LONG;
 use crate::support::link::{Link, builder};
 
-/// Options with the misbehaving server, which behaves.
+/// Returns options with the misbehaving server in its good mode.
 fn servers(place: &std::path::Path) -> mcp::Options {
     let mut server = zoo(&[]);
     server["name"] = json!("zoo");
@@ -27,8 +27,8 @@ fn servers(place: &std::path::Path) -> mcp::Options {
     }
 }
 
-/// Plays a run in which a tool shows progress and another one echoes; every frame is checked against the dialect's
-/// schema as it is read.
+/// Runs a prompt in which a tool reports progress and another one echoes. Every frame is validated against
+/// the dialect's schema as it arrives.
 async fn plays<D: Dialect>(prompt: Value) {
     let calls = [("works", json!({"steps": 3})), ("echo", json!({"text": "everywhere"}))];
     let (builder, place) = builder(calling(&calls));
@@ -69,7 +69,7 @@ async fn tools_of_servers_are_called_in_opal_and_switched_off() {
         let answer = link.until("the answer", |frame| frame["id"] == number).await.pop().unwrap();
         assert_eq!(answer["result"]["features"]["mcp"], on);
         let has = answer["result"]["tools"]["all"].as_array().unwrap().iter().any(|tool| tool == "echo");
-        // One that is switched on again starts first.
+        // A server that is enabled again must start first.
         assert!(has == on || number == 5, "{answer}");
     }
     link.finish().await;

@@ -1,4 +1,4 @@
-//! Servers that misbehave.
+//! Misbehaving servers.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use crate::stage::{
 use crate::support::LONG;
 use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
 
-/// A path beside the working directory.
+/// Returns a path beside the working directory.
 fn beside(place: &Place, name: &str) -> std::path::PathBuf {
     place.work().parent().unwrap().join(name)
 }
 
-/// What the client was told of servers that ended.
+/// Returns the reports about ended servers to the client.
 fn told(frames: &[Value]) -> Vec<&Value> {
     frames.iter().filter(|frame| frame["type"] == "extension_error").collect()
 }
@@ -50,7 +50,7 @@ fn fm_f91_tools_of_a_server_that_is_gone_disappear() {
     let settings = json!({"restarts": 0});
     let mut agent = Agent::start(command(&place, json!({"zoo": zoo(&[])}), settings, script, &[]));
     run(&mut agent);
-    // It is gone once the client has been told.
+    // The server has ended once the client has received the report.
     if told(&agent.seen).is_empty() {
         agent.until_event("extension_error");
     }
@@ -75,8 +75,8 @@ fn fm_f91_a_call_without_an_answer_ends_at_its_limit_and_is_cancelled() {
     let mut frames = agent.until("the second call", |frame| {
         frame["type"] == "tool_execution_start" && frame["toolName"] == "works"
     });
-    // Progress counts as a sign of life: this call goes on for longer than the limit, with a pause of 20 ms before each
-    // update but the first.
+    // Progress restarts the time limit. This call exceeds the limit, with a pause of 20 ms before each update
+    // but the first.
     for _ in 0..limit * 5 / 4 / 20 {
         frames.extend(agent.until_event("tool_execution_update"));
     }
@@ -107,12 +107,12 @@ fn fm_f91_an_abort_cancels_the_call_at_the_server() {
     let frames = agent.until("the abort", |frame| frame["id"] == "stop");
     assert_eq!(said(results(&frames)[0]), "Operation aborted");
     wait_for(&notes, "notifications/cancelled");
-    // Nobody had to give the call up.
+    // The agent did not have to abandon the call.
     let stderr = finish(agent);
     assert!(!stderr.contains("given up"), "{stderr}");
 }
 
-/// The server has been told this.
+/// Waits until the server has received this message.
 #[track_caller]
 fn wait_for(notes: &std::path::Path, word: &str) {
     let start = Instant::now();
@@ -218,7 +218,7 @@ fn fm_f91_servers_that_do_not_start_are_told_of_and_lose_nothing_else() {
     let settings = json!({"restarts": 1, "restartPauseMs": 1});
     let mut agent = agent(&place, servers, settings, &[("echo", json!({"text": "fine"}))]);
     assert_eq!(texts(&run(&mut agent)), ["zoo: fine"]);
-    // Two of them are tried a second time.
+    // Two of the requests are retried.
     let over = |frames: &[Value]| {
         let ends = |frame: &&&Value| {
             let error = frame["error"].as_str().unwrap();

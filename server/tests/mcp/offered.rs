@@ -1,4 +1,4 @@
-//! What servers offer, and what of it counts.
+//! Offers of servers, and their validity.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn tools_and_prompts_that_come_later_are_there_once_the_server_says_so() {
     let mut agent = Agent::start(command(&place, json!({"zoo": zoo(&[])}), json!({}), script, &[]));
     assert_eq!(texts(&run(&mut agent)), ["Tool grown not found"]);
     assert_eq!(texts(&run(&mut agent)), ["grow is done"]);
-    // Prompts are asked for after tools.
+    // Prompts are requested after tools.
     until_there(&mut agent, "grown");
     assert_eq!(texts(&run(&mut agent)), ["grown is done"]);
     finish(agent);

@@ -1,6 +1,6 @@
-//! Servers by other hands: those of the protocol's own project.
+//! Third-party servers: those of the protocol's own project.
 //!
-//! `npm ci` in `server/tests/mcp` sets them up; `make test` does that.
+//! `npm ci` in `server/tests/mcp` installs them; `make test` runs it.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn everything() -> Value {
     json!({"command": "node", "args": [program("server-everything"), "stdio"], "env": {"ZOO_KEY": "canary-of-the-file"}})
 }
 
-/// The same server over streamable HTTP; it ends with this value.
+/// Same server over streamable HTTP; it ends together with this value.
 struct Listening {
     child: Child,
     port: u16,
@@ -39,7 +39,7 @@ struct Listening {
 impl Listening {
     fn start() -> Self {
         let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        // Somebody else may take the port before the server has it: then it is tried again.
+        // Another process may take the port first, which causes another attempt.
         Self::at(free)
     }
 
@@ -53,7 +53,7 @@ impl Listening {
             let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
             let started = lines.by_ref().map_while(Result::ok).any(|line| line.contains("listening on port"));
             if started {
-                // Its channel is read to the end, so that it never waits.
+                // The output is read to the end, so that the server never blocks.
                 std::thread::spawn(move || lines.for_each(drop));
                 return Self { child, port, url: format!("http://127.0.0.1:{port}/mcp") };
             }
@@ -71,7 +71,7 @@ impl Drop for Listening {
     }
 }
 
-/// Uses the tools of the server that has everything.
+/// Uses the tools of the server with all features.
 fn use_everything(place: &Place, definition: Value) {
     let calls = [
         ("echo", json!({"message": "hello"})),
@@ -94,7 +94,7 @@ fn use_everything(place: &Place, definition: Value) {
     assert_eq!(image.unwrap_or_else(|| panic!("{}", ends[2]))["mimeType"], "image/png");
     let structure = &ends[3]["result"]["details"]["structuredContent"];
     assert_eq!((&structure["temperature"], &structure["conditions"]), (&json!(33), &json!("Cloudy")));
-    // What is not of the declared form is not even asked for.
+    // Arguments of another form than declared are not even sent.
     assert!(ends[4]["isError"] == true && said(ends[4]).contains("must be number"), "{}", ends[4]);
     assert!(ends[5]["result"]["content"].to_string().contains("demo://resource/"), "{}", ends[5]);
     assert!(said(ends[6]).starts_with("Long running operation completed"), "{}", ends[6]);
@@ -103,7 +103,7 @@ fn use_everything(place: &Place, definition: Value) {
         .filter(|frame| frame["type"] == "tool_execution_update" && frame["toolCallId"] == "call6")
         .map(|frame| frame["partialResult"]["content"][0]["text"].clone())
         .collect();
-    // Steps that come together are one update.
+    // Steps that arrive together are one update.
     assert!(
         !progress.is_empty() && progress.iter().all(|text| text.as_str().unwrap().ends_with("/4")),
         "{progress:?}"
@@ -113,7 +113,7 @@ fn use_everything(place: &Place, definition: Value) {
     assert!(!stderr.contains("canary"), "{stderr}");
 }
 
-/// Its prompts are commands.
+/// Checks that the prompts of the server are commands.
 fn use_prompts(agent: &mut Agent) {
     let commands = agent.ask(json!({"type": "get_commands"}))["data"]["commands"].clone();
     let known = commands.as_array().unwrap().iter().find(|command| command["name"] == "args-prompt");
@@ -141,7 +141,7 @@ fn a_server_with_everything_is_used_over_streamable_http() {
     use_everything(&Place::new(), json!({"type": "http", "url": server.url, "headers": headers}));
 }
 
-/// Uses servers in the opal dialect; gives the results of the calls.
+/// Uses servers in the opal dialect; returns the results of the calls.
 async fn in_opal(place: &Path, servers: &[Value], calls: &[(&str, Value)]) -> Vec<Value> {
     let given: Vec<_> = servers.iter().map(|server| server.as_object().unwrap().clone()).collect();
     let (builder, _place) = builder(calling(calls));

@@ -1,4 +1,4 @@
-//! Several conversations of one process, and what a front is told of servers.
+//! Several conversations of one process, and reports about servers to a front.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
         assert!(desk.engine().tools().get("echo").is_some());
     }
     let pid = pid_in(&pids);
-    // A conversation without servers has none of their tools, and the others keep them.
+    // A conversation without servers has no tools of servers, and the other conversations keep them.
     second.mcp().set_enabled(false);
     assert!(second.engine().tools().get("echo").is_none() && second.mcp().status().is_empty());
     second.mcp().set_enabled(true);
@@ -97,7 +97,7 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
     assert_gone(pid);
 }
 
-/// The parts of an agent with one server, and a clock.
+/// Returns the components of an agent with one server, and a clock.
 fn parts_with(place: &Place, server: &[&str], clock: TickingClock) -> Parts {
     place.put(OWN, json!({"servers": {"zoo": zoo(server)}}).to_string());
     let agent_dir = place.work().parent().unwrap().join("home/.pi/agent");
@@ -136,7 +136,7 @@ async fn a_server_that_tells_of_changes_without_end_is_listed_once_in_each_pause
             }
         })
         .await;
-        // An answer of the server shows that it has read what was sent before.
+        // A response of the server proves that it has read the earlier messages.
         let _ = desk.mcp().expand("/feed cats").await;
     }
     desk.shut_down().await;

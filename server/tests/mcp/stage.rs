@@ -1,4 +1,4 @@
-//! An agent whose model calls the tools that a test names, one in each answer.
+//! Agent whose model calls the tools of a test, one in each answer.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::support::LONG;
 use crate::support::process::{Agent, Place};
 
-/// The user's own file.
+/// Server file of the user.
 pub const OWN: &str = "home/.pi/agent/mcp.json";
 
-/// The misbehaving server with these options.
+/// Returns the misbehaving server with these options.
 pub fn zoo(options: &[&str]) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/zoo.py");
     let mut args = vec![script.to_str().unwrap()];
@@ -20,7 +20,7 @@ pub fn zoo(options: &[&str]) -> Value {
     json!({"command": "python3", "args": args})
 }
 
-/// A script that makes those calls, each in an answer of its own, and then says `done`.
+/// Returns a script with those calls, each in its own answer, and a final `done`.
 pub fn calling(calls: &[(&str, Value)]) -> Value {
     let answers = calls.iter().enumerate().map(|(number, (name, arguments))| {
         json!({"blocks": [{"tool": {"id": format!("call{number}"), "name": name, "args": arguments}}]})
@@ -28,7 +28,7 @@ pub fn calling(calls: &[(&str, Value)]) -> Value {
     json!({"responses": answers.collect::<Vec<_>>(), "default": {"text": "done"}})
 }
 
-/// The agent with the user's servers, settings, and a script; `options` are its own.
+/// Returns the agent with the user's servers, settings and a script; `options` are its arguments.
 pub fn command(place: &Place, servers: Value, settings: Value, script: Value, options: &[&str]) -> Command {
     place.put(OWN, json!({"mcpServers": servers}).to_string());
     place.put("home/.pi/agent/settings.json", json!({"mcp": settings}).to_string());
@@ -39,34 +39,34 @@ pub fn command(place: &Place, servers: Value, settings: Value, script: Value, op
     place.command(&all)
 }
 
-/// As [`command`], started.
+/// Starts the agent of [`command`].
 pub fn agent(place: &Place, servers: Value, settings: Value, calls: &[(&str, Value)]) -> Agent {
     Agent::start(command(place, servers, settings, calling(calls), &[]))
 }
 
-/// Plays a run; gives the frames of it.
+/// Runs a prompt and returns its frames.
 pub fn run(agent: &mut Agent) -> Vec<Value> {
     agent.send(json!({"type": "prompt", "message": "go"}));
     agent.until_event("agent_end")
 }
 
-/// The results of the calls of a run.
+/// Returns the results of the calls of a run.
 pub fn results(frames: &[Value]) -> Vec<&Value> {
     frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect()
 }
 
-/// The first text of a result.
+/// Returns the first text of a result.
 #[track_caller]
 pub fn said(result: &Value) -> &str {
     result["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}"))
 }
 
-/// What the calls of a run said.
+/// Returns the texts of the calls of a run.
 pub fn texts(frames: &[Value]) -> Vec<&str> {
     results(frames).into_iter().map(said).collect()
 }
 
-/// Ends the agent in good order; gives its stderr.
+/// Ends the agent in an orderly way; returns its stderr.
 #[track_caller]
 pub fn finish(agent: Agent) -> String {
     let (status, _, stderr) = agent.finish();
@@ -87,7 +87,7 @@ pub fn until_there(agent: &mut Agent, prompt: &str) {
     }
 }
 
-/// A model that makes one call in each run.
+/// Returns a model with one call in each run.
 pub fn one_by_one(calls: &[(&str, Value)]) -> Value {
     let answers = calls.iter().flat_map(|(name, arguments)| {
         let call = json!({"blocks": [{"tool": {"id": "call", "name": name, "args": arguments}}]});
@@ -96,7 +96,7 @@ pub fn one_by_one(calls: &[(&str, Value)]) -> Value {
     json!({"responses": answers.collect::<Vec<_>>()})
 }
 
-/// What the server wrote down of what it was told.
+/// Returns the server's record of received messages.
 pub fn log(path: &Path) -> Vec<String> {
     std::fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! Servers that a working directory brings.
+//! Servers from a working directory.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::process::{Agent, Place};
 
 const QUESTION: &str = "extension_ui_request";
 
-/// A directory that brings a server, which says so where it is started.
+/// Creates a directory with a server that records its starts.
 fn repository(path: &str) -> (Place, std::path::PathBuf) {
     let place = Place::new();
     let pids = place.work().parent().unwrap().join("pids");
@@ -23,7 +23,7 @@ fn start(place: &Place, options: &[&str]) -> Agent {
     Agent::start(command(place, json!({}), json!({}), calling(&calls), options))
 }
 
-/// The answer to the question whether the directory is trusted.
+/// Answers the question about the trust of the directory.
 fn answer(agent: &mut Agent, answer: &str) -> Value {
     agent.send(json!({"type": "prompt", "message": "go"}));
     let question = agent.until_event(QUESTION).pop().unwrap();

@@ -1,10 +1,11 @@
-"""An MCP server that misbehaves in every way that a test asks for. Needs nothing but Python.
+"""MCP server that misbehaves as a test requests. Needs only Python.
 
-Options: `--log FILE` writes down the name of everything that it is told; `--pid FILE` its process number;
-`--slow S` answers the first question after S seconds; `--never` never answers anything; `--junk` says things that are no messages;
-`--stubborn` goes on after the end of its input and ignores SIGTERM; `--crash` ends at once;
-`--crash-after N` ends with the Nth call of a tool; `--restless` tells of a change after each list of its tools;
-`--tools N` and `--prompts N` offer so many of them, `--page N` in pages of that size; `--endless` offers pages without end.
+Options: `--log FILE` records the name of every received message; `--pid FILE` records its process id;
+`--slow S` answers the first request after S seconds; `--never` never answers; `--junk` prints lines that are
+not messages; `--stubborn` continues after the end of its input and ignores SIGTERM; `--crash` exits at once;
+`--crash-after N` exits at the Nth call of a tool; `--restless` announces a change after each list of its
+tools; `--tools N` and `--prompts N` set their numbers, `--page N` the page size; `--endless` offers an
+endless list of pages.
 """
 
 import json
@@ -87,7 +88,7 @@ def call(number, name, arguments, token):
         PROMPTS.append({"name": "grown"})
         say({"method": "notifications/tools/list_changed"})
     if name == "works":
-        # So many steps, or until the file is there.
+        # The given number of steps, or until the file exists.
         step, steps, file = 0, arguments.get("steps"), arguments.get("file")
         while step < steps if steps else not os.path.exists(file):
             step += 1

@@ -1,4 +1,4 @@
-//! Commands that pi does not have, and failures as this dialect tells them.
+//! Commands that pi lacks, and failures in the form of this dialect.
 
 use serde_json::{Value, json};
 

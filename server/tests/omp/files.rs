@@ -1,4 +1,4 @@
-//! The files that its users keep.
+//! Files of the users of omp.
 
 use std::ffi::OsString;
 

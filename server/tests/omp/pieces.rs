@@ -1,4 +1,4 @@
-//! How an answer is told that comes in pieces, at times that the test says: the clock of the runtime stands still but for
+//! Events of an answer in pieces, at times that the test controls: the runtime's clock advances only for
 //! them.
 
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use tokio::time::Instant;
 
 use crate::support::link::Link;
 
-/// A piece, and how many milliseconds after the begin of the answer it comes.
+/// Piece, with its time in milliseconds since the start of the answer.
 type Piece = (u64, String);
 
-/// A model whose one answer has these pieces, once it may begin; it is never over where it hangs.
+/// Model with a single answer of these pieces, which starts on request, and may hang at its end.
 struct Timed {
     model: Scripted,
     begins: Arc<Semaphore>,
@@ -63,7 +63,7 @@ impl Provider for Timed {
     }
 }
 
-/// An agent that was prompted and whose answer may begin. From here on only the test's times pass.
+/// Sends a prompt to an agent whose answer may start. From here on, only the times of the test pass.
 async fn prompted(
     revision: &str,
     pieces: Vec<Piece>,
@@ -85,7 +85,8 @@ fn piece(frame: &Value) -> Option<&str> {
     frame["assistantMessageEvent"]["delta"].as_str()
 }
 
-/// Asserts which pieces a revision tells, and when: in milliseconds since the first one. A timer rounds up to the next one.
+/// Checks the pieces that a revision sends, with their times in milliseconds since the first one. Timers
+/// round up to the next millisecond.
 async fn tells(revision: &str, pieces: &[(u64, &str)], hangs: bool, expected: &[(u64, &str)]) {
     let pieces = pieces.iter().map(|(at, text)| (*at, (*text).to_owned())).collect();
     let (mut link, _place) = prompted(revision, pieces, hangs, Options::default()).await;
@@ -106,7 +107,7 @@ async fn from_13_19_on_an_answer_is_told_twenty_times_a_second() {
     let pieces = [(0, "a"), (20, "b"), (45, "c"), (56, "d"), (91, "e"), (156, "f"), (163, "g")];
     for hangs in [false, true] {
         tells("omp@12.7", &pieces, hangs, &pieces).await;
-        // With the end of an answer comes what it ends with; where it just stops coming nothing is kept back.
+        // The end of an answer flushes its last piece. In an answer that hangs, no piece is held back.
         let last = if hangs { 206 } else { 163 };
         let joined = [(0, "a"), (50, "bc"), (100, "de"), (156, "f"), (last, "g")];
         tells("omp@13.19", &pieces, hangs, &joined).await;
@@ -120,7 +121,7 @@ async fn a_long_answer_to_a_client_that_reads_nothing_loses_neither_its_end_nor_
     let mut options = Options::default();
     options.outbox_bytes = 300 << 10;
     let (mut link, _place) = prompted("omp@13.19", pieces, false, options).await;
-    // Until the agent does no more by itself.
+    // After this time, the agent has no pending work.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let frames = link.until_event("agent_end").await;
     let pieces: Vec<&str> = frames.iter().filter_map(piece).collect();

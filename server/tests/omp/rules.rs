@@ -1,4 +1,4 @@
-//! Rules that watch what the model says.
+//! Rules that observe the model's output.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn write_rule(place: &Path, name: &str, head: &str) {
         .unwrap();
 }
 
-/// An agent in a directory with one rule.
+/// Starts an agent in a directory with one rule.
 fn watched(script: Value, head: &str, change: impl FnOnce(&mut Settings)) -> (Link, TempDir) {
     let (builder, place) = builder(script);
     write_rule(place.path(), "no-word", head);
@@ -38,7 +38,7 @@ fn watched(script: Value, head: &str, change: impl FnOnce(&mut Settings)) -> (Li
     (Link::speaking::<Omp>(builder.resources(resources).settings(settings)), place)
 }
 
-/// An answer that comes word by word.
+/// Returns an answer in small pieces.
 fn says(text: &str) -> Value {
     json!({"blocks": [{"text": text.split_inclusive(' ').collect::<Vec<_>>()}]})
 }
@@ -96,7 +96,7 @@ async fn one_rule_counts_once_in_a_session_or_again_after_some_turns() {
     link.until_event("agent_end").await;
     let second = link.run("again").await;
     assert!(!kinds(&second).contains(&"ttsr_triggered"));
-    // Another session knows nothing of it.
+    // The rule starts afresh in another session.
     link.data(json!({"type": "new_session"})).await;
     link.send(json!({"type": "prompt", "message": "once more"})).await;
     link.until_event("ttsr_triggered").await;

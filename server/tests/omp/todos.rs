@@ -1,4 +1,4 @@
-//! Lists of what is to be done, and reminders of them.
+//! Task lists, and their reminders.
 
 use agentese::omp::Omp;
 use agentese_server::config::Settings;
@@ -46,7 +46,7 @@ async fn a_model_that_stops_with_things_left_is_reminded_and_no_more_than_three_
     let told: Vec<_> = messages.iter().filter(|message| message["role"] == "developer").collect();
     assert_eq!((messages.len(), told.len()), (10, 3));
     assert!(told[2]["content"][0]["text"].as_str().unwrap().contains("- Work\n  - Do A\n  - Do B\n"));
-    // Another prompt counts anew.
+    // Another prompt restarts the count.
     link.send(json!({"type": "prompt", "message": "on"})).await;
     let frames = link.until_event("todo_reminder").await;
     assert_eq!(reminders(&frames), [(json!(1), json!(3))]);

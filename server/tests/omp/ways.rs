@@ -1,4 +1,4 @@
-//! Where its agent goes other ways than pi's.
+//! Differences between an agent of omp and one of pi.
 
 use agentese::omp::Omp;
 use agentese_server::config::{CompactionSettings, RetrySettings};
@@ -35,7 +35,7 @@ async fn files_that_a_prompt_mentions_go_with_it() {
     assert!(files[0]["content"].as_str().unwrap().starts_with("alpha\nbeta"));
     assert_eq!((&files[1]["path"], files.as_array().unwrap().len()), (&json!("src"), 2));
     assert!(files[1]["content"].as_str().unwrap().contains("b.rs"));
-    // A prompt without mentions brings none.
+    // A prompt without mentions adds no files.
     assert!(link.run("mail me@home").await.iter().all(|frame| frame["message"]["role"] != "fileMention"));
 }
 

@@ -1,4 +1,4 @@
-//! The agent as the typed client sees it.
+//! Agent with the typed client.
 
 use agentese::opal::{Client, Event, Opal, OpalStatus};
 use agentese::serve::ServeEnd;

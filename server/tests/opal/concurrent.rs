@@ -28,7 +28,7 @@ async fn fifty_sessions_stream_at_once_and_one_abort_touches_one() {
             deltas.len() == SESSIONS
         })
         .await;
-    // All hang in the middle of their answers: each is heard on its own.
+    // All sessions hang during their answers, and each one accepts commands on its own.
     rpc.result("agent/abort", json!({"session_id": sessions[7]})).await;
     let aborted = rpc.until("agent_abort").await;
     assert_eq!(aborted["session_id"], sessions[7].as_str());

@@ -1,4 +1,4 @@
-//! JSON-RPC at its edges.
+//! JSON-RPC edge cases.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ async fn ids_of_any_kind_come_back_and_bad_frames_have_none() {
     assert_eq!(answer["error"], json!({"code": -32601, "message": "Method not found: no/such"}));
     let answer = line(&mut rpc, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":42}").await;
     assert_eq!(answer["error"]["message"], "Method not found: 42");
-    // Notifications, blank lines and answers to nothing are ignored.
+    // Notifications, blank lines and answers without a question are ignored.
     for text in [
         "",
         "  ",
@@ -65,7 +65,7 @@ async fn parameters_that_are_missing_are_named_as_the_document_does() {
     ] {
         assert_eq!(rpc.error(method, json!({})).await, json!({"code": -32602, "message": message}));
     }
-    // What has another type is as good as missing, or names nothing.
+    // A value of another type is treated as missing, or identifies no object.
     for (method, params, message) in [
         ("settings/save", json!({"settings": "dark"}), "Missing required param: settings"),
         (
@@ -79,7 +79,7 @@ async fn parameters_that_are_missing_are_named_as_the_document_does() {
         let error = rpc.error(method, params).await;
         assert_eq!((&error["code"], &error["message"]), (&json!(-32602), &json!(message)), "{method}");
     }
-    // Nobody looks at parameters of a method that has none.
+    // A method without parameters ignores them.
     for params in [json!("padding"), json!([1]), json!({"a": 1}), Value::Null] {
         assert_eq!(rpc.result("opal/ping", params).await, json!({}));
     }
@@ -127,7 +127,7 @@ async fn a_session_is_not_started_with_what_nobody_knows() {
     for params in [json!([1]), json!({"session_id": "../x"}), json!({"mcp_servers": [{"name": "x"}]})] {
         assert!(rpc.ask("session/start", params.clone()).await.get("error").is_some(), "{params}");
     }
-    // Null is as good as left out.
+    // Null is equivalent to an absent member.
     let nothing =
         json!({"model": null, "tools": null, "features": null, "mcp_servers": null, "session_id": null});
     let session = rpc.start(nothing).await;
@@ -136,7 +136,7 @@ async fn a_session_is_not_started_with_what_nobody_knows() {
         rpc.error("settings/save", json!({"settings": null})).await["message"],
         "Missing required param: settings"
     );
-    // Members that the document does not have may be anything.
+    // Undocumented members may have any value.
     rpc.start(json!({"unknown_key": 1})).await;
 }
 

@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use crate::rpc::Rpc;
 use crate::support::clock::ImpatientClock;
 
-/// The models of an agent directory whose login server has that domain.
+/// Returns the models of an agent directory with a login server at that domain.
 pub fn catalog(directory: &Path, domain: Option<String>) -> Catalog {
     load(sources(directory, domain)).0
 }
@@ -29,7 +29,7 @@ fn sources(directory: &Path, domain: Option<String>) -> Sources {
     sources
 }
 
-/// A login server that gives these answers to questions for the token, one after the other, and the domain it has.
+/// Starts a login server with these successive responses to token requests; returns its domain.
 async fn login_server(answers: Vec<Value>, status: u16) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let domain = listener.local_addr().unwrap().to_string();
@@ -96,7 +96,7 @@ async fn a_user_logs_in_with_a_device_code() {
         json!({"user_code": "ABCD-1234", "verification_uri": "https://login.example.test/device", "device_code": "dc-1", "interval": 5})
     );
     let poll = rpc.send("auth/poll", json!({"device_code": "dc-1", "interval": 1})).await;
-    // Nobody waits for a login but those who asked for it.
+    // A pending login delays no other request.
     assert_eq!(rpc.ask("opal/ping", json!({})).await["result"], json!({}));
     assert_eq!(rpc.answer(poll).await["result"], json!({"authenticated": true}));
     let status = rpc.result("auth/status", json!({})).await;
@@ -194,7 +194,7 @@ async fn fm_f118_keys_are_kept_where_keys_are_and_shown_masked() {
         .await;
     let masked = json!({"theme": "dark", "nested": {"a": null}, "anthropic_api_key": "********", "openai_api_key": "********"});
     assert_eq!(saved["settings"], masked);
-    // What comes back masked changes nothing.
+    // A masked value that the client sends back changes no setting.
     rpc.result("settings/save", json!({"settings": masked})).await;
     assert_eq!(rpc.result("settings/get", json!({})).await["settings"], masked);
     let auth: Value =

@@ -1,4 +1,5 @@
-//! Many sessions of one process, several processes with one directory, and sessions that are not kept: the program itself.
+//! Many sessions of one process, several processes with one directory, and unstored sessions, with the
+//! program itself.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,11 +10,11 @@ use serde_json::{Value, json};
 use crate::support::agentese;
 use crate::support::process::{Agent, Place};
 
-/// A served program that is spoken to in requests.
+/// Served program with a client for requests.
 struct Process {
     agent: Agent,
     last: u64,
-    /// Every frame that was no answer.
+    /// Frames that are not responses.
     events: Vec<Value>,
 }
 
@@ -24,7 +25,7 @@ fn script() -> Value {
     ], "default": {"text": "Hello."}})
 }
 
-/// The program in the place, with those limits of open files: the soft and the hard one.
+/// Returns the command line of the program, with a soft and a hard limit of open files.
 fn command(place: &Place, limits: Option<(u64, u64)>) -> Command {
     let script = place.script(script());
     let arguments = ["--mode", "rpc", "--dialect", "opal", "--script", &script];
@@ -84,7 +85,7 @@ impl Process {
         self.result("session/start", params)["session_id"].as_str().unwrap().to_owned()
     }
 
-    /// A run; gives its events up to the last one.
+    /// Runs a prompt; returns its events up to the last one.
     fn run(&mut self, session: &str, text: &str) -> Vec<Value> {
         self.events.clear();
         self.result("agent/prompt", json!({"session_id": session, "text": text}));
@@ -107,7 +108,7 @@ impl Process {
         messages.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// A figure of the system about the process: the number behind that name.
+    /// Returns the named figure of the process from the system.
     fn status(&self, name: &str) -> u64 {
         let pid = self.agent.pid().as_raw_nonzero();
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -121,7 +122,7 @@ impl Process {
     }
 }
 
-/// The directory of sessions, as `session/start` names it.
+/// Returns the directory of sessions according to `session/start`.
 fn directory(started: &Value) -> PathBuf {
     Path::new(started["session_dir"].as_str().unwrap()).parent().unwrap().to_owned()
 }
@@ -156,7 +157,7 @@ fn used_sessions_hold_no_files_and_no_threads_each_and_all_of_them_are_kept() {
     for file in &files {
         assert!(std::fs::read_to_string(file).unwrap().contains("Hello."), "{}", file.display());
     }
-    // The session that was used first goes on, with a command and its file.
+    // The least recently used session continues, with a command and its file.
     let events = process.run(&first, "limit");
     let ran = events.iter().find(|event| event["type"] == "tool_execution_end").unwrap();
     assert_eq!(ran["result"]["ok"], true, "{ran}");
@@ -187,7 +188,7 @@ fn an_id_belongs_to_one_process_from_the_start_of_the_session_to_its_end() {
     let (mut one, mut other) = (Process::of(&place), Process::of(&place));
     let wanted = json!({"session_id": "one"});
     let started = one.result("session/start", wanted.clone());
-    // Before anything was said, and after.
+    // Before and after the first prompt.
     let error = other.error("session/start", wanted.clone());
     assert!(error.contains("is open already"), "{error}");
     if cfg!(target_os = "linux") {
@@ -227,7 +228,7 @@ fn a_session_that_has_two_files_is_listed_once_opened_as_it_is_listed_and_delete
     let listed = process.result("session/list", json!({}));
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 1, "{listed}");
     process.start(json!({"session_id": "one"}));
-    // That one was written last.
+    // This session was written last.
     assert_eq!(process.texts("one")[0], "TEXT-B");
     assert_eq!(process.result("session/delete", json!({"session_id": "one"})), json!({"ok": true}));
     assert!(files(&directory).is_empty());
@@ -242,15 +243,15 @@ fn a_session_that_is_not_kept_is_told_to_the_client_on_stderr_and_by_the_exit_co
     let (kept, lost) = (process.start(json!({"session": true})), process.start(json!({"session": true})));
     std::fs::create_dir_all(&directory).unwrap();
     std::fs::remove_dir_all(&directory).unwrap();
-    // A file where a directory is wanted, which stops root too.
+    // A file in place of a directory, which also stops root.
     std::fs::write(&directory, "").unwrap();
     let last = process.run(&lost, "Hello").pop().unwrap();
     assert_eq!(last["type"], "error", "{last}");
     assert!(last["reason"].as_str().unwrap().starts_with("the session is not kept: "), "{last}");
-    // What was said is there, and it is told once.
+    // The messages are available, and the failure is reported once.
     assert_eq!(process.texts(&lost), ["Hello", "Hello."]);
     assert_eq!(process.run(&lost, "Hello").pop().unwrap()["type"], "agent_end");
-    // Another session that is kept does not hide it.
+    // A stored session does not hide the failure.
     let elsewhere = process.start(json!({}));
     process.run(&elsewhere, "Hello");
     let _ = kept;

@@ -1,4 +1,4 @@
-//! What the server asks its client.
+//! Questions of the server to its client.
 
 use agentese_server::config::{ApprovalSettings, Settings};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::rpc::{Rpc, events};
 use crate::support::link::builder;
 
-/// The result of the call of `ask_user` that a client answers like that.
+/// Returns the question and the result of a call of `ask_user`, with the given answer.
 async fn asked(answer: Value) -> (Value, Value) {
     let (mut rpc, _place) = Rpc::scripted(json!({"responses": [
         {"blocks": [{"tool": {"id": "q", "name": "ask_user", "args": {"question": "Which?", "choices": ["red"]}}}]},
@@ -58,7 +58,7 @@ async fn an_abort_takes_a_question_back() {
     assert_eq!((&state["status"], &state["message_count"]), (&json!("idle"), &json!(3)));
 }
 
-/// What becomes of a command that needs somebody's yes, when a client answers like that: the question, and the result.
+/// Returns the question and the result of a command that needs approval, with the given answer.
 async fn approved(answer: Value) -> (Value, Value) {
     let call = json!({"tool": {"id": "s", "name": "shell", "args": {"command": "echo ran"}}});
     let (builder, _place) = builder(json!({"responses": [{"blocks": [call]}, {"text": "ok"}]}));

@@ -1,4 +1,4 @@
-//! A connection that counts its requests, as Opal's own client does.
+//! Connection that numbers its requests, like Opal's own client.
 
 use agentese::frame::ServerFrame;
 use agentese::framing::FrameText;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::link::{Link, builder};
 
-/// A served agent, and the number of the last request.
+/// Served agent, with the number of the last request.
 pub struct Rpc {
     pub link: Link,
     last: u64,
@@ -19,20 +19,20 @@ impl Rpc {
         Self { link: Link::speaking::<Opal>(builder), last: 0 }
     }
 
-    /// An agent whose model says what the script says.
+    /// Starts an agent with a model script.
     pub fn scripted(script: Value) -> (Self, tempfile::TempDir) {
         let (builder, place) = builder(script);
         (Self::to(builder), place)
     }
 
-    /// Sends a request; gives its id.
+    /// Sends a request; returns its id.
     pub async fn send(&mut self, method: &str, params: Value) -> u64 {
         self.last += 1;
         self.link.send(json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params})).await;
         self.last
     }
 
-    /// Reads up to the answer to an id; what comes before it stays in `link.seen`.
+    /// Reads up to the response to an id; earlier frames stay in `link.seen`.
     pub async fn answer(&mut self, id: u64) -> Value {
         let is_it = |frame: &Value| frame["id"] == id && frame.get("method").is_none();
         self.link.until("the answer", is_it).await.pop().unwrap()
@@ -45,26 +45,26 @@ impl Rpc {
         answer
     }
 
-    /// The result of a request that has to succeed.
+    /// Returns the result of a request that must succeed.
     pub async fn result(&mut self, method: &str, params: Value) -> Value {
         let answer = self.ask(method, params).await;
         assert!(answer.get("error").is_none(), "{method}: {answer}");
         answer["result"].clone()
     }
 
-    /// The error of a request that has to fail.
+    /// Returns the error of a request that must fail.
     pub async fn error(&mut self, method: &str, params: Value) -> Value {
         let answer = self.ask(method, params).await;
         assert!(answer.get("result").is_none(), "{method}: {answer}");
         answer["error"].clone()
     }
 
-    /// Starts a session; gives its id.
+    /// Starts a session; returns its id.
     pub async fn start(&mut self, params: Value) -> String {
         self.result("session/start", params).await["session_id"].as_str().unwrap().to_owned()
     }
 
-    /// Sends a prompt and gives the events of its run, its end among them.
+    /// Sends a prompt and returns the events of its run, including its end.
     pub async fn run(&mut self, session: &str, text: &str) -> Vec<Value> {
         let begin = self.link.seen.len();
         let answer = self.result("agent/prompt", json!({"session_id": session, "text": text})).await;
@@ -91,19 +91,19 @@ impl Rpc {
     }
 }
 
-/// The events of a session among some frames.
+/// Returns the events of a session among frames.
 pub fn events(frames: &[Value], session: &str) -> Vec<Value> {
     let events = frames.iter().filter(|frame| frame["method"] == "agent/event");
     let events = events.map(|frame| frame["params"].clone());
     events.filter(|event| event["session_id"] == session).collect()
 }
 
-/// Their types.
+/// Returns the types of events.
 pub fn types(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["type"].as_str().unwrap()).collect()
 }
 
-/// An answer has the form that its row says.
+/// Checks that a response has its declared form.
 fn check(method: &str, answer: &Value) {
     let line = answer.to_string();
     let typed = ServerFrame::<Opal>::decode(&FrameText::from(line.as_str()), |_| Some(method.into()))

@@ -1,4 +1,4 @@
-//! What is told of a run.
+//! Events of a run.
 
 use serde_json::json;
 
@@ -96,7 +96,7 @@ async fn an_abort_is_told_and_nothing_else_of_the_run_is_kept() {
     for _ in 0..2 {
         let id = rpc.send("agent/abort", json!({"session_id": session})).await;
         assert_eq!(rpc.answer(id).await["result"], json!({}));
-        // The answer stands before the event, also where nothing was going on.
+        // The response precedes the event, even if the agent is idle.
         let next = rpc.link.next().await.unwrap();
         assert_eq!(next["params"]["type"], "agent_abort");
     }

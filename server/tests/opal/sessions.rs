@@ -1,4 +1,4 @@
-//! Sessions that are kept.
+//! Stored sessions.
 
 use agentese_server::session::Store;
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ async fn a_kept_session_is_compacted_and_another_is_not() {
     for text in ["One", "Two", "Three"] {
         rpc.run(&session, text).await;
     }
-    // Nothing is old enough.
+    // No message is old enough.
     rpc.result("session/compact", json!({"session_id": session, "keep_recent": -1})).await;
     let history = rpc.result("session/history", json!({"session_id": session})).await;
     assert_eq!(history["messages"].as_array().unwrap().len(), 6);

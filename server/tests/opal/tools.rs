@@ -77,11 +77,11 @@ async fn a_sub_agent_is_told_of_within_its_call() {
     let last = types(&told).iter().rposition(|told| *told == "sub_agent_event").unwrap();
     assert!(place("tool_execution_start") < place("sub_agent_event") && last < place("tool_execution_end"));
     assert_eq!(results(&told)[0], &json!({"ok": true, "output": "child says 3"}));
-    // What a child uses is not the parent's.
+    // The usage of a child is not part of the parent's.
     assert_eq!(told.last().unwrap()["usage"]["prompt_tokens"], 25);
 }
 
-/// An agent with that clock whose child does that.
+/// Starts an agent with that clock and that answer of its child.
 fn delegating(clock: &TickingClock, child: Value) -> (Rpc, tempfile::TempDir) {
     let (builder, place) = builder(json!({"responses": [
         {"blocks": [call("s", "sub_agent", json!({"prompt": "Wait"}))]},
@@ -124,7 +124,7 @@ async fn a_sub_agent_that_waits_for_a_quiet_command_is_not_silent() {
         assert!(since.elapsed() < LONG);
         tokio::task::yield_now().await;
     }
-    // Nobody counts the silence: who waits now waits for other things.
+    // The inactivity timer does not run, so all remaining waits have other reasons.
     for _ in 0..20 {
         clock.tick();
         tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! The agent as the typed client sees it.
+//! Agent with the typed client.
 
 use agentese::operator::{Client, Event, Operator, OperatorContent, OperatorPhase};
 use agentese::serve::ServeEnd;

@@ -1,4 +1,4 @@
-//! Commands that are no turns, and their failures.
+//! Commands without turns, and their failures.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ async fn the_state_of_an_idle_agent() {
     assert_eq!((&state["phase"], &state["is_streaming"]), (&json!("idle"), &json!(false)));
     assert_eq!((&state["context_tokens"], &state["message_count"]), (&json!(0), &json!(0)));
     assert!(state["context_window"].as_u64().unwrap() > 0);
-    // Nothing is kept, and nobody has named it.
+    // The session is neither stored nor named.
     assert_eq!((&state["session_file"], &state["session_name"]), (&Value::Null, &Value::Null));
     assert!(state["session_id"].is_string());
 }

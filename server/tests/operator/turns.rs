@@ -1,11 +1,11 @@
-//! Turns: their events, and when they are answered.
+//! Turns: their events, and the time of their responses.
 
 use serde_json::{Value, json};
 
 use crate::support::link::Link;
 use crate::{events, scripted, types};
 
-/// Sends a prompt; gives the events of its turn and the answer, which is the last frame.
+/// Sends a prompt; returns the events of its turn, and the response, which is the last frame.
 async fn turn(link: &mut Link, text: &str) -> (Vec<Value>, Value) {
     link.send(json!({"type": "prompt", "id": "p", "text": text})).await;
     let mut frames = link.until("the answer", |frame| frame["type"] == "response").await;
@@ -45,7 +45,7 @@ async fn a_turn_is_told_in_an_envelope_and_answered_when_it_is_over() {
 async fn a_session_that_is_not_kept_fails_the_prompt_that_it_came_of() {
     let (builder, place) =
         crate::support::link::builder(json!({"responses": [], "default": {"text": "Hello"}}));
-    // A file where a directory is wanted, which stops root too.
+    // A file in place of a directory, which also stops root.
     std::fs::write(place.path().join("sessions"), "").unwrap();
     let store = agentese_server::session::Store::at(&place.path().join("sessions"), place.path());
     let mut link = Link::speaking::<agentese::operator::Operator>(builder.store(store));
@@ -53,7 +53,7 @@ async fn a_session_that_is_not_kept_fails_the_prompt_that_it_came_of() {
     assert_eq!(types(&told).last(), Some(&"agent_end"));
     assert_eq!(answer["success"], false, "{answer}");
     assert!(answer.to_string().contains("the session is not kept: "), "{answer}");
-    // It is told once.
+    // The failure is reported once.
     assert_eq!(turn(&mut link, "more").await.1["success"], true);
 }
 
@@ -66,7 +66,7 @@ async fn the_id_of_a_message_is_that_of_its_entry() {
     assert!(ids.len() >= 4 && ids.iter().all(|told| **told == id), "{ids:?}");
     turn(&mut link, "b").await;
     assert_eq!(link.state().await["message_count"], 4);
-    // The entry is one that a fork takes: what came after it is left.
+    // A fork accepts this entry, and drops the later ones.
     assert_eq!(link.data(json!({"type": "fork", "entry_id": id})).await, json!({}));
     assert_eq!(link.state().await["message_count"], 2);
 }

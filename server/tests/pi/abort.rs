@@ -1,4 +1,4 @@
-//! Aborts, at every moment.
+//! Aborts at every moment.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use crate::support::link::{Link, builder};
 use crate::support::trace::{check_history, check_run, delivered, results};
 use crate::support::{on_one_thread, soon};
 
-/// A sink that lets a run go on by one event at a time.
+/// Sink that lets a run advance by one event at a time.
 struct Steps {
     permits: Semaphore,
     kinds: Mutex<Vec<String>>,
@@ -23,7 +23,7 @@ struct Steps {
 impl EventSink for Steps {
     fn room(&self) -> BoxFuture<'_, ()> {
         async {
-            // Looked at and left there: the event itself takes it.
+            // The permit stays available, because the event itself consumes it.
             drop(self.permits.acquire().await.unwrap());
         }
         .boxed()
@@ -60,8 +60,8 @@ fn script() -> Value {
     ], "default": {"text": "ok"}})
 }
 
-/// Aborts after exactly so many events; gives all of them, the conversation, and whether the run
-/// went past that many by itself.
+/// Aborts after exactly that many events. Returns all events and the conversation. The last value is true if
+/// the run passed that number by itself.
 async fn aborted_after(events: usize, place: &Path) -> (Vec<String>, Vec<Value>) {
     let sink = Arc::new(Steps { permits: Semaphore::new(events), kinds: Mutex::default() });
     let options = agentese_server::Server::builder()
@@ -72,7 +72,7 @@ async fn aborted_after(events: usize, place: &Path) -> (Vec<String>, Vec<Value>)
     let engine = Engine::new(options, sink.clone());
     engine.begin(Input::text("go"), None).unwrap().start();
     let settled = async {
-        // The run stands still once it used up its events; a turn for everybody else gets it there.
+        // The run blocks once it has used its permits; yielding to the other tasks lets it reach that point.
         while sink.permits.available_permits() > 0 && engine.view().streaming {
             tokio::task::yield_now().await;
         }
@@ -112,9 +112,9 @@ fn fm_f45_fm_f46_an_abort_after_any_event_ends_well() {
         }
         assert_eq!(kinds.last().map(String::as_str), Some("/run"), "{at}");
         check_history(&messages);
-        // Nothing is begun after the abort: at most the event that was under way comes.
+        // No operation starts after the abort: at most one pending update arrives.
         assert!(kinds[events..].iter().filter(|kind| *kind == "update").count() <= 1, "{at}");
-        // The last word is the model's: it was aborted, or had finished before.
+        // The last message belongs to the model: it was aborted, or had finished earlier.
         let last = messages.last().unwrap();
         assert_eq!(last["role"], "assistant", "{at}");
         if last["stopReason"] == "aborted" {
@@ -141,7 +141,7 @@ async fn the_answer_to_an_abort_comes_after_the_closing_events() {
         (&answer["stopReason"], &answer["errorMessage"]),
         (&json!("aborted"), &json!("Request was aborted."))
     );
-    // While idle it is answered at once, and changes nothing.
+    // In an idle agent, the abort is answered at once, and has no effect.
     link.data(json!({"type": "abort"})).await;
     assert_eq!(link.messages().await.len(), 2);
     assert_eq!(delivered(&link.run("again").await), ["again"]);
@@ -214,7 +214,7 @@ async fn fm_f26_an_abort_is_answered_while_the_client_does_not_read() {
     options.outbox_bytes = 1 << 16;
     let mut link = Link::with(builder.build(), options, 1 << 10);
     link.send(json!({"type": "prompt", "message": "go"})).await;
-    // Far more than the pipe and the outbox hold was said; nobody reads it.
+    // The output exceeds the capacity of the pipe and the outbox, and is not read.
     for _ in 0..20_000 {
         tokio::task::yield_now().await;
     }

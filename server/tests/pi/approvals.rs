@@ -1,11 +1,12 @@
-//! Tools whose calls need somebody's yes.
+//! Tool calls that need approval.
 
 use agentese_server::config::{ApprovalSettings, Settings};
 use serde_json::{Value, json};
 
 use crate::support::link::{Link, builder};
 
-/// An agent whose model reads a file and runs a command that leaves `ran`, where `bash` needs a yes.
+/// Starts an agent whose model reads a file and runs a command that creates `ran`. Calls of `bash` need
+/// approval.
 fn asking(timeout_ms: u64) -> (Link, tempfile::TempDir) {
     let call = |name: &str, arguments: Value| json!({"tool": {"name": name, "args": arguments}});
     let script = json!({"responses": [
@@ -29,7 +30,7 @@ async fn answer(link: &mut Link, question: &Value, member: &str, value: Value) {
     link.send(answer).await;
 }
 
-/// What the model was told of the command, once the run is over.
+/// Returns the command's result for the model at the end of the run.
 async fn told(link: &mut Link) -> String {
     let frames = link.until_event("agent_end").await;
     let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
@@ -77,7 +78,7 @@ async fn without_an_answer_the_call_is_refused() {
     let (mut link, place) = asking(1);
     let question = asked(&mut link).await;
     assert_eq!(told(&mut link).await, "The call was not approved: nobody answered in time.");
-    // An answer that comes too late changes nothing.
+    // A late answer has no effect.
     answer(&mut link, &question, "confirmed", json!(true)).await;
     assert_eq!(link.state().await["isStreaming"], false);
     assert!(!place.path().join("ran").exists());

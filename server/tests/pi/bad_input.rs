@@ -1,11 +1,11 @@
-//! Lines that are no commands: each is answered, nothing changes, reading goes on.
+//! Lines that are not commands: each is answered, the state is unchanged, and reading continues.
 
 use agentese::serve::Options;
 use serde_json::{Value, json};
 
 use crate::support::link::{Link, builder};
 
-/// Sends a line and expects the answer to a line that cannot be read.
+/// Sends a line and expects the response to an unreadable line.
 async fn refused(link: &mut Link, line: &[u8]) -> Value {
     link.send_raw(line).await;
     link.send_raw(b"\n").await;
@@ -72,7 +72,7 @@ async fn crlf_ends_a_line_and_other_separators_do_not() {
         .await;
     assert_eq!(link.next().await.unwrap()["success"], true);
     assert_eq!(link.state().await["sessionName"], "a\u{2028}b\u{2029}c\u{85}d");
-    // White space between tokens, a lone CR among it.
+    // White space between tokens, including a lone CR.
     link.send_raw(b"{\"id\":2,\r\"type\":\"get_state\"}\n").await;
     assert_eq!(link.next().await.unwrap()["id"], 2);
 }
@@ -133,7 +133,7 @@ async fn a_wrong_field_is_named_and_nothing_changes() {
         (json!({"type": "follow_up", "message": null}), "message"),
         (json!({"type": "set_session_name"}), "name"),
         (json!({"type": "set_session_name", "name": 7}), "name"),
-        // The text is the document's; what was left out is `undefined`, as in pi.
+        // The text is the document's; an absent value is `undefined`, as in pi.
         (json!({"type": "set_model", "provider": "x"}), "Model not found: x/undefined"),
         (json!({"type": "set_thinking_level", "level": "loud"}), "level"),
         (json!({"type": "new_session", "parentSession": 7}), "parentSession"),
@@ -144,7 +144,7 @@ async fn a_wrong_field_is_named_and_nothing_changes() {
         assert!(answer["error"].as_str().unwrap().contains(field), "{command}: {answer}");
     }
     assert_eq!(link.state().await, before);
-    // Members that nobody declared are ignored.
+    // Undeclared members are ignored.
     link.data(json!({"type": "set_session_name", "name": "n", "extra": {"deep": [1]}})).await;
 }
 

@@ -1,4 +1,4 @@
-//! Commands that the user runs beside the agent.
+//! Commands of the user beside the agent.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::link::{Link, builder};
 use crate::support::{script, soon};
 
-/// The embedded model, which remembers what it was asked.
+/// Embedded model that records its requests.
 struct Listening {
     inner: Scripted,
     heard: Mutex<Vec<Request>>,
@@ -22,7 +22,7 @@ impl Listening {
         Arc::new(Self { inner: Scripted::script(script(answers)), heard: Mutex::default() })
     }
 
-    /// The user's texts in the last request.
+    /// Returns the user's texts in the last request.
     fn texts(&self) -> Vec<String> {
         let heard = self.heard.lock().unwrap();
         let texts = heard.last().unwrap().messages.iter().filter_map(|message| match &**message {
@@ -81,14 +81,14 @@ async fn results_have_the_documented_shape() {
     assert_eq!(messages.len(), 3);
     assert_eq!(messages[0]["role"], "bashExecution");
     assert_eq!((&messages[2]["output"], &messages[2]["cancelled"]), (&json!("partial\n"), &json!(true)));
-    // No event is sent for any of them.
+    // These commands cause no events.
     assert!(link.seen.iter().all(|frame| frame["type"] == "response"));
 }
 
 #[tokio::test]
 async fn commands_run_side_by_side() {
     let (mut link, _place) = Link::scripted(json!({"responses": []}));
-    // Each can only end when the other one runs.
+    // Each command can only end while the other one runs.
     let command = |own: &str, other: &str| {
         format!("touch {own}; until [ -e {other} ]; do sleep 0.01; done; echo {own}")
     };
@@ -125,7 +125,7 @@ async fn abort_bash_stops_all_of_them_and_nothing_else() {
         }
     }
     assert_eq!(link.state().await["isStreaming"], true);
-    // Later ones are not touched, and with nothing to stop it succeeds as well.
+    // Later commands are unaffected, and an abort without a running command succeeds as well.
     assert_eq!(link.data(json!({"type": "bash", "command": "echo later"})).await["output"], "later\n");
     link.data(json!({"type": "abort_bash"})).await;
 }
@@ -157,7 +157,7 @@ async fn outputs_reach_the_model_with_the_next_prompt() {
             "look"
         ]
     );
-    // They are no part of the run.
+    // The commands are not part of the run.
     assert_eq!(frames.last().unwrap()["messages"].as_array().unwrap().len(), 2);
 }
 

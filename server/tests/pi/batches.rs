@@ -1,4 +1,4 @@
-//! Calls that run side by side, and what stops them.
+//! Concurrent calls, and aborts of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,11 +14,11 @@ use tokio::sync::{Barrier, Notify};
 use crate::support::link::builder;
 use crate::support::soon;
 
-/// What several calls meet at.
+/// Synchronisation of several calls.
 struct Meeting {
-    /// Calls of `meet` end when that many are there.
+    /// Barrier for the calls of `meet`.
     barrier: Barrier,
-    /// Calls of `alone` that run.
+    /// Number of running calls of `alone`.
     alone: AtomicUsize,
     running: AtomicUsize,
     begun: Notify,
@@ -71,7 +71,7 @@ impl Tool for Guest {
     }
 }
 
-/// Writes down what happens to calls.
+/// Record of the events of calls.
 #[derive(Default)]
 struct Diary(std::sync::Mutex<Vec<String>>, Notify);
 

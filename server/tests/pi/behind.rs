@@ -1,4 +1,4 @@
-//! A client that reads slower than the model writes.
+//! Client that reads slower than the model writes.
 
 use agentese::serve::Options;
 use agentese_server::desk::Updates;
@@ -9,7 +9,7 @@ use crate::support::link::{Link, builder};
 const PIECE: usize = 1 << 10;
 const PIECES: usize = 400;
 
-/// The pieces of a call with long arguments, as a client gets them that is always behind.
+/// Returns the pieces of a call with long arguments, for a client that is always behind.
 async fn pieces(updates: Updates) -> Vec<String> {
     let piece = "x".repeat(PIECE);
     let begin = format!("{{\"path\":\"{piece}");
@@ -33,7 +33,7 @@ async fn pieces(updates: Updates) -> Vec<String> {
 async fn pieces_of_a_long_answer_are_joined_while_the_client_is_behind() {
     let pieces = pieces(Updates::Snapshots).await;
     assert!(pieces.len() < PIECES / 2, "{}", pieces.len());
-    // A short answer comes as the model gave it.
+    // A short answer arrives in the pieces of the model.
     assert!(pieces[1..64].iter().all(|piece| piece.len() == PIECE));
     assert!(pieces.iter().all(|piece| piece.len() <= (64 << 10) + PIECE));
 }

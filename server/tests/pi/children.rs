@@ -1,4 +1,4 @@
-//! Agents that a tool sets to work; and runs that nobody asked for.
+//! Agents that a tool starts, and runs without a prompt.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::support::link::builder;
 use crate::support::soon;
 
-/// Sets a child to work and says what it answered.
+/// Tool that starts a child and returns its answer.
 #[derive(Clone, Default)]
 struct Delegate {
     tools: Option<ToolSet>,
@@ -139,7 +139,7 @@ async fn a_child_has_its_own_conversation_and_its_use_counts() {
 
 #[tokio::test]
 async fn fm_f93_depth_and_number_of_the_agents_own_children_are_bounded() {
-    // The child has the tool too: it may not use it.
+    // The child has the tool too, but may not use it.
     let tool = Delegate::default();
     let script = json!({"responses": [delegation(), delegation()], "default": {"text": "ok"}});
     let (mut options, _place) = options(script, &tool);
@@ -176,7 +176,7 @@ async fn fm_f45_fm_f93_an_abort_reaches_a_child() {
     assert_eq!(tool.heard.lock().unwrap()[0].as_ref().unwrap().stop, StopReason::Aborted);
 }
 
-/// A guard that lets the first call through and no other.
+/// Guard that permits only the first call.
 struct Guard(AtomicUsize);
 
 impl Hooks for Guard {
@@ -200,7 +200,7 @@ async fn guards_of_the_parent_look_at_calls_of_a_child() {
     assert_eq!(tool.heard.lock().unwrap().len(), 1);
 }
 
-/// Reminds twice, and stops an answer that says "no".
+/// Policy that reminds twice, and aborts an answer with "no".
 struct Minder(AtomicUsize);
 
 impl Afterwards for Minder {
@@ -259,7 +259,7 @@ async fn a_hook_stops_an_answer_and_a_policy_asks_again() {
     assert_eq!(messages.last().unwrap()["content"][0]["text"], "ok");
 }
 
-/// Brings a tool where there is none of its name, as extensions and MCP servers do.
+/// Adds a tool if its name is free, like extensions and MCP servers.
 struct Brings(Delegate);
 
 impl Hooks for Brings {

@@ -1,4 +1,4 @@
-//! The agent as the typed client sees it.
+//! Agent with the typed client.
 
 use agentese::pi::{Client, Event, StopReason};
 use agentese::serve::ServeEnd;

@@ -1,4 +1,4 @@
-//! Commands that are no runs.
+//! Commands without runs.
 
 use agentese_server::Server;
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ async fn without_a_model_it_serves_and_refuses_prompts() {
         "No model is selected: Model \"nosuch/model\" not found. Use --list-models to see available models."
     );
     assert!(link.messages().await.is_empty());
-    // One can be chosen.
+    // A model can be selected.
     link.data(json!({"type": "set_model", "provider": "scripted", "modelId": "scripted"})).await;
     let place = link.data(json!({"type": "bash", "command": "pwd"})).await;
     assert_eq!(place["exitCode"], 0);
@@ -82,13 +82,13 @@ async fn the_built_in_plan_tells_what_is_there() {
     let place = tempfile::tempdir().unwrap();
     let name = place.path().file_name().unwrap().to_str().unwrap().to_owned();
     let server = || Server::builder().cwd(place.path()).build();
-    // An empty directory.
+    // Empty directory.
     let mut link = Link::to(server());
     link.run("What is here?").await;
     let text = |data: Value| data["text"].as_str().unwrap().to_owned();
     let answer = text(link.data(json!({"type": "get_last_assistant_text"})).await);
     assert!(answer.contains("“What is here?”") && answer.contains("is an empty directory."), "{answer}");
-    // A small project.
+    // Small project.
     std::fs::create_dir(place.path().join("src")).unwrap();
     std::fs::write(place.path().join("src/main.rs"), "fn main() {}\n").unwrap();
     std::fs::write(place.path().join("README.md"), "# The Thing\n\nIt does what it does. And more.\n")
@@ -117,7 +117,7 @@ async fn the_built_in_plan_tells_what_is_there() {
     ] {
         assert!(answer.contains(part), "{part}\n---\n{answer}");
     }
-    // Without thinking, and without tools.
+    // Without thinking and without tools.
     link.data(json!({"type": "set_thinking_level", "level": "off"})).await;
     let frames = link.run("Quietly").await;
     assert!(!frames.iter().any(|frame| frame["assistantMessageEvent"]["type"] == "thinking_delta"));

@@ -1,4 +1,4 @@
-//! A summary takes the place of what was said long ago.
+//! Replacement of old messages by a summary.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::support::link::{Link, builder};
 use crate::support::script;
 use crate::support::trace::outline;
 
-/// Everything but the last exchange is summarised; on its own the agent compacts above `limit` tokens.
+/// Starts an agent that summarises all but the last exchange, and compacts automatically above `limit`
+/// tokens.
 fn link(limit: u64, responses: Value) -> (Link, TempDir) {
     let (builder, place) = builder(json!({"responses": responses}));
     let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
@@ -94,7 +95,7 @@ async fn an_empty_history_is_refused_and_the_model_is_not_asked() {
     link.run("the first question").await;
     let answer = link.ask(json!({"type": "compact"})).await;
     assert_eq!((&answer["success"], &answer["error"]), (&json!(false), &json!(nothing)));
-    // The answer that a summary would have taken is still there.
+    // The answer that the summary would have replaced is still available.
     link.run("the second question").await;
     let messages = link.messages().await;
     assert_eq!((messages.len(), &messages[3]["content"][0]["text"]), (4, &json!("two")));
@@ -113,7 +114,7 @@ async fn a_second_compaction_does_not_lose_what_the_first_one_kept() {
     link.run("the second question").await;
     link.data(json!({"type": "compact"})).await;
     link.run("go").await;
-    // All that the first one kept would be kept by the second one too.
+    // A second compaction would keep everything that the first one kept.
     assert_eq!(link.ask(json!({"type": "compact"})).await["success"], false);
     let outline = |messages: Vec<Value>| -> Vec<String> {
         let text = |message: &Value| match message["summary"].as_str() {
@@ -142,7 +143,7 @@ async fn fm_f67_what_was_counted_before_a_compaction_causes_no_other_one() {
     link.run("the first question").await;
     link.run("the second question").await;
     link.until_event("auto_compaction_end").await;
-    // A name stands behind the compaction: another one would have something to do.
+    // A name follows the compaction; otherwise another compaction would have work to do.
     link.data(json!({"type": "set_session_name", "name": "a name"})).await;
     let seen = link.seen.len();
     for question in ["the third question", "the fourth question", "the fifth question"] {
@@ -156,7 +157,7 @@ async fn fm_f67_what_was_counted_before_a_compaction_causes_no_other_one() {
     assert_eq!(messages[8]["content"][0]["text"], "five");
 }
 
-/// Answers that are no summary, and what is said of them.
+/// Invalid summaries, with their errors.
 fn no_summaries() -> [(Value, &'static str); 6] {
     [
         (json!({"text": ""}), "the model's answer has no text"),
@@ -333,7 +334,8 @@ async fn a_conversation_that_grows_too_long_is_compacted_after_the_run() {
         (&json!("the summary"), &json!(1001))
     );
     assert_eq!(link.state().await["isCompacting"], false);
-    // The kept answer still says how much it was: there is nothing left to compact, and the prompt runs.
+    // The usage of the kept answer still exceeds the limit. There is no further content to compact, and the
+    // prompt runs.
     link.send(json!({"id": "p", "type": "prompt", "message": "the third question"})).await;
     let frames = link.until_event("agent_end").await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Many writers, one output.
+//! Many emitters with one output.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl agentese::pi::Service for Chatter {
             let emitter = call.emitter().clone();
             tokio::spawn(async move {
                 for number in 0..EACH {
-                    // Lines of very different lengths, with everything that needs an escape.
+                    // Lines of very different lengths, with all characters that need an escape.
                     let error = "\n\"\\ü\u{2028}".repeat(number % 50);
                     let path = format!("{writer}");
                     let event = ExtensionError::new(path, number.to_string(), error);

@@ -1,4 +1,4 @@
-//! Another agent does the work: what it does is told and kept as if it were the agent's own.
+//! Remote agent: its events are reported and stored as if the agent itself had done the work.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,13 +23,13 @@ mod early;
 #[path = "led/moves.rs"]
 mod moves;
 
-/// Does what the test says, and writes down what it is asked.
+/// Remote agent that executes the plan of the test, and records its requests.
 struct Other {
     deeds: tokio::sync::Mutex<UnboundedReceiver<Deed>>,
     asked: Mutex<Vec<String>>,
-    /// What it does when words come.
+    /// Events after user input.
     plan: Mutex<Vec<Vec<Deed>>>,
-    /// What it does when it is stopped.
+    /// Events after an abort.
     when_stopped: Mutex<Vec<Deed>>,
     doing: UnboundedSender<Deed>,
     refuses: Mutex<Option<Unwilling>>,
@@ -77,7 +77,7 @@ impl Lead for Other {
                 if plan.is_empty() { Vec::new() } else { plan.remove(0) }
             };
             self.does(deeds);
-            // Deeds that come before the client has its answer are told behind it.
+            // Events that precede the client's response are sent after it.
             tokio::task::yield_now().await;
             Ok(())
         }
@@ -123,14 +123,14 @@ impl Lead for Other {
     }
 }
 
-/// An agent that speaks pi, and the other one behind it.
+/// Starts a pi agent with the remote agent behind it.
 fn pair(plan: Vec<Vec<Deed>>) -> (Link, Arc<Other>, tempfile::TempDir) {
     let (builder, other, place) = led(plan);
     let server: Server = builder.build();
     (Link::to(server), other, place)
 }
 
-/// An agent with the other one behind it.
+/// Builds an agent with the remote agent behind it.
 fn led(plan: Vec<Vec<Deed>>) -> (Builder, Arc<Other>, tempfile::TempDir) {
     let (doing, deeds) = unbounded_channel();
     let other = Arc::new(Other {
@@ -296,7 +296,7 @@ async fn an_abort_goes_to_the_other_agent_and_waits_for_its_end() {
     let mut first = vec![Deed::RunBegan];
     first.extend(calls());
     let (mut link, other, _place) = pair(vec![first]);
-    // It ends without a word about the call.
+    // The run ends without an event for the call.
     *other.when_stopped.lock().unwrap() =
         vec![Deed::RunOver { will_retry: false }, Deed::Rested { aborted: true }];
     link.send(json!({"type": "prompt", "message": "hello"})).await;

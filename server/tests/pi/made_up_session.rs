@@ -1,5 +1,5 @@
-//! A session file as pi 1.5 writes them, with an entry of every kind: it is opened, shown and continued, and nothing of it
-//! is lost.
+//! Session file in the format of pi 1.5, with an entry of every kind. The agent opens, shows and continues it
+//! without any loss.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions/pi-1.5.jsonl")
 }
 
-/// An agent that has opened a copy of the file.
+/// Starts an agent with a copy of the file.
 async fn opened() -> (Link, tempfile::TempDir, PathBuf) {
     let (builder, place) = builder(json!({"responses": [], "default": {"text": "It is shut."}}));
     let mut link = Link::speaking_in::<Pi>("pi@1.5", builder);
@@ -52,12 +52,12 @@ async fn a_session_of_the_newest_pi_is_shown_as_that_one_shows_it() {
     let written = lines(&fixture());
     let summary = written.iter().find(|line| line["type"] == "compaction").unwrap();
     assert_eq!(messages[0], summary["systemMessage"], "it is told again");
-    // Other words stand in place of those that somebody has taken out, and nothing else changes.
+    // Other text replaces the removed text; the rest is unchanged.
     let mut result = written.iter().find(|line| line["id"] == "10000007").unwrap()["message"].clone();
     result["content"] = json!([{"type": "text", "text": "(a number that is nobody's business)"}]);
     assert_eq!(messages[2], result);
     assert_eq!(messages[5]["excludeFromContext"], true);
-    // Everything counts that was used, also on branches that were left and for no answer.
+    // All usage counts, including abandoned branches and requests without an answer.
     let stats = link.data(json!({"type": "get_session_stats"})).await;
     let tokens =
         ["input", "output", "cacheRead", "cacheWrite"].map(|name| stats["tokens"][name].as_u64().unwrap());
@@ -107,7 +107,8 @@ async fn a_session_of_the_newest_pi_goes_on_and_keeps_every_byte() {
     assert_eq!((&added[0]["parentId"], &added[1]["parentId"]), (&json!("10000018"), &added[0]["id"]));
 }
 
-/// pi patches what the model is told with later messages. A summary says all of it again, also where the one before did not.
+/// pi modifies the system message with later messages. A summary repeats the whole system message, even if
+/// the previous summary did not.
 #[tokio::test]
 async fn a_summary_says_again_what_the_model_was_told_last() {
     for says_again in [true, false] {

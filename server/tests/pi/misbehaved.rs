@@ -1,4 +1,4 @@
-//! Parts that break their promises: the agent keeps its own.
+//! Components that break their contracts, without effect on those of the agent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::support::link::{Link, builder};
 use crate::support::trace::{check_history, check_run, results};
 
-/// A tool that panics, or never ends, whatever is asked of it.
+/// Tool that panics or never ends in all its methods.
 struct Wild(&'static str);
 
 impl Tool for Wild {
@@ -41,7 +41,7 @@ impl Tool for Wild {
     }
 }
 
-/// Time that does not pass while it is waited for.
+/// Clock that does not advance during waits.
 struct Hasty;
 
 impl Clock for Hasty {
@@ -88,7 +88,7 @@ async fn a_tool_that_ignores_an_abort_is_given_up() {
     link.run("again").await;
 }
 
-/// A provider that panics in the middle of an answer, or just stops.
+/// Provider that panics or stops during an answer.
 struct Broken(Scripted, bool);
 
 impl Provider for Broken {
@@ -131,10 +131,10 @@ async fn fm_f58_a_storm_of_commands_is_answered_and_an_abort_gets_through() {
     let mut link = Link::with(builder.build(), agentese::serve::Options::default(), 1 << 16);
     link.send(json!({"type": "prompt", "message": "go"})).await;
     link.until("text", |frame| frame["assistantMessageEvent"]["delta"] == "a").await;
-    // Written and read side by side, as a client does: the pipe holds a few hundred of them.
+    // Written and read concurrently, as by a client, because the pipe holds only a few hundred lines.
     let (answered, aborted) = link.storm(STORM, r#"{"id":"s","type":"get_last_assistant_text"}"#).await;
     assert_eq!(answered, STORM);
-    // Half of the storm stands before it, and what the pipe and the outbox hold.
+    // Half of the responses precede the abort, plus the capacity of the pipe and the outbox.
     assert!(aborted <= STORM * 6 / 10, "the abort waited for {aborted} of {STORM} answers");
     assert_eq!(link.state().await["isStreaming"], false);
 }

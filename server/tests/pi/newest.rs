@@ -1,4 +1,4 @@
-//! What pi 1.5 does otherwise than 0.55: how long a run lasts, what fails and is tried again, what the end of input leaves.
+//! Differences between pi 1.5 and 0.55: duration of a run, failures with retries, and the end of input.
 
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ async fn a_run_of_the_newest_pi_goes_on_until_it_has_settled() {
         link.send(json!({"type": "prompt", "message": "go"})).await;
         link.until_event("auto_retry_start").await;
         assert_eq!(link.state().await["isStreaming"], streaming, "{dialect}");
-        // Words that come now need to say what becomes of them.
+        // Input at this point needs a delivery.
         let more = link.ask(json!({"type": "prompt", "message": "more"})).await;
         assert_eq!(more["success"], !streaming, "{dialect}: {more}");
         link.data(json!({"type": "abort"})).await;
@@ -164,7 +164,7 @@ async fn the_session_to_begin_with_may_be_named_beforehand() {
     assert_eq!(link.state().await["sessionName"], "from outside");
     let entries = link.data(json!({"type": "get_entries"})).await;
     assert_eq!(entries["entries"][0]["type"], "session_info", "{entries}");
-    // It is the name of that session alone.
+    // The name belongs to that session only.
     link.data(json!({"type": "new_session"})).await;
     assert!(link.state().await.get("sessionName").is_none());
 }
@@ -234,7 +234,7 @@ async fn another_session_ends_the_commands_of_the_one_before_in_the_newest_pi() 
         if !ends {
             std::fs::write(place.path().join("go"), "").unwrap();
         }
-        // It may have come already.
+        // The response may have arrived already.
         let come = link.seen.iter().find(|frame| frame["id"] == "b").cloned();
         let answer = match come {
             Some(answer) => answer,

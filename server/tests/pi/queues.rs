@@ -1,4 +1,4 @@
-//! Steering, follow-ups, and prompts at the wrong moment.
+//! Steering, follow-ups, and prompts during a run.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::support::trace::{check_run, delivered, outline, results};
 const BUSY: &str =
     "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.";
 
-/// Three calls; the first one waits for the file `go`.
+/// Returns three calls, of which the first one waits for the file `go`.
 fn three_calls() -> Value {
     json!({"responses": [
         {"blocks": [
@@ -19,7 +19,7 @@ fn three_calls() -> Value {
     ], "default": {"text": "ok"}})
 }
 
-/// Starts a run, queues messages while its first tool runs, and gives all of its frames.
+/// Starts a run, queues messages while its first tool runs, and returns all its frames.
 async fn steered(mode: &str) -> (Vec<Value>, Link, tempfile::TempDir) {
     let (mut link, place) = Link::scripted(three_calls());
     link.data(json!({"type": "set_steering_mode", "mode": mode})).await;
@@ -79,7 +79,7 @@ async fn queues_survive_an_abort_and_a_failure() {
     link.data(json!({"type": "follow_up", "message": "f"})).await;
     link.data(json!({"type": "abort"})).await;
     assert_eq!(link.state().await["pendingMessageCount"], 2);
-    // The prompt and what steers are delivered, then the provider fails; the follow-up stays.
+    // The prompt and the steering input are delivered, then the provider fails; the follow-up stays.
     let frames = link.run("p2").await;
     assert_eq!(delivered(&frames), ["p2", "s"]);
     assert_eq!(link.state().await["pendingMessageCount"], 1);
@@ -108,7 +108,7 @@ async fn fm_f50_a_prompt_while_streaming_without_policy_is_refused_once() {
     let refused = link.ask(json!({"type": "prompt", "message": "again"})).await;
     assert_eq!((&refused["success"], &refused["error"]), (&json!(false), &json!(BUSY)));
     assert_eq!(link.state().await, before);
-    // One answer each, and the run is the same run.
+    // One answer for each, within the same run.
     for (behavior, text) in [("steer", "s"), ("followUp", "f")] {
         link.data(json!({"type": "prompt", "message": text, "streamingBehavior": behavior})).await;
     }

@@ -1,4 +1,4 @@
-//! Answers that fail for now are asked for again.
+//! Retries of answers with temporary failures.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn endless(responses: Value) -> (Link, TempDir) {
     (Link::to(builder.script(script(json!({"responses": responses}))).build()), place)
 }
 
-/// Everything from a prompt to the answer of a state that was asked for after `last`.
+/// Returns all frames from a prompt to the response of a state query after `last`.
 async fn prompt(link: &mut Link, last: &str) -> Vec<Value> {
     link.send(json!({"id": "p", "type": "prompt", "message": "go"})).await;
     link.until_event(last).await
@@ -90,7 +90,7 @@ async fn fm_f61_after_three_retries_the_agent_gives_up() {
         &json!({"type": "auto_retry_end", "success": false, "attempt": 3, "finalError": OVERLOADED})
     );
     assert_eq!(clock.pauses(), [2, 4, 8].map(Duration::from_secs));
-    // The last failure stays, and the next prompt begins to count anew.
+    // The last failure stays, and the next prompt restarts the count.
     assert_eq!(link.messages().await.len(), 2);
     let frames = link.run("again").await;
     assert_eq!(frames.iter().filter(|frame| frame["type"] == "auto_retry_start").count(), 0);

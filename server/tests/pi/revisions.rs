@@ -1,4 +1,4 @@
-//! Revisions are served exactly: pi 1.5 has what it brought, 0.55 has none of it.
+//! Revisions are served exactly: pi 1.5 has its additions, and 0.55 lacks them.
 
 use std::sync::Arc;
 
@@ -139,13 +139,13 @@ async fn the_newest_pi_begins_a_conversation_with_what_the_model_is_told() {
     link.until_event("agent_settled").await;
     let kept = link.data(json!({"type": "get_messages"})).await;
     assert_eq!(roles(&kept["messages"]), ["system", "user", "assistant", "user", "assistant"]);
-    // It stays first when a summary takes the place of the rest, and stands in the summary's entry.
+    // The message stays first when a summary replaces the rest, and the entry of the summary contains it.
     let result = link.data(json!({"type": "compact"})).await;
     assert!(result["estimatedTokensAfter"].as_u64().unwrap() > 100, "{result}");
     assert!(result["usage"]["totalTokens"].as_u64().unwrap() > 0, "{result}");
     let kept = link.data(json!({"type": "get_messages"})).await;
     assert_eq!(&roles(&kept["messages"])[..2], ["system", "compactionSummary"]);
-    // It is told again, when the summary is.
+    // The message is sent again together with the summary.
     let first = &kept["messages"][0];
     assert_eq!(first["timestamp"], kept["messages"][1]["timestamp"], "{first}");
     assert_eq!((&first["sections"], &first["toolsAdded"]), (&message["sections"], &message["toolsAdded"]));
@@ -153,7 +153,7 @@ async fn the_newest_pi_begins_a_conversation_with_what_the_model_is_told() {
     let summary = entries["entries"].as_array().unwrap().last().unwrap();
     assert_eq!(&summary["systemMessage"], first, "{summary}");
     assert_eq!(summary["usage"], result["usage"], "{summary}");
-    // The figures are those of the whole file, with what the summary took.
+    // The figures cover the whole file, including the cost of the summary.
     let stats = link.data(json!({"type": "get_session_stats"})).await;
     let counts =
         ["userMessages", "assistantMessages", "totalMessages"].map(|name| stats[name].as_u64().unwrap());
@@ -220,10 +220,10 @@ async fn the_newest_pi_gives_results_as_data_and_runs_nothing_with_half_of_its_a
     );
     assert!(data["wall_time_seconds"].is_number() && end("said")["durationMs"].is_number());
     assert_eq!((&end("said")["result"]["isError"], &end("said")["isError"]), (&json!(true), &json!(true)));
-    // A command that begins is told of before it writes anything.
+    // A started command is reported before its first output.
     let shown = |frame: &&Value| frame["type"] == "tool_execution_update" && frame["toolCallId"] == "said";
     assert_eq!(frames.iter().find(shown).unwrap()["partialResult"], json!({"content": []}));
-    // What did not run took no time.
+    // Calls that did not run have no duration.
     for id in ["lost", "half"] {
         let ended = end(id);
         assert!(ended["isError"] == true && ended.get("durationMs").is_none(), "{ended}");
@@ -253,7 +253,7 @@ async fn the_newest_pi_tells_that_a_failed_answer_has_left_the_context() {
     let target = |kept: &&Value| kept["id"] == entry["targetId"];
     let target = entries["entries"].as_array().unwrap().iter().find(target).unwrap();
     assert_eq!(target["message"]["stopReason"], "error");
-    // Nothing of it came: it is told of as it ended.
+    // The answer has no content, so its first event already contains its end.
     let begun = |frame: &&Value| frame["type"] == "message_start" && frame["message"]["role"] == "assistant";
     let begun = &frames.iter().find(begun).unwrap()["message"];
     assert!(begun["stopReason"] == "error" && begun["durationMs"].is_number(), "{begun}");

@@ -1,4 +1,4 @@
-//! Runs follow the grammar, whatever the model says.
+//! Runs follow the grammar for any output of the model.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ async fn tools_run_one_after_the_other_and_failures_are_results() {
     let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
     let errors: Vec<_> = ends.iter().map(|frame| frame["isError"].as_bool().unwrap()).collect();
     assert_eq!(errors, [false, false, true, true, true, false]);
-    // As recorded: no details where a tool has none, empty ones for every failure.
+    // As recorded: no details for a tool without them, and empty ones for every failure.
     assert_eq!(ends[0]["result"].get("details"), None);
     assert_eq!(ends[3]["result"]["details"], json!({}));
     check_history(&link.messages().await);
@@ -168,7 +168,7 @@ async fn a_script_that_runs_out_says_so_or_has_a_default() {
     }
 }
 
-/// A block of an answer, with tools that do nothing.
+/// Returns a strategy for blocks of an answer, with tools without effect.
 fn block() -> impl Strategy<Value = Value> {
     let pieces = || prop::collection::vec(".{0,8}", 0..4);
     prop_oneof![

@@ -1,4 +1,4 @@
-//! Stopping what is going on and beginning something else, in one step.
+//! Abort of the current work and start of other work, in one step.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::link::builder;
 use crate::support::soon;
 
-/// Writes down when runs begin and end, and what the user says.
+/// Record of the starts and ends of runs, and of user input.
 #[derive(Default)]
 struct Diary(Mutex<Vec<String>>);
 
@@ -41,7 +41,7 @@ impl EventSink for Diary {
     }
 }
 
-/// Nobody is there.
+/// Client that is not there.
 struct Nobody;
 
 impl Ui for Nobody {
@@ -56,7 +56,7 @@ impl Ui for Nobody {
     }
 }
 
-/// An agent whose first answer never ends, at work on it.
+/// Starts an agent that works on a first answer without end.
 async fn at_work() -> (Desk, Arc<Diary>, tempfile::TempDir) {
     let script = json!({"responses": [{"hang_after": 0}], "default": {"text": "ok"}});
     let (builder, place) = builder(script);
@@ -131,7 +131,7 @@ async fn a_prompt_in_place_of_a_run_is_accepted_between_their_events() {
     soon("the run to end", running.ended()).await;
     assert_eq!(diary.read(), ["run", "/run", "accepted", "run", "/run"]);
     assert!(!desk.engine().view().streaming);
-    // While idle it is a prompt.
+    // In an idle agent, the command is a normal prompt.
     soon("the prompt", desk.abort_and_prompt(said("again"), nobody())).await.unwrap();
     soon("the run to end", desk.wait_until_idle()).await;
     assert_eq!(words(desk.engine()), ["go", "instead", "again"]);

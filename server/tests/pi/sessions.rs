@@ -1,4 +1,4 @@
-//! Sessions on disk, as a client moves between them.
+//! Sessions on disk, with switches by a client.
 
 use std::path::{Path, PathBuf};
 
@@ -86,7 +86,7 @@ async fn a_client_moves_between_sessions() {
     assert_eq!((&state["messageCount"], &state["thinkingLevel"]), (&json!(2), &json!("high")));
     link.run("third").await;
     assert_eq!(kinds(&first)[3..], ["user", "assistant", "thinking_level_change", "user", "assistant"]);
-    // The other one is nobody's now, and can be opened again.
+    // The other session is closed, and can be opened again.
     link.data(json!({"type": "switch_session", "sessionPath": second})).await;
     assert_eq!(link.messages().await.len(), 2);
 }

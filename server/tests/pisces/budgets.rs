@@ -1,4 +1,4 @@
-//! Budgets: what nears a limit is told once, prompts and subagents are refused when one is reached, sums are exact.
+//! Budgets: a warning is emitted once, prompts and subagents are rejected at a limit, and sums are exact.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn told(frames: &[Value]) -> Vec<String> {
     budget.map(line).collect()
 }
 
-/// One turn of 100 input and 50 output tokens for each prompt.
+/// Returns one turn of 100 input and 50 output tokens for each prompt.
 fn hundred() -> Value {
     json!({"responses": [{"keep": true, "when": {"user": "hello"}, "text": "hi", "usage": {"input": 100, "output": 50}}]})
 }
@@ -77,7 +77,7 @@ async fn work_that_goes_on_is_not_stopped() {
     assert_eq!(frames[at - 1]["toolCallId"], "b", "it stands behind the call that reached the limit");
     assert_eq!(frames.iter().filter(|frame| frame["type"] == "tool_execution_end").count(), 3);
     assert_eq!(frames.iter().filter(|frame| frame["type"] == "turn_end").count(), 2);
-    // Steering is no prompt.
+    // Steering is not a prompt.
     link.data(json!({"type": "steer", "message": "more"})).await;
 }
 
@@ -150,7 +150,7 @@ async fn fm_f95_two_children_cross_a_limit_at_once_it_is_told_once_and_the_sums_
         told.iter().filter(|line| line.starts_with("exceeded")).collect::<Vec<_>>(),
         ["exceeded subagent total_tokens"]
     );
-    // Whoever was first: both go on to their end, and all of it counts.
+    // Both continue to their end, in any order, and all their usage counts.
     assert_eq!(crate::result(&frames)["details"]["usage"]["totalTokens"], json!(2 * (1000 + 33)));
     link.send(json!({"type": "prompt", "message": "hello"})).await;
     link.until("the refusal", |frame| frame["error"] == "Session budget exceeded (total_tokens)").await;

@@ -1,4 +1,4 @@
-//! Copies of the repository: what a subagent sees, how its changes come back, and that nothing else changes.
+//! Copies of the repository: their content for a subagent, the return of its changes, and no other change.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ async fn a_copy_has_what_is_not_committed_and_only_changes_come_back() {
 async fn nothing_changes_before_all_of_them_are_done() {
     let mut answers = isolated(&["a", "b"]);
     answers.extend(writer("a", "a.txt", "a\n"));
-    // The second looks at the user's files when the first has handed in.
+    // The second subagent inspects the user's files after the first one has submitted.
     answers.push(calls("JOB-b", "bash", json!({"command": "git -C ../../../work status --short > b.txt"})));
     answers.push(submits("JOB-b"));
     let (mut link, place) = in_repository(isolating(json!({"maxConcurrency": 1})), script(answers));
@@ -200,7 +200,7 @@ async fn what_git_warns_of_is_no_answer() {
     let members = isolating(json!({"isolation": {"mode": "worktree", "merge": "branch"}}));
     let (mut link, place) = in_repository(members, script(answers));
     let work = place.path().join("work");
-    // Every command warns of it.
+    // Every command prints a warning.
     git(&work, &["config", "core.fsyncMethod", "of-tomorrow"]);
     let result = result(&run(&mut link, "delegate").await);
     assert_eq!(result["details"]["results"][0]["branchName"], "omp/task/0-a", "{result}");
@@ -243,7 +243,7 @@ async fn hooks_of_the_repository_do_not_run() {
     assert!(ran.iter().all(|name| !name.to_string_lossy().starts_with("ran-")), "{ran:?}");
 }
 
-/// A part of the agent that fails where the changes of one subagent are written.
+/// Spawner that fails during the export of one subagent's changes.
 struct Failing(LocalSpawner);
 
 impl Spawner for Failing {

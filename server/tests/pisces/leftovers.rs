@@ -1,4 +1,4 @@
-//! That nothing is left of isolated work: after an abort, a signal, and a kill.
+//! Isolated work leaves no leftovers: after an abort, a signal, and a kill.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,7 +10,7 @@ use crate::support::LONG;
 use crate::support::process::{Agent, Place, pid_in};
 use crate::{assert_clean, calls, delegate, git, in_repository, isolating, repository, script, tasks};
 
-/// A subagent that runs a command for ever.
+/// Returns a subagent that runs a command forever.
 fn endless() -> Value {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a", "b"]), "isolated": true}));
     for (user, file) in [("JOB-a", "a"), ("JOB-b", "b")] {
@@ -47,7 +47,7 @@ struct Killed {
 }
 
 impl Killed {
-    /// An agent whose two subagents run commands in copies of the repository.
+    /// Starts an agent whose two subagents run commands in copies of the repository.
     fn at_work() -> Self {
         let mut killed = Self::delegating(None, endless());
         let home = Self::home(&killed.place);
@@ -55,9 +55,9 @@ impl Killed {
         killed
     }
 
-    /// An agent that has been told to set subagents to work. Whoever has a program (`git`, `rm`) do what the shell's pattern
-    /// behind its name is about waits until there is a file `go` in the home directory; that somebody waits is written to
-    /// `held.pid` there.
+    /// Starts an agent with a prompt for subagents. `held` names a program (`git`, `rm`) and a shell pattern
+    /// for its arguments. Matching calls wait until the file `go` exists in the home directory. A waiting
+    /// call writes its process id to `held.pid` there.
     fn delegating(held: Option<(&str, &str)>, script: Value) -> Self {
         let place = Place::new();
         repository(&place.work());
@@ -83,7 +83,7 @@ impl Killed {
         place.command(&["--mode", "rpc", "--dialect", "pisces", "--script", &script])
     }
 
-    /// Waits until somebody has git do what is held.
+    /// Waits until a matching call is held.
     fn held(&self) {
         pid_in(&Self::home(&self.place).join("held.pid"));
     }
@@ -92,7 +92,7 @@ impl Killed {
         self.place.put("home/go", "");
     }
 
-    /// Aborts the call, and waits for the end of its run. Gives the result of the call.
+    /// Aborts the call and waits for the end of its run. Returns the result of the call.
     fn abort(&mut self) -> Value {
         self.agent.send(json!({"type": "abort", "id": "stop"}));
         let lines = std::iter::from_fn(|| self.agent.next_line());
@@ -115,7 +115,7 @@ impl Killed {
         Self::home(&self.place).join(".omp/agent/worktrees")
     }
 
-    /// Waits until nothing is left of the work.
+    /// Waits until no leftovers exist.
     fn assert_clean(&self) {
         let begun = Instant::now();
         while !self.is_clean() {
@@ -166,7 +166,7 @@ fn fm_f93_an_abort_does_not_wait_for_copies_that_are_slow_to_remove() {
     assert_eq!(result["details"]["results"][0]["abortReason"], "The operation was aborted.", "{result}");
     killed.held();
     assert!(!killed.is_clean(), "they are being removed");
-    // The end of the process waits for that.
+    // The end of the process waits for the held program.
     killed.agent.close_stdin();
     killed.go();
     killed.agent.wait();
@@ -189,7 +189,7 @@ fn what_the_user_gets_back_is_not_cut_off_by_an_abort() {
     let mut killed =
         Killed::delegating(Some(("git", "'apply --whitespace=nowarn'*merge.patch")), script(answers));
     killed.held();
-    // It is given up before git has changed anything.
+    // The program is cancelled before git has changed any file.
     killed.abort();
     killed.agent.close_stdin();
     killed.go();
@@ -217,7 +217,7 @@ fn git_gets_no_keys_of_providers() {
     let git = place.put("home/shim/git", shim);
     std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let script = place.script(script(answers));
-    // With a key another provider would be asked.
+    // With a key, another provider would be used.
     let options = ["--mode", "rpc", "--dialect", "pisces", "--provider", "scripted", "--script", &script];
     let mut command = place.command(&options);
     command.env("PATH", format!("{}:{path}", git.parent().unwrap().display()));

@@ -1,5 +1,5 @@
-//! Repositories as people have them: what their configuration names does not run unless they are trusted, and what a subagent does
-//! with git stays in its copy. Repositories within them are left out.
+//! Real repositories: programs in their configuration do not run without trust, and the git operations of a
+//! subagent stay in its copy. Nested repositories are excluded.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,14 +22,14 @@ fn merging(merge: &str) -> Value {
     isolating(json!({"isolation": {"mode": "worktree", "merge": merge}}))
 }
 
-/// A subagent that runs a command and ends.
+/// Returns a subagent that runs a command and ends.
 fn runs(command: &str, end: Value) -> Value {
     let mut answers = isolated(&["a"]);
     answers.extend([calls("JOB-a", "bash", json!({"command": command})), end]);
     script(answers)
 }
 
-/// Every file of a folder, with its content.
+/// Returns every file of a folder, with its content.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -47,7 +47,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// A repository in the folder `sub`, in that state.
+/// Creates a repository in the folder `sub`, in that state.
 fn put_within(work: &Path, kind: &str) {
     let sub = work.join("sub");
     let commit =
@@ -73,7 +73,7 @@ fn put_within(work: &Path, kind: &str) {
         .unwrap();
         git(work, &["-c", "advice.addEmbeddedRepo=false", "add", "sub", ".gitmodules"]);
         git(work, &commit);
-        // What is checked out there is not what the repository around it says.
+        // The checked-out commit differs from the one in the outer repository.
         git(&sub, &commit);
     }
 }
@@ -93,7 +93,7 @@ async fn git_commands_of_a_subagent_change_its_copy_alone() {
         if works {
             let seen = std::fs::read_to_string(work.join("seen.txt")).unwrap();
             assert!(seen.ends_with(" base\n"), "{seen}");
-            // The patch of work that was not done is kept.
+            // The patch of failed work is kept.
             assert_clean(place.path()).await;
         }
     }
@@ -164,7 +164,7 @@ async fn files_in_the_place_of_a_repository_are_told_of() {
     }
 }
 
-/// Configuration that names a program, which is `PROGRAM`, and the attributes that it takes effect by.
+/// Configuration keys that name a program (`PROGRAM`), with the attributes that enable them.
 const PROGRAMS: &[(&str, &str)] = &[
     ("filter.x.clean", "*.txt filter=x"),
     ("filter.x.smudge", "*.txt filter=x"),
@@ -182,7 +182,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("gpg.ssh.program", ""),
 ];
 
-/// A program that writes down that it ran.
+/// Creates a program that records its run.
 fn put_program(place: &Path) -> String {
     let program = place.join("program");
     std::fs::write(&program, format!("#!/bin/sh\ntouch {}/ran\ncat\n", place.display())).unwrap();
@@ -206,7 +206,7 @@ async fn programs_that_a_repository_names_need_trust() {
         std::fs::write(&included, format!("[core]\n\tfsmonitor = {program}\n")).unwrap();
         let value = if key.starts_with("include") { included.to_str().unwrap() } else { &program };
         git(&work, &["config", key, value]);
-        // Git looks at the content of a file that is as old as the index.
+        // Git reads the content of a file that is as old as the index.
         std::fs::write(work.join("base.txt"), "other\n").unwrap();
         let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
         assert!(!place.path().join("ran").exists(), "{key} ran");

@@ -1,4 +1,4 @@
-//! Rules that watch a subagent: it has them for itself.
+//! Rules that observe a subagent, separately from its parent.
 
 use agentese::pisces::Pisces;
 use agentese_server::config::ResourceFolders;
@@ -10,7 +10,7 @@ use crate::{calls, delegate, prepared, result, run, script, submits, tasks};
 
 const RULE: &str = "---\ncondition: forbidden\nscope: text\n---\nSay something else.\n";
 
-/// An agent with one rule.
+/// Starts an agent with one rule.
 fn ruled(answers: Vec<Value>) -> (Link, tempfile::TempDir) {
     let (builder, place) = prepared(json!({}), script(answers));
     std::fs::create_dir(place.path().join("rules")).unwrap();
@@ -29,7 +29,7 @@ async fn a_subagent_that_runs_into_a_rule_is_told_of_it_and_goes_on() {
     answers
         .push(json!({"when": {"user": "JOB-a"}, "blocks": [{"text": ["I say ", "forbidden ", "and more"]}]}));
     answers.push(calls("Say something else", "submit_result", json!({"result": {"data": "said"}})));
-    // What one says is no part of what another says, nor of what the parent says.
+    // The output of one subagent is separate from that of another, and from the parent's.
     answers.push(json!({"when": {"user": "JOB-b"}, "blocks": [
         {"text": ["for"]},
         {"tool": {"id": "c", "name": "submit_result", "args": {"result": {"data": "said"}}}},
@@ -51,7 +51,7 @@ async fn a_subagent_that_runs_into_a_rule_is_told_of_it_and_goes_on() {
 #[tokio::test]
 async fn what_the_parent_ran_into_is_not_forgotten_for_a_subagent() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"])}));
-    // A rule that the parent ran into once counts once, whatever its subagents do in between.
+    // A rule that the parent triggered once is counted once, independent of its subagents in between.
     answers
         .insert(0, json!({"when": {"user": "first"}, "blocks": [{"text": ["the ", "forbidden ", "word"]}]}));
     answers.insert(1, json!({"when": {"user": "Say something else"}, "text": "ok"}));

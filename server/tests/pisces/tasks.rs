@@ -1,4 +1,4 @@
-//! Subagents: their results, reminders, files, agents, and how many there may be.
+//! Subagents: their results, reminders, files, agents, and limits.
 
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ async fn fm_f93_a_subagent_whose_model_fails_ends_and_its_parent_goes_on() {
 
 #[tokio::test]
 async fn fm_f93_generations_are_bounded() {
-    // Each subagent sets another one to work, as deep as it may.
+    // Each subagent starts another one, up to the maximum depth.
     let nested = json!({"agent": "task", "tasks": [{"id": "n", "description": "d", "assignment": "DEEPER"}]});
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"])}));
     answers.push(calls("JOB-a", "task", nested.clone()));
@@ -137,7 +137,7 @@ async fn fm_f93_generations_are_bounded() {
     let (mut link, _place) = scripted(json!({}), script(answers));
     let frames = run(&mut link, "delegate").await;
     assert_eq!(result(&frames)["details"]["results"][0]["exitCode"], 0);
-    // The second generation has no such tool: its call fails, and it hands in all the same.
+    // The second generation lacks the tool: its call fails, and it still submits a result.
     assert_eq!(lives(&frames), ["start 0-a", "end 0-a 0"], "those of subagents are not shown");
 }
 
@@ -151,7 +151,7 @@ async fn fm_f131_an_abort_ends_all_of_them_and_nothing_begins_again() {
     answers.push(calls("JOB-c", "bash", json!({"command": "echo $$ > pid; exec sleep 60"})));
     let (mut link, place) = scripted(json!({}), script(answers));
     link.send(json!({"type": "prompt", "message": "delegate"})).await;
-    // One is done, one hangs, one runs a command.
+    // One task is done, one hangs, and one runs a command.
     let mut idle = false;
     let mut frames = link
         .until("the first to end", |frame| {

@@ -1,4 +1,5 @@
-//! Verifying what subagents did: commands, optional ones, time limits, floods, repairs, and what becomes of changes.
+//! Verification of subagents: commands, optional ones, time limits, floods, repairs, and the handling of
+//! changes.
 
 use agentese::pisces::Pisces;
 use agentese_server::subagents::{Policies, Policy, select_tools};
@@ -98,7 +99,7 @@ async fn one_repair_may_mend_it() {
         assert_eq!(outcome["verification"]["retriesUsed"], 1);
         assert_eq!(place.path().join("work/a.txt").exists(), mended);
     }
-    // None is left where the profile says so.
+    // The profile permits no retry.
     let verify = json!({"commands": [command("no", "false")], "onFailure": "retry_once", "maxRetries": 0});
     let (mut link, _place) = in_repository(isolating(json!({})), script(verified(verify)));
     let verification =
@@ -140,7 +141,7 @@ async fn a_subagent_that_failed_is_not_verified() {
     assert_clean(place.path()).await;
 }
 
-/// Settings under which calls of `bash` need a yes.
+/// Returns settings with approval for calls of `bash`.
 fn guarded(more: Value) -> Value {
     let mut members = isolating(more);
     members["approval"] = json!({"tools": ["bash"]});
@@ -196,7 +197,7 @@ async fn fm_f94_a_command_past_its_time_loses_its_whole_group_at_once() {
     let flees = "sleep 600 & echo $! > ../../child.pid; sleep 600";
     let verify = json!({"commands": [{"name": "hangs", "command": flees, "timeoutMs": 3000}]});
     let (mut link, place) = in_repository(isolating(json!({})), script(verified(verify)));
-    // Ends while the test waits, which is a tenth of what the command takes.
+    // The run ends during the wait of the test, which is a tenth of the command's duration.
     let frames = run(&mut link, "delegate").await;
     let command =
         result(&frames)["details"]["results"][0]["verification"]["attempts"][0]["commandResults"][0].clone();

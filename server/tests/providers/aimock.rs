@@ -1,6 +1,6 @@
-//! All four APIs against a mock of them that others have written.
+//! Tests of all four APIs against a third-party mock.
 //!
-//! `npm ci` in `server/tests/aimock` sets it up; `make test` does that.
+//! `npm ci` in `server/tests/aimock` installs it; `make test` runs it.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -16,7 +16,7 @@ use crate::served::link::Link;
 use crate::served::trace::{check_history, outline};
 use crate::support::{APIS, Home, ask, definition, model, question, soon, text};
 
-/// The mock; it ends with its stdin, and at the latest with this value.
+/// Mock server; it ends with its stdin, and at the latest with this value.
 struct Mock {
     _child: Child,
     port: u16,
@@ -104,14 +104,14 @@ async fn all_apis_are_understood_as_others_speak_them() {
     }
 }
 
-/// What a message says, without what belongs to its API: ids, usage, signatures, times.
+/// Returns the content of a message, without values of its API: ids, usage, signatures, times.
 fn said(message: &Value) -> Value {
     let block = |block: &Value| match block["type"].as_str() {
         Some("toolCall") => json!([block["name"], block["arguments"]]),
         Some("thinking") => json!([block["thinking"]]),
         _ => block["text"].clone(),
     };
-    // The mock thinks of nothing in one of its formats where it is not told what to think.
+    // In one of its formats, the mock sends empty thinking by default.
     let is_thought_of_nothing = |block: &&Value| block["thinking"] == "";
     let blocks = message["content"].as_array().unwrap().iter();
     let blocks: Vec<_> = blocks.filter(|block| !is_thought_of_nothing(block)).map(block).collect();

@@ -1,4 +1,4 @@
-//! Requests and answers that go well.
+//! Successful requests and answers.
 
 use agentese_server::providers::{Assembler, Done, StreamEvent, history};
 use futures::StreamExt;
@@ -79,7 +79,7 @@ async fn an_answer_that_nobody_waits_for_ends_the_request() {
         let request = question(model(&catalog), "hi");
         let mut stream = catalog.provider_of(&request.model).unwrap().stream(request);
         assert_eq!(soon(stream.next()).await, Some(StreamEvent::Start));
-        // Until the request is there, and the answer has begun.
+        // Until the request has arrived, and the answer has started.
         soon(stream.next()).await;
         drop(stream);
         server.client_gone().await;

@@ -1,4 +1,4 @@
-//! What there is to choose from, and what is chosen.
+//! Available models, and their selection.
 
 use agentese::types::ThinkingLevel;
 use agentese_server::providers::{Chosen, SelectError, Wanted};
@@ -44,7 +44,7 @@ fn the_built_in_table_is_sound() {
         assert!(model.cost.output.as_f64() >= model.cost.input.as_f64(), "{name}");
         assert!(seen.insert(name.clone()), "{name} stands there twice");
     }
-    // As pi 0.55 shows it.
+    // Same form as in pi 0.55.
     assert_eq!(
         serde_json::to_value(catalog.get("anthropic", "claude-sonnet-4-5")).unwrap(),
         json!({

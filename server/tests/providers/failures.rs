@@ -1,4 +1,4 @@
-//! Requests and answers that fail.
+//! Failed requests and answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -109,7 +109,7 @@ async fn fm_f59_a_connection_that_is_not_made_is_tried_again_and_then_told() {
             let _ = stream.write_all(b"HTTP/1.1 400 No\r\n\r\n").await;
         }
     });
-    // A label may have 63 characters; no name server is asked for that one.
+    // A label has at most 63 characters, so no name server receives this name.
     let nameless = format!("http://{}.localhost", "a".repeat(70));
     for address in [refused, nameless, untrusted] {
         let home = Home::with_models(definition("anthropic-messages", &address));
@@ -180,7 +180,7 @@ async fn fm_f64_an_answer_that_stalls_is_given_up() {
     }
 }
 
-/// Time that somebody turns on; tells how many long waits have begun.
+/// Clock that a test controls; it reports the number of started long waits.
 struct SharedTime {
     seconds: watch::Sender<u64>,
     waits: watch::Sender<usize>,
@@ -204,7 +204,8 @@ impl Clock for SharedTime {
     }
 }
 
-/// The answer to a question whose events come 100 s one after another. `awaited`: each is waited for.
+/// Returns the answer to a question whose events arrive every 100 s. With `awaited`, the server waits for
+/// each read.
 async fn slow_answer(events: Vec<String>, awaited: bool) -> Vec<StreamEvent> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -222,7 +223,7 @@ async fn slow_answer(events: Vec<String>, awaited: bool) -> Vec<StreamEvent> {
         let mut waits = time.waits.subscribe();
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
         stream.write_all(head.as_bytes()).await.unwrap();
-        // One wait for the head, one for the first event, and one after each that is content.
+        // One wait for the head, one for the first event, and one after each event with content.
         waits.wait_for(|waits| *waits >= 2).await.unwrap();
         for (number, event) in events.iter().enumerate() {
             if stream.write_all(event.as_bytes()).await.is_err() {
@@ -253,7 +254,7 @@ async fn fm_f64_signs_of_life_do_not_keep_an_answer_alive() {
         assert_eq!(failure.kind, FailureKind::Network, "{ping}");
         assert_eq!(failure.text, "The provider timed out: no part of an answer came for 300 s.", "{ping}");
     }
-    // Content does, as long as it comes.
+    // Content resets the time limit.
     let end = "data: {\"choices\": [{\"delta\": {}, \"finish_reason\": \"stop\"}]}\n\n";
     let mut events = vec![start; 9];
     events.push(format!("data: {{\"choices\": [{{\"delta\": {{\"content\": \"z\"}}}}]}}\n\n{end}"));
@@ -265,7 +266,7 @@ async fn fm_f64_signs_of_life_do_not_keep_an_answer_alive() {
 #[tokio::test]
 async fn a_request_that_a_provider_has_read_is_not_sent_again() {
     for api in APIS {
-        // It reads the whole body and hangs up.
+        // The server reads the whole body and disconnects.
         for reply in [Reply::silence().then_close(), Reply::silence().then_reset()] {
             let server = Server::start([reply.clone(), reply]).await;
             let home = Home::with_models(definition(api, &server.url()));
@@ -321,7 +322,7 @@ async fn an_answer_that_a_gateway_packed_is_unpacked() {
         let events = ask(&catalog, question(model(&catalog), "hi")).await;
         match encoding {
             "gzip" => assert_eq!(text(&events), "packed", "{events:?}"),
-            // What cannot be unpacked is said, and not read as if it were words.
+            // An undecodable body is an error, and never read as text.
             _ => {
                 let text = failure(&events).text;
                 let expected = format!(
@@ -330,7 +331,7 @@ async fn an_answer_that_a_gateway_packed_is_unpacked() {
                 assert_eq!(text, expected);
             }
         }
-        // It was not asked for: hosts that compress hold words back.
+        // The client does not request compression, because compressing hosts delay text.
         assert_eq!(server.received()[0].header("accept-encoding"), Some("identity"));
     }
 }

@@ -1,4 +1,4 @@
-//! Keys stay where they are.
+//! Confinement of keys.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -9,11 +9,11 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::support::{Home, Reply, Server, ask, definition, failure, hello, model, question, text};
 
-/// Part of every key here, and of nothing else.
+/// Part of every key here, and of no other value.
 const CANARY: &str = "c4n4ry";
 
-/// What all tests of this program log, each line with the name of its thread. It belongs to the whole program: a log of one
-/// thread misses the lines of places that another thread came to first.
+/// Log of all tests of this program, each line with the name of its thread. It is global, because a log per
+/// thread misses call sites that another thread registered first.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -64,7 +64,7 @@ async fn fm_f118_a_key_is_in_the_request_and_nowhere_else() {
     let mut shown = String::new();
     for of in ["models", "environment", "file", "command", "given"] {
         let secret = key(of);
-        // A host that repeats what it was sent, in each way in which it can fail.
+        // Host that echoes its request in each kind of failure.
         let echo = format!("wrong key {secret}, header {}", key("header"));
         let stay = [("x-should-retry", "false")];
         let server = Server::start([
@@ -165,7 +165,7 @@ async fn fm_f117_only_the_user_s_own_files_say_where_keys_go() {
     let elsewhere = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
     let server = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
     let (catalog, _) = Home::with_models(definition("anthropic-messages", &server.url())).load();
-    // As a session or a project's settings might have brought it.
+    // As a session or a project's settings might define it.
     let mut stolen = model(&catalog);
     stolen.base_url = elsewhere.url();
     stolen.api = "openai-completions".to_owned();

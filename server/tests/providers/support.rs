@@ -1,4 +1,4 @@
-//! A model server on loopback that plays what it is told, time that can be turned, and a question.
+//! Scripted model server on loopback, controllable clocks, and a question.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -20,12 +20,12 @@ use tokio::sync::Notify;
 
 use crate::served::LONG;
 
-/// What comes of a future that has to come soon.
+/// Returns the result of a future, within the time limit.
 pub async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, future).await.expect("nothing came in time")
 }
 
-/// What a request was answered with.
+/// Reply of the server.
 #[derive(Debug, Clone)]
 pub struct Reply {
     bytes: Vec<u8>,
@@ -40,14 +40,14 @@ enum Ending {
 }
 
 impl Reply {
-    /// A head and a body that says how long it is.
+    /// Returns a reply with a content length.
     pub fn new(status: u16, headers: &[(&str, &str)], body: &str) -> Self {
         let mut bytes = head(status, headers);
         bytes.extend(format!("content-length: {}\r\n\r\n{body}", body.len()).bytes());
         Self { bytes, ending: Ending::Close }
     }
 
-    /// A head and a body of bytes.
+    /// Returns a reply with a body of bytes.
     pub fn packed(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Self {
         let mut bytes = head(status, headers);
         bytes.extend(format!("content-length: {}\r\n\r\n", body.len()).bytes());
@@ -55,57 +55,57 @@ impl Reply {
         Self { bytes, ending: Ending::Close }
     }
 
-    /// An error as the APIs send it.
+    /// Returns an error in the form of the APIs.
     pub fn error(status: u16, headers: &[(&str, &str)], kind: &str, message: &str) -> Self {
         let body = json!({"type": "error", "error": {"type": kind, "message": message}});
         let headers = [&[("content-type", "application/json")], headers].concat();
         Self::new(status, &headers, &body.to_string())
     }
 
-    /// A stream of events, whole.
+    /// Returns a complete stream of events.
     pub fn events(body: &str) -> Self {
         let mut bytes = head(200, &[("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]);
         bytes.extend(format!("\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len()).bytes());
         Self { bytes, ending: Ending::Close }
     }
 
-    /// The beginning of a stream that promises more.
+    /// Returns the start of a stream that announces more.
     pub fn beginning(body: &str) -> Self {
         let mut bytes = head(200, &[("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]);
         bytes.extend(format!("\r\n{:x}\r\n{body}\r\n", body.len()).bytes());
         Self { bytes, ending: Ending::Close }
     }
 
-    /// The beginning of a stream that ends with the connection.
+    /// Returns the start of a stream that ends with the connection.
     pub fn unframed(body: &str) -> Self {
         let mut bytes = head(200, &[("content-type", "text/event-stream"), ("connection", "close")]);
         bytes.extend(format!("\r\n{body}").bytes());
         Self { bytes, ending: Ending::Close }
     }
 
-    /// What goes over the wire.
+    /// Returns the bytes on the wire.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Nothing at all.
+    /// Returns an empty reply.
     pub fn silence() -> Self {
         Self { bytes: Vec::new(), ending: Ending::Hang }
     }
 
-    /// The connection is reset after it.
+    /// Resets the connection after the reply.
     pub fn then_reset(mut self) -> Self {
         self.ending = Ending::Reset;
         self
     }
 
-    /// The connection is closed after it.
+    /// Closes the connection after the reply.
     pub fn then_close(mut self) -> Self {
         self.ending = Ending::Close;
         self
     }
 
-    /// The connection stays, and nothing more comes.
+    /// Keeps the connection open after the reply, without further data.
     pub fn then_hang(mut self) -> Self {
         self.ending = Ending::Hang;
         self
@@ -117,7 +117,7 @@ fn head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
     format!("HTTP/1.1 {status} Status\r\n{}", headers.collect::<String>()).into_bytes()
 }
 
-/// What a server received.
+/// Request that a server received.
 #[derive(Debug, Clone)]
 pub struct Received {
     pub head: String,
@@ -125,7 +125,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// The value of a header.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (found, value) = line.split_once(':')?;
@@ -134,7 +134,7 @@ impl Received {
     }
 }
 
-/// A server that gives each request the next reply.
+/// Server that answers each request with the next reply.
 pub struct Server {
     port: u16,
     received: Arc<Mutex<Vec<Received>>>,
@@ -157,7 +157,7 @@ impl Server {
         let mut replies: VecDeque<Reply> = replies.into_iter().collect();
         let (log, left) = (received.clone(), gone.clone());
         let task = tokio::spawn(async move {
-            // One connection at a time: an agent sends one request at a time.
+            // One connection at a time, because an agent sends one request at a time.
             while let Ok((mut stream, _)) = listener.accept().await {
                 let Some(request) = read(&mut stream).await else { continue };
                 log.lock().unwrap().push(request);
@@ -184,12 +184,12 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// All requests so far.
+    /// Returns all requests so far.
     pub fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 
-    /// Waits until the client hangs up on a connection that hangs.
+    /// Waits until the client disconnects from a connection that hangs.
     pub async fn client_gone(&self) {
         soon(self.gone.notified()).await;
     }
@@ -217,24 +217,23 @@ async fn read(stream: &mut TcpStream) -> Option<Received> {
     Some(Received { body, ..received })
 }
 
-/// Time that stands still: short waits are over at once and are written down, long ones end when
-/// somebody turns the clock.
+/// Stopped clock: short waits end at once and are recorded, long ones end when the test turns the clock.
 #[derive(Default)]
 pub struct TurnedClock {
     waits: Mutex<Vec<Duration>>,
     turned: Arc<Notify>,
 }
 
-/// The longest wait that is over at once: that between two tries.
+/// Limit of the waits that end at once: the pause between two attempts.
 const SHORT: Duration = Duration::from_secs(8);
 
 impl TurnedClock {
-    /// The waits that were over at once, in milliseconds.
+    /// Returns the waits that ended at once, in milliseconds.
     pub fn waits(&self) -> Vec<u128> {
         self.waits.lock().unwrap().iter().map(Duration::as_millis).collect()
     }
 
-    /// Ends a long wait that is going on, or the next one.
+    /// Ends the current long wait, or the next one.
     pub fn turn(&self) {
         self.turned.notify_one();
     }
@@ -255,7 +254,7 @@ impl Clock for TurnedClock {
     }
 }
 
-/// The user's files and variables.
+/// Files and variables of the user.
 pub struct Home {
     pub directory: tempfile::TempDir,
     pub variables: Vec<(String, String)>,
@@ -269,7 +268,7 @@ impl Default for Home {
 }
 
 impl Home {
-    /// A home whose `models.json` says that.
+    /// Returns a home with those providers in `models.json`.
     pub fn with_models(providers: Value) -> Self {
         let home = Self::default();
         home.write("models.json", &json!({"providers": providers}).to_string());
@@ -296,7 +295,7 @@ impl Home {
     }
 }
 
-/// A provider of that API at that address, with one model.
+/// Returns a provider with that API, that address and one model.
 pub fn definition(api: &str, url: &str) -> Value {
     json!({"fake": {"baseUrl": url, "api": api, "apiKey": "fake-key", "models": [
         {"id": "fake-model", "reasoning": true, "input": ["text", "image"]}]}})
@@ -306,7 +305,7 @@ pub fn model(catalog: &Catalog) -> Model {
     catalog.get("fake", "fake-model").expect("the provider is there").clone()
 }
 
-/// A short question to a model.
+/// Returns a short question to a model.
 pub fn question(model: Model, text: &str) -> Request {
     let message: AgentMessage = UserMessage::new(vec![TextContent::new(text).into()], 1).into();
     Request {
@@ -325,13 +324,13 @@ pub fn question(model: Model, text: &str) -> Request {
     }
 }
 
-/// All that is said to a question.
+/// Returns all events of the answer to a request.
 pub async fn ask(catalog: &Catalog, request: Request) -> Vec<StreamEvent> {
     let provider = catalog.provider_of(&request.model).expect("the provider is there");
     soon(provider.stream(request).collect()).await
 }
 
-/// The failure that ends an answer.
+/// Returns the failure at the end of an answer.
 #[track_caller]
 pub fn failure(events: &[StreamEvent]) -> Failure {
     match events.last() {
@@ -340,7 +339,7 @@ pub fn failure(events: &[StreamEvent]) -> Failure {
     }
 }
 
-/// The text of an answer.
+/// Returns the text of an answer.
 pub fn text(events: &[StreamEvent]) -> String {
     let pieces = events.iter().filter_map(|event| match event {
         StreamEvent::TextDelta(delta) => Some(delta.as_str()),
@@ -349,7 +348,7 @@ pub fn text(events: &[StreamEvent]) -> String {
     pieces.collect()
 }
 
-/// An answer that says `hello`, in the words of each API.
+/// Returns an answer `hello` in the form of each API.
 pub fn hello(api: &str) -> String {
     let events = match api {
         "anthropic-messages" => vec![
@@ -380,6 +379,6 @@ pub fn hello(api: &str) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }
 
-/// The four APIs.
+/// Names of the four APIs.
 pub const APIS: [&str; 4] =
     ["anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai"];

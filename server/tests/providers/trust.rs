@@ -28,10 +28,10 @@ async fn fm_f71_certificates_of_the_environment_are_trusted_and_unknown_ones_are
     let reply = Reply::events(&hello("openai-completions"));
     let serving = tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            // A client that does not trust the certificate hangs up here.
+            // A client that does not trust the certificate disconnects here.
             let Ok(mut stream) = acceptor.accept(stream).await else { continue };
             let mut request = Vec::new();
-            // The body of the question ends with the last brace of its JSON.
+            // The body of the request ends with the last brace of its JSON.
             while !request.ends_with(b"}") && stream.read_buf(&mut request).await.is_ok_and(|read| read > 0) {
             }
             let _ = stream.write_all(reply.bytes()).await;

@@ -1,4 +1,4 @@
-//! What happens to files.
+//! Operations on files.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -126,7 +126,7 @@ fn fm_f97_a_torn_line_is_cut_off_before_the_next() {
         session.append(user("two"));
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{whole}{}\n", entries(&session)[1]));
     }
-    // A line that is whole but for its end is kept.
+    // A complete line without its end is kept.
     fs::write(&path, whole.trim_end()).unwrap();
     let mut session = Session::open(&path, start(place.path())).unwrap();
     session.append(user("two"));
@@ -183,7 +183,7 @@ async fn fm_f107_nothing_is_written_to_a_file_that_took_its_place() {
     assert!(trouble.to_string().contains("another file has taken its place"), "{trouble}");
     assert_eq!(session.flush().await, Err(trouble));
     assert_eq!(session.messages().len(), 2);
-    // It is written when the way is free again.
+    // The entry is written once the path is available again.
     fs::rename(place.path().join("kept.jsonl"), &path).unwrap();
     assert_eq!(session.flush().await, Ok(()));
     assert_eq!(lines(&path)[1..], entries(&session));
@@ -195,7 +195,7 @@ fn what_somebody_else_adds_is_not_fused_with() {
     let path = place.path().join("s.jsonl");
     let mut session = Session::create_at(&path, start(place.path())).unwrap();
     session.append(user("one"));
-    // Another program, which knows of no locks, in the middle of a line.
+    // Another program without locks, in the middle of a line.
     let mut text = fs::read_to_string(&path).unwrap();
     text.push_str("{\"type\":");
     fs::write(&path, &text).unwrap();
@@ -221,7 +221,7 @@ fn fm_f113_a_link_in_the_way_is_not_followed() {
 #[test]
 fn fm_f100_a_directory_that_takes_no_files_stops_nothing() {
     let place = tempfile::tempdir().unwrap();
-    // A file where a directory is wanted, which stops root too.
+    // A file in place of a directory, which also stops root.
     fs::write(place.path().join("agent"), "").unwrap();
     let store = Store::new(&place.path().join("agent"), Path::new("/w"));
     let mut session = Session::create(&store, start(Path::new("/w")));
@@ -234,7 +234,7 @@ fn fm_f100_a_directory_that_takes_no_files_stops_nothing() {
     assert_eq!(lines(session.file().unwrap()).len(), 4);
 }
 
-/// A clock that goes backwards.
+/// Clock that goes backwards.
 struct Backwards(AtomicI64);
 
 impl Clock for Backwards {
@@ -247,7 +247,7 @@ impl Clock for Backwards {
     }
 }
 
-/// A clock that stands.
+/// Stopped clock.
 struct Stands;
 
 impl Clock for Stands {

@@ -1,6 +1,6 @@
-//! One session has one writer.
+//! Sessions with a single writer.
 
-// The other process speaks to its parent on stdout.
+// The other process reports to its parent on stdout.
 #![allow(clippy::print_stdout)]
 
 use std::io::{BufRead, BufReader, Read};
@@ -23,7 +23,7 @@ const HELD: &str = "the session is held";
 fn other_process() {
     let path = std::env::var_os(PATH).expect("the path of the session");
     let path = Path::new(&path);
-    // As many others as that its own file does not stay open.
+    // Enough other sessions to close its own file.
     let others = std::env::var(MANY).map_or(0, |many| many.parse().unwrap());
     let begin = || random(Path::new("/")).beside();
     let said = |name: String| {
@@ -38,7 +38,7 @@ fn other_process() {
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
-/// Another process that holds the session until its stdin ends, or its life.
+/// Another process that holds the session until the end of its stdin or of its life.
 struct Other(Child);
 
 impl Other {
@@ -46,7 +46,7 @@ impl Other {
         Self::with_others(path, 0)
     }
 
-    /// It holds so many others besides.
+    /// Starts a process that holds additional sessions.
     fn with_others(path: &Path, others: usize) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "lock::other_process", "--ignored", "--nocapture"])
@@ -88,7 +88,7 @@ fn fm_f101_a_second_server_is_refused_and_told_by_whom() {
 fn fm_f102_a_session_whose_holder_was_killed_is_free() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("s.jsonl");
-    // SIGKILL, with no chance to clean up.
+    // SIGKILL, without a chance to clean up.
     drop(Other::holding(&path));
     let mut session = Session::open(&path, random(place.path())).unwrap();
     assert_eq!(session.messages(), [user("from the other process")]);
@@ -123,7 +123,7 @@ fn fm_f101_a_session_whose_file_is_closed_is_refused_until_its_holder_is_gone() 
     for session in sessions {
         assert!(matches!(store.delete(&session.id), Err(DeleteError::Locked { .. })));
     }
-    // SIGKILL, with no chance to clean up.
+    // SIGKILL, without a chance to clean up.
     drop(other);
     let mut session = Session::open(&path, random(place.path())).unwrap();
     assert_eq!(session.messages(), [user("from the other process")]);
@@ -145,7 +145,7 @@ fn fm_f101_of_many_that_open_at_once_one_gets_it() {
             let try_open = || {
                 opened.wait();
                 let session = Session::open(&path, random(place.path()));
-                // Nobody lets go before everybody has tried.
+                // No holder releases the session before all have tried.
                 tried.wait();
                 match session {
                     Ok(mut session) => {

@@ -1,4 +1,4 @@
-//! Files that pi 0.55 wrote.
+//! Files written by pi 0.55.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -48,7 +48,7 @@ fn every_line_is_an_entry_and_stays_what_it_is() {
     }
 }
 
-/// Time and chance as they were when a file was recorded.
+/// Time and ids at the recording of a file.
 #[derive(Default)]
 struct Then {
     now: AtomicI64,
@@ -83,7 +83,7 @@ impl Then {
     }
 }
 
-/// What happened then happens again, and every byte is the same.
+/// Repeated operations produce the same bytes.
 #[test]
 fn what_is_written_is_what_pi_writes() {
     let place = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Lists of sessions, and how one is found.
+//! Lists of sessions, and lookups of one.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use agentese_server::session::{ResolveError, Scope, Store};
 
-/// Writes a session whose file was written that many seconds ago.
+/// Writes a session with a file of that age in seconds.
 fn write(directory: &Path, id: &str, cwd: &str, age: u64, entries: &[&str]) -> PathBuf {
     fs::create_dir_all(directory).unwrap();
     let path = directory.join(format!("2026-01-01T00-00-00-000Z_{id}.jsonl"));
@@ -117,7 +117,7 @@ fn fm_f106_a_page_reads_its_own_files_only() {
     let place = tempfile::tempdir().unwrap();
     let store = Store::new(place.path(), Path::new("/here"));
     let huge = write(store.directory(), "huge", "/here", 1, &[]);
-    // A terabyte of nothing, which nobody reads in the time of a test.
+    // A sparse file of a terabyte, which is impossible to read in the time of a test.
     File::options().write(true).open(&huge).unwrap().set_len(1 << 40).unwrap();
     age_of(&huge, 1);
     for number in 0..5 {

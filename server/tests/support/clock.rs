@@ -1,4 +1,4 @@
-//! A clock that never waits and remembers for how long it was asked to.
+//! Clocks that never wait, and record the requested pauses.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,12 +8,12 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-/// Pauses that are over at once.
+/// Clock whose pauses end at once.
 #[derive(Debug, Default, Clone)]
 pub struct ImpatientClock(Arc<Mutex<Vec<Duration>>>);
 
 impl ImpatientClock {
-    /// The pauses so far.
+    /// Returns the pauses so far.
     pub fn pauses(&self) -> Vec<Duration> {
         self.0.lock().unwrap().clone()
     }
@@ -30,7 +30,7 @@ impl Clock for ImpatientClock {
     }
 }
 
-/// Pauses that nobody lives to see the end of.
+/// Clock whose pauses never end.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct EndlessClock;
 
@@ -44,12 +44,12 @@ impl Clock for EndlessClock {
     }
 }
 
-/// Pauses that are over with the next tick of whoever holds the clock.
+/// Clock whose pauses end with the next tick.
 #[derive(Debug, Clone, Default)]
 pub struct TickingClock(tokio::sync::watch::Sender<u64>);
 
 impl TickingClock {
-    /// Whoever waits now goes on.
+    /// Ends all current pauses.
     pub fn tick(&self) {
         self.0.send_modify(|tick| *tick += 1);
     }
@@ -66,12 +66,12 @@ impl Clock for TickingClock {
     }
 }
 
-/// Pauses that are over when somebody says so, all of them at once.
+/// Clock whose pauses end together, on request.
 #[derive(Debug, Clone, Default)]
 pub struct HeldClock(CancellationToken);
 
 impl HeldClock {
-    /// Whoever waits goes on, and nobody waits from now on.
+    /// Ends all current and future pauses.
     pub fn release(&self) {
         self.0.cancel();
     }

@@ -1,19 +1,19 @@
-//! Chance that can be repeated: `AGENTESE_SEED` plays a run again.
+//! Reproducible random numbers: `AGENTESE_SEED` repeats a run.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The seed of this run.
+/// Returns the seed of this run.
 pub fn seed() -> u64 {
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     number("AGENTESE_SEED").unwrap_or_else(clock).max(1)
 }
 
-/// A number from the environment.
+/// Returns a number from the environment.
 pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect(name))
 }
 
-/// One number after the other, the same for the same seed.
+/// Sequence of numbers that depends only on its seed.
 pub struct Dice(pub u64);
 
 impl Dice {

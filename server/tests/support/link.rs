@@ -1,4 +1,4 @@
-//! A served agent in this process, spoken to in lines.
+//! Served agent in this process, with a client for lines.
 
 use agentese::serve::{Options, ServeEnd};
 use agentese::spec::Dialect;
@@ -12,13 +12,13 @@ use tokio::task::JoinHandle;
 
 use super::{script, soon};
 
-/// One end of a memory pair whose other end is a server.
+/// Client's end of a memory pair with a server.
 pub struct Link {
     writer: Option<BoxWriter>,
     lines: Lines<BufReader<BoxReader>>,
     served: JoinHandle<ServeEnd>,
     check: fn(&str),
-    /// Every frame so far, with its text.
+    /// All received frames.
     pub seen: Vec<Value>,
 }
 
@@ -35,23 +35,23 @@ impl Link {
         Self { writer: Some(writer), lines, served, check: super::trace::check_frame, seen: Vec::new() }
     }
 
-    /// An agent whose model says what the script says, in a directory that has nothing.
+    /// Starts an agent with a model script, in an empty directory.
     pub fn scripted(json: Value) -> (Self, tempfile::TempDir) {
         let (builder, place) = builder(json);
         (Self::to(builder.build()), place)
     }
 
-    /// An agent that speaks another dialect than pi.
+    /// Starts an agent of another dialect than pi.
     pub fn speaking<D: Dialect>(builder: Builder) -> Self {
         Self::speaking_in::<D>(&D::SPEC.id(), builder)
     }
 
-    /// The same, in a revision of it.
+    /// Starts an agent of a revision.
     pub fn speaking_in<D: Dialect>(revision: &str, builder: Builder) -> Self {
         Self::speaking_with::<D>(revision, builder, Options::default(), 1 << 20)
     }
 
-    /// The same with these options, and a pipe that holds so many bytes.
+    /// Starts an agent of a revision, with these options and this capacity of the pipe.
     pub fn speaking_with<D: Dialect>(
         revision: &str,
         builder: Builder,
@@ -72,7 +72,7 @@ impl Link {
         self.send_raw(format!("{command}\n").as_bytes()).await;
     }
 
-    /// The next frame; none after the last one.
+    /// Returns the next frame; `None` after the last one.
     pub async fn next(&mut self) -> Option<Value> {
         let line = soon("a frame", self.lines.next_line()).await.unwrap()?;
         let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -81,7 +81,7 @@ impl Link {
         Some(frame)
     }
 
-    /// Reads up to a frame; it is the last of those that are given.
+    /// Reads up to a matching frame, which is the last of the returned ones.
     pub async fn until(&mut self, what: &str, mut found: impl FnMut(&Value) -> bool) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
@@ -98,7 +98,7 @@ impl Link {
         self.until(kind, |frame| frame["type"] == kind).await
     }
 
-    /// Sends a command and gives its answer; whatever comes before it stays in `seen`.
+    /// Sends a command and returns its response; earlier frames stay in `seen`.
     pub async fn ask(&mut self, command: Value) -> Value {
         let id = format!("ask-{}", self.seen.len());
         let mut command = command;
@@ -107,20 +107,20 @@ impl Link {
         self.answer(&id).await
     }
 
-    /// Reads up to the answer to an id.
+    /// Reads up to the response to an id.
     pub async fn answer(&mut self, id: &str) -> Value {
         let frames = self.until(id, |frame| frame["type"] == "response" && frame["id"] == id).await;
         frames.into_iter().next_back().unwrap()
     }
 
-    /// As `ask`, for a command that has to succeed; gives the data.
+    /// Like `ask`, for a command that must succeed; returns the data.
     pub async fn data(&mut self, command: Value) -> Value {
         let answer = self.ask(command).await;
         assert_eq!(answer["success"], true, "{answer}");
         answer["data"].clone()
     }
 
-    /// Sends a prompt and gives the events of its run.
+    /// Sends a prompt and returns the events of its run.
     pub async fn run(&mut self, message: &str) -> Vec<Value> {
         self.send(json!({"id": "run", "type": "prompt", "message": message})).await;
         let mut frames = self.until_event("agent_end").await;
@@ -141,7 +141,7 @@ impl Link {
     }
 
     /// Sends a line with the id `s` that many times, with an abort in the middle, and reads meanwhile.
-    /// Gives how often it was answered, and how many of those answers stood before that to the abort.
+    /// Returns the number of responses, and the number of those before the response to the abort.
     pub async fn storm(&mut self, count: usize, line: &str) -> (usize, usize) {
         let mut writer = self.writer.take().expect("stdin is closed");
         let half = format!("{line}\n").repeat(count / 2);
@@ -170,7 +170,7 @@ impl Link {
         self.writer = None;
     }
 
-    /// Ends the input, and gives what still comes and why serving ended.
+    /// Ends the input; returns the remaining frames and the reason for the end of serving.
     pub async fn finish(mut self) -> (Vec<Value>, ServeEnd) {
         self.hang_up();
         let mut rest = Vec::new();
@@ -181,13 +181,13 @@ impl Link {
         (rest, ended)
     }
 
-    /// Stops reading and writing altogether.
+    /// Stops reading and writing.
     pub fn vanish(self) -> JoinHandle<ServeEnd> {
         self.served
     }
 }
 
-/// A builder with a script and a directory of its own. What fails stays failed.
+/// Returns a builder with a script and its own directory. Failures are permanent.
 pub fn builder(json: Value) -> (Builder, tempfile::TempDir) {
     let place = tempfile::tempdir().unwrap();
     let builder = Server::builder().cwd(place.path()).temp_dir(place.path()).script(script(json));

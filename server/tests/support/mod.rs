@@ -1,4 +1,4 @@
-//! What the tests of the served agent share.
+//! Shared support for the tests of the served agent.
 
 #![allow(dead_code)] // Each test program uses its own part of it.
 
@@ -19,14 +19,14 @@ use serde_json::Value;
 
 pub use long::LONG;
 
-/// The program `agentese`, which is built with the workspace.
+/// Returns the program `agentese`, which is built with the workspace.
 pub fn agentese() -> PathBuf {
     let program = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("agentese");
     assert!(program.exists(), "{} is missing: cargo build -p agentese-cli", program.display());
     program
 }
 
-/// Waits for something that has to come.
+/// Waits for a future, within the time limit.
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(LONG, future).await {
         Ok(value) => value,
@@ -34,12 +34,12 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A script from its JSON.
+/// Returns a script from its JSON.
 pub fn script(json: Value) -> ModelScript {
     serde_json::from_value(json).unwrap()
 }
 
-/// Runs a test on the runtime that the binary uses.
+/// Runs a test on the runtime of the binary.
 pub fn on_one_thread<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

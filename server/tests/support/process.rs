@@ -1,4 +1,4 @@
-//! The binary, as a client that knows nothing of it sees it.
+//! Binary with an independent client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::LONG;
 
-/// A directory of its own for an agent: `work` to work in, `home` with no settings.
+/// Directory of an agent: `work` as its working directory, `home` without settings.
 pub struct Place(tempfile::TempDir);
 
 impl Place {
@@ -31,7 +31,7 @@ impl Place {
         self.0.path().join("home")
     }
 
-    /// A file beside the working directory; its path as a string.
+    /// Writes a file beside the working directory; returns its path as a string.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.0.path().join(name);
         std::fs::write(&path, content).unwrap();
@@ -42,7 +42,7 @@ impl Place {
         self.file("script.json", script.to_string())
     }
 
-    /// The binary with those arguments, and nothing of this process's environment that matters.
+    /// Returns the binary with those arguments, without relevant variables of this process.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(super::agentese());
         command
@@ -61,7 +61,7 @@ impl Place {
         command
     }
 
-    /// A file in the home directory or the working directory, with the directories above it.
+    /// Writes a file in the home directory or the working directory, and creates its parent directories.
     pub fn put(&self, path: &str, content: impl AsRef<[u8]>) -> std::path::PathBuf {
         let path = self.0.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -69,7 +69,7 @@ impl Place {
         path
     }
 
-    /// `--mode rpc` with a script.
+    /// Starts `--mode rpc` with a script.
     pub fn scripted(&self, script: Value) -> Agent {
         let script = self.script(script);
         Agent::start(self.command(&["--mode", "rpc", "--script", &script]))
@@ -82,13 +82,13 @@ impl Place {
     }
 }
 
-/// A running binary. Killed when it is dropped.
+/// Running binary; killed on drop.
 pub struct Agent {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     stderr: Option<JoinHandle<String>>,
-    /// Every line of stdout so far.
+    /// All received lines of stdout.
     pub seen: Vec<Value>,
 }
 
@@ -99,7 +99,7 @@ impl Agent {
         agent
     }
 
-    /// With a stdout that nobody reads yet.
+    /// Starts the binary without a reader of stdout at first.
     pub fn unread(command: Command) -> Self {
         let mut agent = Self::spawn(command);
         let mut stderr = agent.child.stderr.take().unwrap();
@@ -111,7 +111,7 @@ impl Agent {
         agent
     }
 
-    /// With a stderr that nobody reads, ever.
+    /// Starts the binary without a reader of stderr.
     pub fn unheard(command: Command) -> Self {
         let mut agent = Self::spawn(command);
         agent.read_stdout();
@@ -140,7 +140,7 @@ impl Agent {
         self.lines = lines;
     }
 
-    /// Closes the end of stdout that this process has.
+    /// Closes this process's end of stdout.
     pub fn close_stdout(&mut self) {
         drop(self.child.stdout.take());
     }
@@ -165,7 +165,7 @@ impl Agent {
         self.stdin = None;
     }
 
-    /// The next line of stdout, which has to be a frame; none after the last one.
+    /// Returns the next line of stdout, which must be a frame; `None` after the last one.
     pub fn next(&mut self) -> Option<Value> {
         let line = match self.lines.recv_timeout(LONG) {
             Ok(line) => line,
@@ -180,7 +180,7 @@ impl Agent {
         Some(frame)
     }
 
-    /// The next line of stdout, whatever it is; none after the last one.
+    /// Returns the next line of stdout; `None` after the last one.
     pub fn next_line(&mut self) -> Option<String> {
         self.lines.recv_timeout(LONG).ok()
     }
@@ -224,7 +224,7 @@ impl Agent {
         self.stderr.take().unwrap().join().unwrap()
     }
 
-    /// Ends the input, and gives status, the text of stdout, and stderr.
+    /// Ends the input; returns the status, the text of stdout, and stderr.
     pub fn finish(mut self) -> (ExitStatus, String, String) {
         self.close_stdin();
         let mut stdout = String::new();
@@ -247,7 +247,7 @@ impl Drop for Agent {
     }
 }
 
-/// A process that left its number in a file, once it did.
+/// Returns the process that wrote its id to a file, and waits for the file.
 pub fn pid_in(file: &Path) -> Pid {
     let start = Instant::now();
     loop {
@@ -260,7 +260,7 @@ pub fn pid_in(file: &Path) -> Pid {
     }
 }
 
-/// Whether a process is there and no zombie.
+/// Returns true if a process exists and is not a zombie.
 pub fn is_alive(pid: Pid) -> bool {
     if test_kill_process(pid).is_err() {
         return false;
@@ -269,7 +269,7 @@ pub fn is_alive(pid: Pid) -> bool {
     !stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
 }
 
-/// Waits until a process is gone.
+/// Waits until a process has ended.
 #[track_caller]
 pub fn assert_gone(pid: Pid) {
     let start = Instant::now();

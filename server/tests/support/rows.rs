@@ -1,4 +1,4 @@
-//! Plays the table that the tests of all languages share, conformance/vectors/served.json: every row of a dialect
+//! Player of the shared table of all languages, conformance/vectors/served.json: every row of a dialect
 //! against the binary.
 
 use std::collections::{BTreeSet, HashMap};
@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 
 use super::{agentese, soon};
 
-/// What was used and heard of a dialect.
+/// Used rows and received frames of a dialect.
 #[derive(Debug, Default)]
 struct Seen {
     commands: BTreeSet<String>,
     events: BTreeSet<String>,
 }
 
-/// The names of the dialogs that came.
+/// Names of the received dialogs.
 pub type Asked = Arc<Mutex<BTreeSet<String>>>;
 
 fn json(path: &str) -> Value {
@@ -26,7 +26,8 @@ fn json(path: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(root.join(path)).unwrap()).unwrap()
 }
 
-/// Plays all of a dialect; `make` gives a client whose handlers answer as the table says, and note which were asked.
+/// Plays all rows of a dialect. `make` returns a client whose handlers answer according to the table, and
+/// record their calls.
 pub async fn every_row<D: Dialect>(make: impl Fn(&Value, Asked) -> Builder<D>) {
     let (mut seen, asked) = (Seen::default(), Asked::default());
     for play in json("conformance/vectors/served.json")[D::SPEC.name].as_array().unwrap() {
@@ -58,7 +59,7 @@ pub async fn every_row<D: Dialect>(make: impl Fn(&Value, Asked) -> Builder<D>) {
     assert_eq!(*asked.lock().unwrap(), names("dialogs"));
 }
 
-/// The agent of a play, with its files in place.
+/// Returns the agent of a play, with its files in place.
 fn child(play: &Value, dialect: &str, place: &Path) -> ChildOptions {
     let (work, home) = (place.join("work"), place.join("home"));
     for (name, text) in play["files"].as_object().unwrap() {
@@ -92,7 +93,7 @@ struct Stage<D: Dialect> {
     client: RpcClient<D>,
     events: Events<D>,
     work: PathBuf,
-    /// What the answers have named, for `${NAME}`.
+    /// Values from responses, for `${NAME}`.
     words: HashMap<String, String>,
 }
 

@@ -1,8 +1,9 @@
-//! Tests that cannot test anything here.
+//! Tests that cannot run on this machine.
 
 use std::io::Write as _;
 
-/// Says what is not tested and why, where everybody sees it: what the print macros write is kept back for tests that pass.
+/// Reports a skipped test with its reason on stderr, because the harness hides the output of print macros for
+/// passed tests.
 pub fn skipped(test: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {test} ({why})");
 }

@@ -1,4 +1,4 @@
-//! Is this what an agent may send?
+//! Validation of frames and runs of an agent.
 
 use agentese::frame::ServerFrame;
 use agentese::framing::FrameText;
@@ -6,11 +6,11 @@ use agentese::pi::{Event, Pi};
 use agentese::spec::Dialect;
 use serde_json::{Value, json};
 
-/// A frame is one that the dialect declares, and nothing is in it that the declaration does not name.
+/// Checks that a frame is declared in the dialect, without undeclared members.
 #[track_caller]
 pub fn check_frame(line: &str) {
     let frame: Value = serde_json::from_str(line).unwrap();
-    // An answer to a command that does not exist names that command.
+    // A response to an unknown command names that command.
     if frame["type"] == "response" && frame["success"] == false {
         assert!(frame["error"].is_string(), "{line}");
         return;
@@ -23,11 +23,11 @@ pub fn check_frame(line: &str) {
     assert_eq!(serde_json::from_str::<Value>(&typed.encode().unwrap()).unwrap(), frame);
 }
 
-/// As [`check_frame`], for a dialect whose frames are looked at by tests of their own.
+/// Like [`check_frame`], for a dialect with separate tests of its frames.
 #[track_caller]
 pub fn check_frame_of<D: Dialect>(line: &str) {
     let frame: Value = serde_json::from_str(line).unwrap();
-    // An answer of JSON-RPC does not name its command: who asked checks it.
+    // A JSON-RPC response does not name its command, so the sender checks it.
     if frame.get("jsonrpc").is_some() && frame.get("method").is_none() {
         return;
     }
@@ -36,7 +36,7 @@ pub fn check_frame_of<D: Dialect>(line: &str) {
     assert_eq!(serde_json::from_str::<Value>(&typed.encode().unwrap()).unwrap(), frame);
 }
 
-/// The events of one run follow the grammar
+/// Checks that the events of one run follow the grammar
 ///
 /// ```text
 /// run       = agent_start turn+ agent_end
@@ -45,7 +45,7 @@ pub fn check_frame_of<D: Dialect>(line: &str) {
 /// toolwork  = tool_execution_start tool_execution_update* tool_execution_end (message of the tool)
 /// ```
 ///
-/// and agree with each other. Other frames may stand between them.
+/// and are consistent. Other frames may appear between them.
 #[track_caller]
 pub fn check_run(frames: &[Value]) {
     let events: Vec<Value> = frames.iter().filter(|frame| frame["type"] != "response").cloned().collect();
@@ -91,7 +91,7 @@ impl<'a> Cursor<'a> {
         event
     }
 
-    /// A message that is whole from the start.
+    /// Returns a message that is complete from the start.
     #[track_caller]
     fn message(&mut self) -> &'a Value {
         let start = &self.take("message_start")["message"];
@@ -121,7 +121,7 @@ fn check_turn(run: &mut Cursor<'_>, messages: &mut Vec<Value>) {
     assert_eq!(end["toolResults"], json!(results));
 }
 
-/// The answer grows by its updates to what its end says.
+/// Checks that the updates of an answer add up to its end.
 #[track_caller]
 fn check_answer(run: &mut Cursor<'_>) -> Value {
     let start = &run.take("message_start")["message"];
@@ -172,7 +172,7 @@ fn check_answer(run: &mut Cursor<'_>) -> Value {
     for (block, text) in blocks.iter().zip(&grown) {
         match block["type"].as_str().unwrap() {
             "toolCall" => {
-                // Arguments that are no object count as none.
+                // Arguments that are not an object are treated as absent.
                 if let Ok(arguments @ Value::Object(_)) = serde_json::from_str::<Value>(text) {
                     assert_eq!(block["arguments"], arguments);
                 }
@@ -208,8 +208,8 @@ fn check_call(run: &mut Cursor<'_>, call: &Value) -> Value {
     message
 }
 
-/// Every call in a conversation has exactly one result, right after it; but those of answers that
-/// failed, which no model gets to see.
+/// Checks that every call in a conversation has exactly one result, directly after it. Answers that failed
+/// are excluded, because no model receives them.
 #[track_caller]
 pub fn check_history(messages: &[Value]) {
     let mut open: Vec<&Value> = Vec::new();
@@ -232,7 +232,7 @@ pub fn check_history(messages: &[Value]) {
     assert!(open.is_empty(), "calls without a result: {open:?}");
 }
 
-/// Types of events in short form, without updates.
+/// Returns the types of events in short form, without updates.
 pub fn outline(frames: &[Value]) -> Vec<String> {
     let line = |frame: &Value| {
         let kind = frame["type"].as_str().unwrap_or_default();
@@ -248,14 +248,14 @@ pub fn outline(frames: &[Value]) -> Vec<String> {
     frames.iter().filter(wanted).map(line).collect()
 }
 
-/// The texts of the user's messages that were delivered.
+/// Returns the texts of the delivered user messages.
 pub fn delivered(frames: &[Value]) -> Vec<String> {
     let users =
         frames.iter().filter(|frame| frame["type"] == "message_end" && frame["message"]["role"] == "user");
     users.map(|frame| frame["message"]["content"][0]["text"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The text of each tool result.
+/// Returns the text of each tool result.
 pub fn results(frames: &[Value]) -> Vec<String> {
     let ends = frames.iter().filter(|frame| frame["type"] == "tool_execution_end");
     ends.map(|frame| frame["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned()).collect()

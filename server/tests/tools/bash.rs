@@ -17,7 +17,7 @@ async fn results_read_as_recorded() {
         ("echo one; echo two >&2; echo three", "one\ntwo\nthree\n"),
         ("true", "(no output)"),
         ("printf abc", "abc"),
-        // The tool gives terminal sequences as they are; only the command of the wire cleans them.
+        // The tool returns terminal sequences unchanged; only the command on the wire removes them.
         (r"printf '\033[31mred\033[0m\rX\n\001\002bin\n'", "\x1b[31mred\x1b[0m\rX\n\x01\x02bin\n"),
     ] {
         let output = call(&context, "bash", json!({"command": command})).await;
@@ -112,7 +112,7 @@ async fn an_abort_before_the_start_runs_nothing() {
     assert_eq!(place.names(), [""; 0]);
 }
 
-/// Aborts a command as soon as it has written something; gives the result's text.
+/// Aborts a command after its first output; returns the text of the result.
 async fn abort_at_first_output(place: &Place, command: &str) -> String {
     let mut context = place.context();
     let abort = context.abort.clone();
@@ -138,7 +138,7 @@ async fn fm_f72_a_command_that_ignores_sigterm_is_killed_after_the_grace() {
     let text = abort_at_first_output(&place, "trap '' TERM; echo $$; while :; do sleep 1; done").await;
     assert!(text.ends_with("Command aborted"));
     assert_gone(first_number(&text));
-    // Also one that has closed the pipe and whose shell has gone.
+    // Also a process that has closed the pipe and whose shell has exited.
     let text = abort_at_first_output(
         &place,
         "(trap '' TERM; echo $BASHPID; exec >/dev/null 2>&1; while :; do sleep 1; done) & wait",
@@ -152,19 +152,19 @@ async fn fm_f73_a_daemon_is_never_waited_for() {
     let place = Place::new();
     let text = abort_at_first_output(&place, "setsid sh -c 'echo $$; exec sleep 60' & wait").await;
     assert!(text.ends_with("Command aborted"));
-    // What left the group is not followed.
+    // A process that left the group is not followed.
     kill(first_number(&text));
 }
 
 #[tokio::test]
 async fn fm_f74_a_background_child_with_the_pipe_does_not_hold_the_call() {
     let place = Place::new();
-    // It lives longer than a call is waited for.
+    // The child lives longer than the time limit of a call.
     let text = succeeds(&place.context(), "bash", json!({"command": "sleep 600 & echo $!"})).await;
     let child = first_number(&text);
     assert!(alive(child), "a background child outlives its call");
     kill(child);
-    // Nor does one that writes without end.
+    // A process with endless output also ends.
     let text = succeeds(&place.context(), "bash", json!({"command": "yes & echo $! >&2; exit 0"})).await;
     assert!(!text.is_empty());
     let pid = std::fs::read_dir("/proc").unwrap().find_map(|entry| {
@@ -175,7 +175,7 @@ async fn fm_f74_a_background_child_with_the_pipe_does_not_hold_the_call() {
         ours.then(|| entry.file_name().to_string_lossy().parse().unwrap())
     });
     if let Some(pid) = pid {
-        // It gets SIGPIPE, since nobody reads any more.
+        // The process receives SIGPIPE, because the pipe has no reader.
         assert_gone(pid);
     }
 }

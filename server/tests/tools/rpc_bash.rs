@@ -64,7 +64,7 @@ async fn commands_run_side_by_side_and_an_abort_keeps_what_was_written() {
     let context = place.context();
     let abort = context.abort.clone();
     let stop = async {
-        // The second command runs and ends while the first one does.
+        // The second command runs and ends during the first one.
         let marker = place.work().join("started");
         let other = place.context();
         while run(&other, "cat started 2>/dev/null").await.unwrap().output.is_empty() {}

@@ -52,7 +52,7 @@ async fn grep_finds_lines_in_the_order_of_paths() {
         grep(json!({"pattern": "readme", "context": 1})).await,
         "README.md:1: needle in the readme\nREADME.md-2- no"
     );
-    // A file that is named is searched even where it is ignored, and the glob is not asked.
+    // A named file is searched even if it is ignored, and the glob does not apply.
     assert_eq!(grep(json!({"pattern": "needle", "path": "x.log", "glob": "*.rs"})).await, "x.log:1: needle");
     assert_eq!(grep(json!({"pattern": "needle", "path": "binary"})).await, "No matches found");
     let output = call(&context, "grep", json!({"pattern": "needle"})).await;
@@ -210,7 +210,7 @@ async fn fm_f89_patterns_and_paths_that_look_like_options_are_data() {
     );
     assert_eq!(succeeds(&context, "find", json!({"pattern": "-f"})).await, "-d/-f");
     assert_eq!(succeeds(&context, "ls", json!({"path": "-d"})).await, "-f");
-    // A name that libraries like to read as standard input.
+    // Name that many libraries interpret as standard input.
     for tool in ["grep", "find", "ls"] {
         assert_eq!(fails(&context, tool, json!({"pattern": "x", "path": "-"})).await, "Path not found: -");
     }
@@ -231,7 +231,7 @@ async fn links_are_not_followed_and_special_files_not_opened() {
     assert_eq!(text, "a.rs:2: // needle\ndeep/b.rs:1: needle needle");
     assert_eq!(succeeds(&context, "find", json!({"pattern": "up"})).await, "src/up");
     assert_eq!(succeeds(&context, "find", json!({"pattern": "fifo"})).await, "fifo");
-    // A link that is named is meant.
+    // A link in the path argument is followed.
     let text = succeeds(&context, "grep", json!({"pattern": "needle", "path": "src/up/README.md"})).await;
     assert_eq!(text, "README.md:1: needle in the readme");
 }
@@ -251,7 +251,7 @@ async fn fm_f88_globs_are_linear_or_refused() {
     let place = Place::new();
     let context = place.context();
     place.file(&"a".repeat(250), "x");
-    // A backtracking matcher takes more steps here than there is time.
+    // A backtracking matcher would exceed the time limit here.
     let stars = format!("{}b", "*a".repeat(100));
     assert_eq!(
         succeeds(&context, "find", json!({"pattern": stars})).await,
@@ -286,7 +286,7 @@ async fn an_abort_ends_a_search() {
     }
 }
 
-/// Files that the kernel makes up have no size and may block.
+/// Virtual files of the kernel have no size and may block.
 #[tokio::test]
 async fn files_of_the_kernel_are_searched() {
     let place = Place::new();

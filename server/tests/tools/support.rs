@@ -1,4 +1,4 @@
-//! What the tests of the tools share.
+//! Shared support for the tests of the tools.
 
 #[path = "../../../sdk-rust/tests/support/long.rs"]
 mod long;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 pub use long::LONG;
 
-/// A directory of its own for one test: `work` to work in, `temp` for full outputs. Removed at the end.
+/// Directory of one test: `work` as the working directory, `temp` for full outputs. Removed on drop.
 pub struct Place {
     directory: tempfile::TempDir,
 }
@@ -28,7 +28,7 @@ impl Place {
         place
     }
 
-    /// Commands run unguarded, or under the binary that `AGENTESE_TEST_GUARD` names.
+    /// Returns a context. Commands run without a guard, or under the binary in `AGENTESE_TEST_GUARD`.
     pub fn context(&self) -> ToolContext {
         self.context_of(LocalSpawner::new(std::env::var_os("AGENTESE_TEST_GUARD").map(PathBuf::from)))
     }
@@ -57,7 +57,7 @@ impl Place {
         std::fs::read(self.work().join(name)).unwrap()
     }
 
-    /// The names in the working directory.
+    /// Returns the names in the working directory.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.work()).unwrap();
         let mut names: Vec<_> =
@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-/// One call of a built-in tool, without whether it ran; a call that hangs fails the test.
+/// Calls a built-in tool, without a check of its success; a call that hangs fails the test.
 pub async fn call(context: &ToolContext, tool: &str, arguments: Value) -> ToolOutput {
     let tools = ToolSet::available();
     let output =
@@ -75,14 +75,14 @@ pub async fn call(context: &ToolContext, tool: &str, arguments: Value) -> ToolOu
     ToolOutput { took: None, ..output }
 }
 
-/// The text of a call that has to succeed.
+/// Returns the text of a call that must succeed.
 pub async fn succeeds(context: &ToolContext, tool: &str, arguments: Value) -> String {
     let output = call(context, tool, arguments).await;
     assert!(!output.is_error, "{output:?}");
     output.all_text()
 }
 
-/// The text of a call that has to fail.
+/// Returns the text of a call that must fail.
 pub async fn fails(context: &ToolContext, tool: &str, arguments: Value) -> String {
     let output = call(context, tool, arguments).await;
     assert!(output.is_error, "{output:?}");
@@ -90,7 +90,7 @@ pub async fn fails(context: &ToolContext, tool: &str, arguments: Value) -> Strin
     output.all_text()
 }
 
-/// Waits until a process is gone; a zombie that nobody waits for counts as gone.
+/// Waits until a process has ended; an orphaned zombie is treated as ended.
 #[track_caller]
 pub fn assert_gone(pid: i32) {
     let started = Instant::now();

@@ -1,26 +1,29 @@
-/** What the page asks of an agent, whatever its dialect: the vocabulary of a dialect stands in its file beside this one. */
+/**
+ * Actions of the page, independent of the dialect. The file of each dialect in this folder has its
+ * vocabulary.
+ */
 
 import type { Conversation } from "agentese/ui";
 
 import type { Listed } from "../link.js";
 
-/** A command with its parameters. */
+/** Command with its parameters. */
 export interface Call {
   readonly command: string;
   readonly params: object;
 }
 
-/** A picture that goes with a prompt. */
+/** Picture in a prompt. */
 export interface Picture {
   readonly mimeType: string;
   /** Base64. */
   readonly data: string;
 }
 
-/** How a prompt reaches an agent that is at work. */
+/** Delivery of a prompt to a working agent. */
 export type Delivery = "prompt" | "steer" | "followUp";
 
-/** What can be done, with what it needs. Each may be missing where the dialect has no command for it. */
+/** Actions with their arguments. A dialect without a command for an action omits it. */
 export interface Needs {
   prompt: [text: string, pictures: readonly Picture[], delivery: Delivery];
   abort: [];
@@ -49,7 +52,7 @@ export interface Needs {
 
 export type Action = keyof Needs;
 
-/** The command for an action, and its parameters, which may be made of the conversation as it stands. */
+/** Command for an action, and its parameters, which may depend on the current conversation. */
 export interface Act<K extends Action = Action> {
   readonly command: string;
   params(...needs: [...Needs[K], at: Conversation]): object;
@@ -57,28 +60,31 @@ export interface Act<K extends Action = Action> {
 
 export type Actions = { readonly [K in Action]: Act<K> };
 
-/** What a dialect does its own way. */
+/** Dialect-specific behaviour of the page. */
 export interface Dialect {
   readonly actions: Partial<Actions>;
-  /** Whether prompts carry pictures. */
+  /** True if prompts can carry pictures. */
   readonly pictures: boolean;
-  /** How prompts reach an agent at work. */
+  /** Possible deliveries of a prompt to a working agent. */
   readonly deliveries: readonly Delivery[];
-  /** Thinking levels, where no command lists them. */
+  /** Thinking levels, if no command lists them. */
   readonly levels: readonly string[];
-  /** Whether a fork starts at a message of the user alone, whose text comes back to be changed. */
+  /** True if a fork starts only at user messages, and returns their text for editing. */
   readonly forkReturnsText: boolean;
-  /** What names a session that is opened: its file, or its id. */
+  /** Identification of a session to open: its file, or its id. */
   readonly opensBy: "file" | "id";
-  /** The sessions in the answer to `sessions`. Without that command the server lists the files of the dialect's home. */
+  /**
+   * Returns the sessions in the response to `sessions`. Without that command, the server lists the files in
+   * the dialect's home.
+   */
   listed?(data: unknown): readonly Listed[];
-  /** Of events that tell a message again and again: the members that a delta-only stream leaves out. */
+  /** Members of repeated events that a delta-only stream omits. */
   readonly repeated?: Readonly<Record<string, readonly string[]>>;
-  /** The session that a new tab shows, where the agent has several at a time; sent first, when none is known. */
+  /** Opens the session of a new tab, for agents with several sessions. Called first, if no session is known. */
   begin?(ask: (call: Call) => Promise<unknown>): Promise<void>;
 }
 
-/** What each control is called where the page says that it is missing. */
+/** Names of the controls for the list of missing actions. */
 export const TITLES: Readonly<Partial<Record<Action, string>>> = {
   abort: "Stopping the agent",
   compact: "Compaction",

@@ -1,4 +1,4 @@
-/** The family of pi: pi, omp and pisces. */
+/** Family of pi: pi, omp and pisces. */
 
 import type { Actions, Dialect } from "./actions.js";
 

@@ -1,4 +1,4 @@
-/** The dialects that the page speaks. */
+/** Dialects of the page. */
 
 import { type Spec, omp, opal, operator, pi, pisces } from "agentese";
 
@@ -11,7 +11,7 @@ export type { Act, Action, Actions, Call, Delivery, Dialect, Needs, Picture } fr
 export { TITLES } from "./actions.js";
 export { agentsOf } from "./subagents.js";
 
-/** The tables of each dialect, and what the page does in it. */
+/** Tables of each dialect, and the behaviour of the page in it. */
 export const DIALECTS: Readonly<Record<string, { readonly spec: Spec; readonly dialect: Dialect }>> = {
   pi: { spec: pi.spec as Spec, dialect: family.pi },
   omp: { spec: omp.spec as Spec, dialect: family.omp },

@@ -1,4 +1,4 @@
-/** Opal: several sessions behind one connection, of which the page shows one. */
+/** Opal: several sessions per connection, of which the page shows one. */
 
 import type { Conversation } from "agentese/ui";
 
@@ -6,7 +6,7 @@ import type { Dialect } from "./actions.js";
 
 const session = (at: Conversation) => ({ session_id: at.session.id ?? "" });
 
-/** The sessions in the answer of the list. */
+/** Returns the sessions in the response of the list command. */
 function kept(data: unknown): readonly { readonly id?: unknown; readonly title?: unknown; readonly modified?: unknown }[] {
   const sessions = (data as { sessions?: unknown } | null | undefined)?.sessions;
   return Array.isArray(sessions) ? sessions.filter((one) => typeof one === "object" && one !== null) : [];

@@ -1,4 +1,6 @@
-/** Subagents, as the details of the tool `task` tell of them: that of omp and pisces, and of the reference agent in any dialect. */
+/**
+ * Subagents from the details of the tool `task`, as in omp, pisces and the reference agent in any dialect.
+ */
 
 import type { ToolBlock } from "agentese/ui";
 
@@ -6,7 +8,7 @@ import type { Agent, AgentState } from "../text/agents.js";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The tool that sets subagents to work; those of extensions may have details that look like its own. */
+/** Tool that starts subagents. Details of an extension's tool may look similar. */
 const TOOL = "task";
 
 const STATES: Readonly<Record<string, AgentState>> = {
@@ -22,12 +24,15 @@ const list = (value: unknown): readonly Members[] => (Array.isArray(value) ? val
 const text = (value: unknown): string | undefined => (typeof value === "string" && value.trim() !== "" ? value : undefined);
 const count = (value: unknown): number | undefined => (typeof value === "number" && value > 0 ? value : undefined);
 
-/** The subagents that a call of `task` has set to work, in their order; none where its details tell of none. */
+/**
+ * Returns the subagents that a call of `task` has started, in order. Returns an empty list if its details
+ * name no subagents.
+ */
 export function agentsOf(tool: ToolBlock): readonly Agent[] {
   if (tool.name !== TOOL || !isMembers(tool.details)) return [];
   const told = new Map<unknown, Agent>();
   for (const one of list(tool.details["progress"])) if (text(one["id"]) !== undefined) told.set(one["id"], agent(one, progressed(one)));
-  // What came of one counts more than how far it was.
+  // Results take precedence over progress.
   for (const one of list(tool.details["results"])) {
     if (text(one["id"]) !== undefined && "exitCode" in one) told.set(one["id"], agent(one, ended(one)));
   }
@@ -67,7 +72,7 @@ function agent(one: Members, state: AgentState): Agent {
   };
 }
 
-/** A result that was handed over as JSON, as people read it. */
+/** Returns a result in readable form, if it is JSON text. */
 function plain(output: unknown): unknown {
   if (typeof output !== "string" || !/^\s*["{[]/.test(output)) return output;
   try {

@@ -1,4 +1,4 @@
-/** What can be said about frames: what caused what, how long it took, what it cost, and what does not fit. */
+/** Analysis of frames: cause and effect, duration, cost, and mismatches. */
 
 import type { Spec } from "agentese";
 import { validate } from "agentese/check";
@@ -6,27 +6,27 @@ import { validate } from "agentese/check";
 import { DIALECTS } from "../dialects/index.js";
 import type { Entry } from "./frames.js";
 
-/** What a command led to. */
+/** Effect of a command. */
 export interface Effect {
   readonly answer: Entry | undefined;
-  /** From the command to its answer, in milliseconds. */
+  /** Time from the command to its response, in milliseconds. */
   readonly took: number | undefined;
-  /** The events until the next command that changes something. */
+  /** Events until the next command that changes something. */
   readonly events: readonly Entry[];
 }
 
-/** Whether two entries are a question and its answer: a command and its response, or a dialog and its reply. */
+/** Returns true if two entries are a command and its response, or a dialog and its reply. */
 function answers(question: Entry, answer: Entry): boolean {
   const kinds = question.kind === "command" ? "answer" : question.kind === "dialog" ? "reply" : undefined;
   return answer.kind === kinds && answer.id !== undefined && answer.id === question.id;
 }
 
-/** Whether a command changes nothing. */
+/** Returns true if a command changes nothing. */
 function isReading(spec: Spec | undefined, { type }: Entry): boolean {
   return spec !== undefined && Object.hasOwn(spec.commands, type) && spec.commands[type]?.reads === true;
 }
 
-/** What a command or a dialog led to. */
+/** Returns the effect of a command or a dialog. */
 export function effectOf(entries: readonly Entry[], entry: Entry, spec: Spec | undefined): Effect {
   const start = entries.indexOf(entry);
   const behind = start < 0 ? [] : entries.slice(start + 1);
@@ -38,13 +38,13 @@ export function effectOf(entries: readonly Entry[], entry: Entry, spec: Spec | u
   return { answer, took, events };
 }
 
-/** The command or the dialog that an entry answers. */
+/** Returns the command or dialog that an entry answers. */
 export function causeOf(entries: readonly Entry[], entry: Entry): Entry | undefined {
   if (entry.kind !== "answer" && entry.kind !== "reply") return undefined;
   return entries.slice(0, entries.indexOf(entry)).findLast((one) => answers(one, entry));
 }
 
-/** Where a frame of the agent does not fit its declaration; `undefined` where it does. */
+/** Returns the mismatch between a frame of the agent and its declaration; `undefined` if the frame fits. */
 export function misfitOf(spec: Spec | undefined, entry: Entry, command?: string): { path: string; message: string } | undefined {
   if (entry.kind === "noise") return { path: "", message: "the line is not a JSON object" };
   if (spec === undefined || entry.direction !== "received") return undefined;
@@ -68,17 +68,17 @@ export function misfitOf(spec: Spec | undefined, entry: Entry, command?: string)
   }
 }
 
-/** What one kind of frame costs. */
+/** Cost of one kind of frame. */
 export interface Cost {
   readonly name: string;
   readonly direction: "sent" | "received";
   readonly frames: number;
   readonly bytes: number;
-  /** The bytes that would not have been sent if events carried only what is new. */
+  /** Bytes that a delta-only stream would save. */
   readonly saved: number;
 }
 
-/** What the kinds of frames cost, the dearest first. */
+/** Returns the costs of all kinds of frames, in descending order. */
 export function costs(entries: readonly Entry[], dialect: string): Cost[] {
   const paths = (Object.hasOwn(DIALECTS, dialect) && DIALECTS[dialect]?.dialect.repeated) || {};
   const found = new Map<string, { name: string; direction: "sent" | "received"; frames: number; bytes: number; saved: number }>();
@@ -97,7 +97,7 @@ export function costs(entries: readonly Entry[], dialect: string): Cost[] {
 
 const encoder = new TextEncoder();
 
-/** The value as JSON; nothing where it is nested too deeply to be written. */
+/** Returns the value as JSON, or an empty text if it is nested too deep. */
 function flat(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -106,7 +106,7 @@ function flat(value: unknown): string {
   }
 }
 
-/** The bytes of the members that tell again what was told. */
+/** Returns the number of bytes in repeated members. */
 function repeated(entry: Entry, paths: readonly string[]): number {
   if (paths.length === 0) return 0;
   const frame: unknown = JSON.parse(entry.line);

@@ -1,6 +1,6 @@
 import type { Entry } from "./frames.js";
 
-/** What of the frames is shown. */
+/** Filter of the displayed frames. */
 export interface Filter {
   readonly search: string;
   readonly direction: "both" | "sent" | "received";
@@ -10,7 +10,7 @@ export interface Filter {
 
 export const ALL: Filter = { search: "", direction: "both", kind: "all", wrong: false };
 
-/** The entries that fit. `isWrong` tells which do not fit their declaration. */
+/** Returns the entries that match a filter. `isWrong` detects a mismatch with the declaration. */
 export function fitting(entries: readonly Entry[], filter: Filter, isWrong: (entry: Entry) => boolean): readonly Entry[] {
   const words = filter.search.toLowerCase();
   return entries.filter(

@@ -1,26 +1,26 @@
-/** What a line on the wire is. */
+/** Classification of lines on the wire. */
 
 import type { Spec } from "agentese";
 
 import { laidOut } from "../text/json.js";
 
-/** A line on the wire, or a remark. */
+/** Line on the wire, or a note. */
 export interface Entry {
   readonly number: number;
-  /** When, in milliseconds since the beginning. */
+  /** Time in milliseconds since the start. */
   readonly t: number;
   readonly direction: "sent" | "received" | "note";
   readonly line: string;
-  /** The length of the line in bytes, its end counted. */
+  /** Length of the line in bytes, including its end. */
   readonly bytes: number;
   readonly kind: "command" | "answer" | "event" | "dialog" | "reply" | "note" | "noise";
-  /** The command's name, the event's type, the dialog's method. */
+  /** Name of the command, type of the event, or method of the dialog. */
   readonly type: string;
-  /** The id as JSON text, where it has one. */
+  /** Id as JSON text, if any. */
   readonly id: string | undefined;
-  /** Whether another tab sent it. */
+  /** True if another tab sent the line. */
   readonly others: boolean;
-  /** Whether an answer says that the command failed. */
+  /** True if a response reports a failure. */
   readonly failed?: boolean;
 }
 
@@ -28,7 +28,7 @@ type Found = Pick<Entry, "direction" | "line" | "bytes" | "kind" | "type" | "id"
 
 const encoder = new TextEncoder();
 
-/** Says what a line is, as far as the envelope tells. */
+/** Classifies a line by its envelope. */
 export function classify(spec: Spec | undefined, direction: "sent" | "received", line: string): Found {
   const base = { direction, line, bytes: encoder.encode(line).length + 1 };
   let frame: Record<string, unknown>;
@@ -43,7 +43,7 @@ export function classify(spec: Spec | undefined, direction: "sent" | "received",
   return { ...base, id, ...(spec?.framing === "json-rpc" ? rpc(spec, direction, frame) : flat(spec, direction, frame)) };
 }
 
-/** A member that is a text. */
+/** Returns a text member. */
 function named(value: unknown, name: string): string | undefined {
   const member = typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
   return typeof member === "string" ? member : undefined;

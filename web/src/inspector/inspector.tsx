@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useStore } from "../parts/use.js";
 import { Wire } from "./wire.jsx";
 
-/** Every frame of this connection. */
+/** All frames of this connection. */
 export function Inspector() {
   const { recorder } = useStore();
   const [, redraw] = useState(0);

@@ -4,7 +4,7 @@ import { bytes } from "../text/words.js";
 import { costs } from "./analysis.js";
 import type { Entry } from "./frames.js";
 
-/** What the wire costs: bytes by kind of frame, and what delta-only would have saved. */
+/** Cost of the wire: bytes by kind of frame, and possible savings of a delta-only stream. */
 export function Meter({ entries, dialect }: { entries: readonly Entry[]; dialect: string }) {
   const all = useMemo(() => costs(entries, dialect), [entries, dialect]);
   const total = all.reduce((sum, cost) => sum + cost.bytes, 0);

@@ -1,18 +1,18 @@
-/** Every frame of a connection, in both directions, as it was on the wire. */
+/** Original frames of a connection, in both directions. */
 
 import type { Spec } from "agentese";
 
 import { type Entry, classify } from "./frames.js";
 
-/** How many bytes of frames are kept; the oldest go first. */
+/** Limit of stored frames in bytes; the oldest ones are dropped first. */
 const KEPT = 64 * 1024 * 1024;
 
-/** What was seen on the wire. */
+/** Recorder of the frames on the wire. */
 export class Recorder {
   entries: readonly Entry[] = [];
   dialect = "pi";
   spec: Spec | undefined;
-  /** How many frames are not kept any longer. */
+  /** Number of dropped frames. */
   dropped = 0;
   #bytes = 0;
   #pending: Entry[] = [];
@@ -21,7 +21,7 @@ export class Recorder {
   #isAnnounced = false;
   readonly #began = Date.now();
 
-  /** Says which dialect the frames are of. */
+  /** Sets the dialect of the frames. */
   begin(dialect: string, spec: Spec): void {
     this.dialect = dialect;
     this.spec = spec;
@@ -31,7 +31,7 @@ export class Recorder {
     this.#put({ ...classify(this.spec, direction, line), number: ++this.#count, t: Date.now() - this.#began, others });
   }
 
-  /** Something that is no frame: the agent ended, a line was no frame. */
+  /** Records an event that is not a frame, for example the end of the agent. */
   note(text: string): void {
     this.#put({
       number: ++this.#count,

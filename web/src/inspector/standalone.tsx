@@ -9,7 +9,7 @@ import type { Entry } from "./frames.js";
 import { read } from "./transcript.js";
 import { Wire } from "./wire.jsx";
 
-/** A transcript that was loaded, with the conversation after each of its records. */
+/** Loaded transcript, with the conversation after each of its records. */
 interface Loaded {
   readonly name: string;
   readonly dialect: string;
@@ -22,12 +22,12 @@ function load(name: string, text: string, fallback: string): Loaded {
   const { header, entries } = read(text, (agent) => DIALECTS[dialectOf(agent)]?.spec);
   const dialect = dialectOf(header.agent);
   const view = View.open(dialect);
-  // What did not change is shared, so that a conversation for each record costs little.
+  // Conversations share unchanged parts, so one for each record is cheap.
   const after = entries.map(({ direction, line, t }) => (direction === "note" ? view.conversation : view[direction](line, t)));
   return { name: typeof header.title === "string" ? header.title : name, dialect, entries, after };
 }
 
-/** The page of `agentese inspect`: a transcript, step by step, with the conversation that it tells. */
+/** Page of `agentese inspect`: a transcript, step by step, with the folded conversation. */
 export function Standalone() {
   const [loaded, set] = useState<Loaded | undefined>(undefined);
   const [failure, fail] = useState<string | undefined>(undefined);

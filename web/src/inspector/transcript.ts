@@ -1,4 +1,4 @@
-/** Frames as a file: the transcripts that `agentese-conformance` records and plays. */
+/** Frames as a file, in the transcript format of `agentese-conformance`. */
 
 import type { Spec } from "agentese";
 
@@ -20,7 +20,7 @@ export interface Header {
   readonly title?: string;
 }
 
-/** Writes frames as a transcript, without what other tabs sent and without remarks. */
+/** Writes frames as a transcript, without lines of other tabs and without notes. */
 export function written(entries: readonly Entry[], agent: string): string {
   const header: Header = { transcript: 1, agent, title: "Saved from the inspector" };
   const lines = entries
@@ -29,7 +29,7 @@ export function written(entries: readonly Entry[], agent: string): string {
   return [header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
-/** Reads a transcript. Fails where it is none. */
+/** Reads a transcript. Fails if the text is not a transcript. */
 export function read(text: string, specOf: (agent: string) => Spec | undefined): { header: Header; entries: Entry[] } {
   const [first, ...lines] = text.split("\n").filter((line) => line.trim() !== "");
   const header = JSON.parse(first ?? "null") as Header | null;

@@ -14,17 +14,17 @@ interface Props {
   readonly spec: Spec | undefined;
   readonly dialect: string;
   readonly dropped?: number;
-  /** The number of the entry up to which a transcript was stepped through. */
+  /** Number of the current entry during a step through a transcript. */
   readonly step?: number;
   readonly onChoose?: (entry: Entry) => void;
 }
 
-/** The height of a row, in pixels; the style says the same. */
+/** Height of a row in pixels, equal to the value in the style sheet. */
 const ROW = 26;
-/** How many rows are drawn beyond those that are seen. */
+/** Number of rows beyond the visible ones. */
 const BEYOND = 12;
 
-/** Frames as a table, and the one that was chosen. */
+/** Table of frames, with the details of the selected one. */
 export function Wire({ entries, spec, dialect, dropped = 0, step, onChoose }: Props) {
   const [filter, setFilter] = useState(ALL);
   const [chosen, choose] = useState<Entry | undefined>(undefined);
@@ -32,7 +32,7 @@ export function Wire({ entries, spec, dialect, dropped = 0, step, onChoose }: Pr
   const isWrong = (entry: Entry): boolean => {
     const known = misfits.current.get(entry);
     if (known !== undefined) return known;
-    // The name of the command that an answer of JSON-RPC belongs to stands in the command.
+    // In JSON-RPC, only the command has the name that belongs to its response.
     const command = spec?.framing === "json-rpc" && entry.kind === "answer" ? entries.find((one) => one.kind === "command" && one.id === entry.id)?.type : undefined;
     const wrong = misfitOf(spec, entry, command) !== undefined;
     misfits.current.set(entry, wrong);
@@ -77,7 +77,7 @@ interface RowsProps {
   readonly isWrong: (entry: Entry) => boolean;
 }
 
-/** The rows that are in sight. */
+/** Visible rows. */
 function Rows({ entries, chosen, onChoose, isWrong }: RowsProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);

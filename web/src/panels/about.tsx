@@ -5,13 +5,13 @@ import { dollars, short } from "../text/words.js";
 
 const THEMES = ["system", "light", "dark"] as const;
 
-/** Sets the colours of the page. */
+/** Sets the colour theme of the page. */
 export function theme(name: string): void {
   document.documentElement.dataset["theme"] = name;
   localStorage.setItem("agentese theme", name);
 }
 
-/** What this page is, what it uses, and what is not there. */
+/** Panel about the page, its settings and its missing actions. */
 export function About() {
   const { store, page, conversation } = useNow();
   const [now, set] = useState(localStorage.getItem("agentese theme") ?? "system");

@@ -6,7 +6,7 @@ import { Counts, Diff } from "../parts/tool.jsx";
 import { useNow } from "../parts/use.js";
 import { type Change, changeOf } from "../text/diff.js";
 
-/** The changes of each file, in the order in which files were first changed. */
+/** Returns the changes by file, in the order of the first change. */
 function changed(messages: readonly Message[]): Map<string, Change[]> {
   const files = new Map<string, Change[]>();
   for (const message of messages) {
@@ -19,7 +19,7 @@ function changed(messages: readonly Message[]): Map<string, Change[]> {
   return files;
 }
 
-/** One view of all files that the agent's tools changed. */
+/** Panel of all files that the agent's tools changed. */
 export function Files() {
   const { conversation } = useNow();
   const files = useMemo(() => changed(conversation.messages), [conversation.messages]);

@@ -8,7 +8,7 @@ interface Node {
   readonly children: readonly Node[];
 }
 
-/** Where the session can be forked, and its tree where the agent tells it. */
+/** Panel of the possible forks of the session, and of its tree if available. */
 export function Forks() {
   const { store, page, conversation } = useNow();
   useEffect(() => void Promise.all([store.quietly("forkPoints"), store.quietly("tree")]), [store, conversation.messages.length]);
@@ -52,7 +52,7 @@ export function Forks() {
   );
 }
 
-/** A line of entries, and the branches that leave it. */
+/** Sequence of entries, and the branches that leave it. */
 function Branch({ node, leaf }: { node: Node; leaf: string | undefined }) {
   const line = [node];
   for (let last = node; last.children.length === 1; ) {

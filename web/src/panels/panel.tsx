@@ -9,7 +9,7 @@ import { Sessions } from "./sessions.jsx";
 
 const TITLES = { sessions: "Sessions", forks: "Forks", files: "Files changed", inspector: "Inspector", about: "About" } as const;
 
-/** What stands beside the conversation. */
+/** Panel beside the conversation. */
 export function Panel({ name, onClose }: { name: PanelName; onClose: () => void }) {
   const { conversation } = useNow();
   return (

@@ -4,7 +4,7 @@ import { Revealed } from "../parts/hidden.jsx";
 import { useNow } from "../parts/use.js";
 import { ago } from "../text/words.js";
 
-/** The sessions of the working directory. */
+/** Panel of the sessions in the working directory. */
 export function Sessions() {
   const { store, page, conversation } = useNow();
   const [search, look] = useState("");

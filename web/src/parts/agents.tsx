@@ -15,7 +15,7 @@ const STATES: Readonly<Record<AgentState, string>> = {
   stopped: "stopped",
 };
 
-/** The subagents that a tool has set to work. */
+/** Subagents of a tool call. */
 export function Agents({ agents }: { agents: readonly Agent[] }) {
   const { conversation } = useNow();
   return (
@@ -70,7 +70,7 @@ function Row({ agent, task }: { agent: Agent; task: Task | undefined }) {
   );
 }
 
-/** What a subagent has said, where the agent tells of it. */
+/** Conversation of a subagent, if available. */
 export function Child({ conversation }: { conversation: Conversation }) {
   return (
     <div class="child" role="region" aria-label="The subagent's conversation">

@@ -2,10 +2,10 @@ import { useState } from "preact/hooks";
 
 import { Revealed } from "./hidden.jsx";
 
-/** How much of a text is shown before somebody asks for all of it, in characters. */
+/** Initial length of a displayed text in characters; a button shows the rest. */
 const SHOWN = 50_000;
 
-/** A text as it is, in place of what cannot be drawn of it. */
+/** Plain text in place of content that cannot be drawn. */
 export function AsText({ text, note }: { text: string; note: string }) {
   const [all, showAll] = useState(false);
   const isCut = !all && text.length > SHOWN;

@@ -6,10 +6,10 @@ interface Command {
   readonly source?: string;
 }
 
-/** How many commands are offered at a time. */
+/** Limit of offered commands. */
 const MOST = 8;
 
-/** The commands that a text may be the beginning of. */
+/** Returns the commands that complete a text. */
 export function completionsFor(text: string, commands: readonly Command[]): readonly Command[] {
   const begun = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
   if (begun === undefined) return [];

@@ -7,18 +7,19 @@ import { Picture } from "./picture.jsx";
 import { type Attached, readPictures } from "./pictures.js";
 import { useNow } from "./use.js";
 
-/** Where the draft of a session is kept; one whose session is not known yet has a place of its own. */
+/** Storage key of a session's draft, with a separate key while the session is unknown. */
 const draftOf = (session: string | undefined): string => `agentese draft ${session ?? ""}`;
 const keptOf = (session: string | undefined): string => localStorage.getItem(draftOf(session)) ?? "";
 const keep = (session: string | undefined, text: string): void =>
   text === "" ? localStorage.removeItem(draftOf(session)) : localStorage.setItem(draftOf(session), text);
 
-/** Where one writes. Enter sends, Shift+Enter begins a line, Escape stops the agent. */
+/** Input field. Enter sends, Shift+Enter starts a new line, Escape aborts the run. */
 export function Composer() {
   const { store, page, conversation } = useNow();
   const session = conversation.session.id ?? conversation.session.file;
   const [text, setText] = useState(() => keptOf(undefined));
-  // The session that the text belongs to. What was written before one was known belongs to the next one, and so does what the agent gave.
+  // Session of the text. A text from before the first session belongs to the next session, and so does a
+  // draft of the agent.
   const owner = useRef<string | undefined>(undefined);
   const [pictures, setPictures] = useState<readonly Attached[]>([]);
   const [chosen, choose] = useState(0);
@@ -27,7 +28,7 @@ export function Composer() {
   const isWorking = conversation.run.working;
   const reason = store.can("prompt") ?? (page.ended ? "the agent does not run" : undefined);
   const deliveries = store.dialect.deliveries;
-  // The agent may have put the text here.
+  // The agent may have set this text.
   const hidden = hiddenIn(text);
   const offered = isClosed ? [] : completionsFor(text, conversation.commands ?? []);
 
@@ -40,12 +41,12 @@ export function Composer() {
     keep(of, next);
   };
   const write = (next: string): void => put(session, next);
-  // These three run before the next picture: they read and set the text that is shown.
+  // These three effects run before the next paint, because they read and set the displayed text.
   useLayoutEffect(() => {
     if (session === undefined || session === owner.current) return;
     put(session, owner.current === undefined && text !== "" ? text : keptOf(session));
   }, [session]);
-  // The agent may put a text here: an extension does, and a fork gives back what was said.
+  // The agent may set a draft: through an extension, or with the original text of a fork.
   const draft = conversation.draft;
   useLayoutEffect(() => {
     if (draft !== undefined) put(undefined, draft.text);
@@ -66,7 +67,7 @@ export function Composer() {
     if ((said === "" && pictures.length === 0) || reason !== undefined) return;
     if (isWorking && deliveries.length === 0) return store.toast("info", "The agent is busy: wait, or stop it first.");
     const noShell = store.dialect.actions.shell && said.startsWith("!") ? store.can("shell") : undefined;
-    // What was meant for the shell does not go to the model.
+    // Input for the shell never goes to the model.
     if (noShell !== undefined) return store.toast("warning", `The command is not run: ${noShell}.`);
     const images: Given[] = pictures.map(({ mimeType, data }) => ({ mimeType, data }));
     write("");
@@ -75,7 +76,7 @@ export function Composer() {
     const done = isShell
       ? await store.try("shell", said.slice(1).trim())
       : await store.try("prompt", said, images, isWorking ? delivery : "prompt");
-    // What was refused is not lost.
+    // Rejected input returns to the field.
     if (done === undefined && field.current?.value === "") {
       write(said);
       setPictures(pictures);

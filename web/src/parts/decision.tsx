@@ -5,13 +5,13 @@ import { highlighted } from "../text/highlight.js";
 
 interface Props {
   readonly text: string;
-  /** What the text is, for readers of the screen. */
+  /** Label for screen readers. */
   readonly name: string;
-  /** The language of its colours. */
+  /** Language for syntax colours. */
   readonly language?: string;
 }
 
-/** A text that somebody decides on: nothing in it is hidden, and where some of it is out of sight, a line below says so. */
+/** Text of a decision. It hides no content, and a line below shows the number of lines out of sight. */
 export function Decision({ text, name, language }: Props) {
   const box = useRef<HTMLPreElement>(null);
   const [isOpen, open] = useState(false);
@@ -53,13 +53,13 @@ export function Decision({ text, name, language }: Props) {
   );
 }
 
-/** Says what of a text could be overlooked. */
+/** Warning about parts of a text that a user could overlook. */
 export function Warning({ text }: { text: string }) {
   const all = warnings(text);
   return all.length === 0 ? null : <p class="decision-warning">Look closely: the text has {all.join(" and ")}.</p>;
 }
 
-/** How many lines of an element lie below what is seen of it. */
+/** Returns the number of lines below the visible part of an element. */
 function linesBelow(box: HTMLElement): number {
   const left = box.scrollHeight - box.clientHeight - box.scrollTop;
   const height = Number.parseFloat(getComputedStyle(box).lineHeight) || 20;

@@ -9,10 +9,10 @@ import { Part } from "./guard.jsx";
 import { Revealed } from "./hidden.jsx";
 import { useClock, useNow } from "./use.js";
 
-/** How many questions are shown at a time. */
+/** Limit of displayed questions. */
 const SHOWN = 20;
 
-/** The questions that wait for an answer, the oldest first. */
+/** Open questions, oldest first. */
 export function Dialogs() {
   const { conversation } = useNow();
   const open = conversation.dialogs;
@@ -31,12 +31,12 @@ export function Dialogs() {
   );
 }
 
-/** Whether the answer is a text that somebody writes. */
+/** Returns true if the answer is a written text. */
 function isWritten({ kind }: OpenQuestion): boolean {
   return kind === "input" || kind === "editor";
 }
 
-/** The seconds that are left for an answer. */
+/** Returns the remaining seconds for an answer. */
 function left(dialog: OpenQuestion): number | undefined {
   if (dialog.timeoutMs === undefined || dialog.at === undefined) return undefined;
   return Math.max(0, Math.ceil((dialog.at + dialog.timeoutMs - Date.now()) / 1000));
@@ -48,14 +48,15 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
   const options = dialog.options ?? [];
   const isNamed = dialog.title !== undefined && dialog.title.trim() !== "" && !isLong(dialog.title);
   const title = isNamed ? (dialog.title ?? "") : "The agent asks";
-  // What is too long for a line or a button stands in the text.
+  // The text contains everything that is too long for a line or a button.
   const told = [isNamed ? undefined : dialog.title, dialog.text, ...options.map((option, at) => (isLong(option) ? `Choice ${at + 1}: ${option}` : undefined))];
   const words = told.filter((part) => part !== undefined && part !== "").join("\n\n");
   const label = revealed(title);
   const box = useRef<HTMLFormElement>(null);
   const seconds = left(dialog);
   const reason = store.page.hello?.readOnly ? "agentese web was started with --read-only" : undefined;
-  // The keyboard goes to the first question, unless somebody is writing; to no button, so that no key that is pressed just then answers.
+  // The first question receives the focus, unless the user is typing. No button receives it, so that an
+  // accidental key does not answer.
   useEffect(() => {
     const isFree = document.activeElement === document.body || (document.activeElement as HTMLTextAreaElement | null)?.value === "";
     if (first && isFree) (box.current?.querySelector<HTMLElement>("[data-first]") ?? box.current)?.focus({ preventScroll: true });
@@ -124,7 +125,7 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
             ))}
           {dialog.kind === "confirm" && (
             <>
-              {/* The second click of two belongs to the question before. */}
+              {/* The second click of a double click belongs to the previous question. */}
               <button type="button" onClick={({ detail }) => detail < 2 && answer(true)}>
                 Yes
               </button>

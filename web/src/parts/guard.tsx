@@ -1,14 +1,14 @@
 import { Component, type ComponentChild, type ComponentChildren } from "preact";
 
 interface Props {
-  /** When this is another value, drawing is tried again. */
+  /** Subject of the drawing; a new value triggers another attempt. */
   readonly of: unknown;
   readonly children: ComponentChildren;
-  /** Draws something in place of what failed. */
+  /** Draws a replacement after a failure. */
   instead(reason: string): ComponentChild;
 }
 
-/** Keeps a failure to draw one part from the rest of the page. */
+/** Boundary that confines a drawing failure to one part of the page. */
 export class Guard extends Component<Props, { readonly failed?: { readonly of: unknown; readonly reason: string } }> {
   override componentDidCatch(error: unknown): void {
     console.warn("a part of the page could not be drawn:", error);
@@ -21,7 +21,7 @@ export class Guard extends Component<Props, { readonly failed?: { readonly of: u
   }
 }
 
-/** Keeps a failure to draw a part of the page's frame from the rest: what failed is named. */
+/** Boundary for a named part of the page's frame. */
 export function Part({ name, of, children }: { name: string; of?: unknown; children: ComponentChildren }) {
   return (
     <Guard of={of} instead={(reason) => <p class="banner warning">{name} cannot be shown: {reason}.</p>}>

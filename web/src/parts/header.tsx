@@ -15,7 +15,7 @@ const PANELS: readonly (readonly [PanelName, string])[] = [
   ["about", "About"],
 ];
 
-/** What talks to whom: the session, the model, and the panels. */
+/** Header with the session, the model and the panels. */
 export function Header({ panel, onPanel }: { panel: PanelName | undefined; onPanel: (panel: PanelName | undefined) => void }) {
   const { store, page } = useNow();
   return (

@@ -1,6 +1,6 @@
 import { parts } from "../text/hidden.js";
 
-/** A text in one piece that somebody decides on: characters that nobody sees are shown by their numbers. */
+/** Text of a decision in one piece, with invisible characters shown by their numbers. */
 export function Revealed({ text }: { text: string }) {
   const all = parts(text);
   if (!all.some(({ isHidden }) => isHidden)) return <>{text}</>;

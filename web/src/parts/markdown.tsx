@@ -5,18 +5,18 @@ import { memo } from "./memo.js";
 import { isTired } from "../text/bounded.js";
 import { type Piece as Rendered, render } from "../text/markdown.js";
 
-/** How much is shown of a text that waits to be rendered, in characters. */
+/** Displayed length of a text that waits for rendering, in characters. */
 const WAITING = 5000;
 
-/** A text in Markdown. While it grows, only its last part is drawn again. */
+/** Markdown text. While it grows, only its last part is redrawn. */
 export const Markdown = memo((props: { text: string; growing: boolean }) => <Inside {...props} />);
 
 function Inside({ text, growing }: { text: string; growing: boolean }) {
-  /** Why the text is not rendered, as far as it had grown when that was found. */
+  /** Reason of a failed rendering, with the text at that time. */
   const failed = useRef<{ readonly text: string; readonly reason: string } | undefined>(undefined);
   const drawn = useRef("");
   const [turn, again] = useState(0);
-  // What grows, or is drawn already, does not go back to plain text.
+  // A growing or rendered text never returns to plain text.
   const waits = !growing && drawn.current === "" && isTired();
   useEffect(() => {
     const timer = waits ? setTimeout(() => again(turn + 1)) : undefined;

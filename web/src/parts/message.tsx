@@ -18,14 +18,14 @@ interface Props {
   readonly onFork: ((message: Told) => void) | undefined;
 }
 
-/** One message. It is drawn again only when it is another one; one that cannot be drawn is shown as text. */
+/** Message, redrawn only after a change. A message that cannot be drawn appears as text. */
 export const Message = memo((props: Props) => (
   <Guard of={props.message} instead={() => <Plain message={props.message} />}>
     <Drawn {...props} />
   </Guard>
 ));
 
-/** A message that cannot be drawn. */
+/** Message that cannot be drawn. */
 function Plain({ message }: { message: Told }) {
   return (
     <article class="message note" aria-label="A message as text">
@@ -34,7 +34,7 @@ function Plain({ message }: { message: Told }) {
   );
 }
 
-/** The text of a message of which nothing is taken for granted. */
+/** Returns the text of a possibly malformed message. */
 function wordsOf({ blocks }: Told): string {
   const all: readonly unknown[] = Array.isArray(blocks) ? blocks : [blocks];
   const words = (block: unknown): string => {
@@ -45,7 +45,7 @@ function wordsOf({ blocks }: Told): string {
 }
 
 function Drawn({ message, onFork }: Props) {
-  // The result of a tool stands in its call.
+  // The call contains the result of its tool.
   if (message.role === "tool" || message.hidden) return null;
   const isGrowing = message.state === "growing";
   return (
@@ -64,7 +64,7 @@ function Drawn({ message, onFork }: Props) {
   );
 }
 
-/** An error as text: some agents send more than a text. */
+/** Returns an error as text, because some agents send an object. */
 function wordsIn(error: unknown): string {
   return typeof error === "string" ? error : laidOut(error);
 }

@@ -5,16 +5,16 @@ import type { Message as Told } from "agentese/ui";
 import { memo } from "./memo.js";
 import { Message } from "./message.jsx";
 
-/** How many messages are drawn, or not, together. */
+/** Number of messages that are drawn or omitted together. */
 const CHUNK = 25;
-/** How tall a chunk is taken to be that was never drawn, in pixels. */
+/** Assumed height of a chunk that was never drawn, in pixels. */
 const TALL = 3000;
-/** How near the window a chunk has to be to be drawn. */
+/** Distance from the window within which a chunk is drawn. */
 const NEAR = "1500px 0px";
-/** How near the end one has to be for the end to be followed, in pixels. */
+/** Distance from the end within which the view follows the end, in pixels. */
 const FOLLOW = 80;
 
-/** The conversation. Of a long one, what is far from the window is not drawn. */
+/** Conversation. Distant parts of a long one are not drawn. */
 export function Messages({
   messages,
   onFork,
@@ -37,7 +37,7 @@ export function Messages({
   useLayoutEffect(() => {
     if (following.current) toEnd();
   });
-  // Pictures and chunks that are drawn change the height without a change of the messages.
+  // Pictures and newly drawn chunks change the height without a change of the messages.
   useEffect(() => {
     if (!inner.current) return undefined;
     const observer = new ResizeObserver(() => following.current && toEnd());
@@ -76,7 +76,7 @@ export function Messages({
   );
 }
 
-/** The chunks of the last conversation: those that did not change are the same objects. */
+/** Chunks of the last conversation; unchanged chunks remain the same objects. */
 let known: (readonly Told[])[] = [];
 
 function split(messages: readonly Told[]): (readonly Told[])[] {
@@ -110,7 +110,7 @@ function ChunkInside({ messages, onFork, last, box }: ChunkProps) {
     const observer = new IntersectionObserver(
       ([entry]) => {
         if (!entry) return;
-        // What was drawn keeps its height when it is drawn no longer.
+        // A chunk keeps its height after its removal.
         if (!entry.isIntersecting && entry.boundingClientRect.height > 0) height.current = entry.boundingClientRect.height;
         near(entry.isIntersecting);
       },

@@ -1,4 +1,4 @@
-/** Pictures that somebody adds to a prompt. */
+/** Pictures that the user attaches to a prompt. */
 
 export interface Attached {
   readonly key: string;
@@ -8,13 +8,13 @@ export interface Attached {
   readonly data: string;
 }
 
-/** The largest picture that is taken, in bytes. */
+/** Limit of a picture in bytes. */
 const LARGEST = 10_000_000;
 const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 let count = 0;
 
-/** Reads pictures. Says of each other file why it is not taken. */
+/** Reads pictures. Returns the reason for each rejected file. */
 export async function readPictures(files: Iterable<File>): Promise<{ read: Attached[]; refused: string[] }> {
   const read: Attached[] = [];
   const refused: string[] = [];

@@ -7,10 +7,10 @@ import { dollars, short, taken } from "../text/words.js";
 import { Revealed } from "./hidden.jsx";
 import { useClock, useNow } from "./use.js";
 
-/** How much of the output of a running command is shown, in characters: its end tells most. */
+/** Length of the displayed end of a running command's output in characters. */
 const SHOWN = 20_000;
 
-/** What the run is doing, above the place where one writes. */
+/** Activity of the run, above the input field. */
 export function Activity() {
   const { store, page, conversation } = useNow();
   const { run, waiting, shells } = conversation;
@@ -97,7 +97,7 @@ function doing({ run }: Conversation): string | undefined {
   }
 }
 
-/** Tokens, cost and context, and what extensions say about themselves. */
+/** Tokens, cost and context, and status entries of extensions. */
 export function StatusLine() {
   const { store, page, conversation } = useNow();
   const { usage, context, status } = conversation;
@@ -130,7 +130,7 @@ export function StatusLine() {
   );
 }
 
-/** What extensions put around the place where one writes. */
+/** Widgets of extensions around the input field. */
 export function Widgets({ placement }: { placement: "aboveEditor" | "belowEditor" }) {
   const { conversation } = useNow();
   const here = Object.entries(conversation.widgets).filter(([, widget]) => (widget.placement ?? "aboveEditor") === placement);

@@ -4,7 +4,7 @@ import { LONG_AGO } from "../store.js";
 import { Revealed } from "./hidden.jsx";
 import { useNow } from "./use.js";
 
-/** Messages that come and go: those of the page, and notices of the agent. */
+/** Temporary messages of the page, and notices of the agent. */
 export function Toasts() {
   const { store, page, conversation } = useNow();
   const seen = useRef<string | undefined>(undefined);
@@ -13,7 +13,7 @@ export function Toasts() {
     if (last === undefined || last.key === seen.current) return;
     seen.current = last.key;
     if (last.at === LONG_AGO) return;
-    // Of a command that was refused, whoever sent it says so.
+    // The sender of a rejected command reports the failure.
     if (last.source !== undefined && store.link.spec !== undefined && Object.hasOwn(store.link.spec.commands, last.source)) return;
     store.toast(last.level, last.source ? `${last.source}: ${last.text}` : last.text);
   }, [last?.key]);

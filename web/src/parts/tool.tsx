@@ -14,19 +14,19 @@ import { Revealed } from "./hidden.jsx";
 import { memo } from "./memo.js";
 import { Picture } from "./picture.jsx";
 
-/** How much of an output is shown before somebody asks for all of it, in characters. */
+/** Initial length of a displayed output in characters; a button shows the rest. */
 const SHOWN = 20_000;
 
-/** How long a command may be that stands in the line above alone, in characters. */
+/** Maximum length of a command that appears only in the summary, in characters. */
 const ABOVE = 40;
 
-/** How much of a line is shown above, in characters. */
+/** Limit of the summary in characters. */
 const LINE = 500;
 
-/** The argument that says most about a call, by the names that tools give it. */
+/** Most informative arguments of a call, by their usual names. */
 const TELLING = ["command", "path", "file_path", "pattern", "query", "url", "prompt", "description", "question", "name"];
 
-/** One line about what a call does. */
+/** Returns a summary of a call in one line. */
 function summary(tool: ToolBlock): string {
   const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
   const telling = TELLING.map((name) => given[name]).find((value) => typeof value === "string" && value !== "");
@@ -37,7 +37,7 @@ function summary(tool: ToolBlock): string {
   return all.trimEnd().length > line.length ? `${line} …` : line;
 }
 
-/** One of several things that a call is about, as the subagents that it sets to work. */
+/** Returns the description of one item in a list argument, for example of a subagent. */
 function described(one: unknown): string {
   const told = typeof one === "object" && one !== null ? (one as Record<string, unknown>)["description"] : undefined;
   return typeof told === "string" ? told : "";
@@ -45,7 +45,7 @@ function described(one: unknown): string {
 
 const STATES = { coming: "being written", running: "running", done: "done", failed: "failed", skipped: "not run" } as const;
 
-/** A tool call: folded, with its output live while it runs. */
+/** Tool call: folded, with live output while it runs. */
 export const Tool = memo(({ tool }: { tool: ToolBlock }) => {
   const [chosen, choose] = useState<boolean | undefined>(undefined);
   const change = changeOf(tool);
@@ -92,14 +92,14 @@ function pathOf(tool: ToolBlock): string | undefined {
   return typeof given?.["path"] === "string" ? given["path"] : undefined;
 }
 
-/** The arguments, where one line does not say it all. */
+/** Arguments that exceed the summary. */
 function Given({ tool }: { tool: ToolBlock }) {
   if (tool.arguments !== undefined && !isMembers(tool.arguments)) return <Decision text={laidOut(tool.arguments)} language="json" name="Arguments" />;
   const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
   const names = Object.keys(given);
   const command = given["command"];
   if (typeof command === "string") {
-    // A short one stands above.
+    // A short command appears in the summary.
     if (command.length < ABOVE && !command.includes("\n")) return null;
     return <Decision text={command} language="bash" name="Command" />;
   }
@@ -111,7 +111,7 @@ function Given({ tool }: { tool: ToolBlock }) {
 
 const isMembers = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What a tool or a command has printed: of a long output the end, and all of it when somebody asks for it. */
+/** Output of a tool or a command: the end of a long output, with a button for the whole. */
 export function Output({ blocks, live, path }: { blocks: readonly Block[]; live: boolean; path: string | undefined }) {
   const [all, showAll] = useState(false);
   return (
@@ -149,10 +149,10 @@ export function Counts({ change }: { change: Change }) {
 
 const SIGNS = { same: " ", added: "+", removed: "−", gap: "⋯" } as const;
 
-/** How much of a change is drawn as a table, in lines and in characters. */
+/** Limits of a change in a table, in lines and in characters. */
 const DRAWN = { lines: 400, characters: 60_000 };
 
-/** What changed in a file; what is more than a table can hold, as text when somebody asks for it. */
+/** Change of a file. The part beyond the limits is available as text. */
 export const Diff = memo((props: { change: Change }) => <DiffInside {...props} />);
 
 function DiffInside({ change }: { change: Change }) {
@@ -193,12 +193,12 @@ function DiffInside({ change }: { change: Change }) {
   );
 }
 
-/** A line of a change as text. */
+/** Returns a line of a change as text. */
 function plain({ kind, text }: Line): string {
   return `${SIGNS[kind]} ${text}`;
 }
 
-/** The lines that are drawn. */
+/** Returns the lines within the limits. */
 function beginning(lines: readonly Line[]): readonly Line[] {
   let characters = 0;
   const end = lines.findIndex(({ text }, at) => at >= DRAWN.lines || (characters += text.length) > DRAWN.characters);

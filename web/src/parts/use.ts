@@ -12,16 +12,17 @@ export function useStore(): Store {
   return store;
 }
 
-/** The conversation and what stands beside it, as they are now. */
+/** Returns the current conversation and the state of the page. */
 export function useNow(): { store: Store; page: Page; conversation: Conversation } {
   const store = useStore();
   const [, redraw] = useState(0);
-  // Before anything else can run: what changes between the first picture and an effect would not be drawn.
+  // The subscription precedes the first effect; otherwise a change between the first paint and an effect
+  // would be missed.
   useLayoutEffect(() => store.subscribe(() => redraw((count) => count + 1)), [store]);
   return { store, page: store.page, conversation: store.conversation };
 }
 
-/** A number that counts up while `on`, so that times on the page go on. */
+/** Redraws periodically while `on`, so that displayed times advance. */
 export function useClock(on: boolean, every = 500): void {
   const [, redraw] = useState(0);
   useEffect(() => {

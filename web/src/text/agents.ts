@@ -1,4 +1,4 @@
-/** Subagents that a tool has set to work, in a form that no dialect has. */
+/** Subagents of a tool call, independent of the dialect. */
 
 export type AgentState = "waiting" | "running" | "done" | "failed" | "stopped";
 
@@ -6,21 +6,21 @@ export type AgentState = "waiting" | "running" | "done" | "failed" | "stopped";
 export interface Agent {
   readonly id: string;
   readonly state: AgentState;
-  /** What it is to do, in a line. */
+  /** Task in one line. */
   readonly title: string;
-  /** What it was told to do. */
+  /** Complete task. */
   readonly assignment: string | undefined;
-  /** What it does now. */
+  /** Current activity. */
   readonly doing: string | undefined;
-  /** Its newest tool calls, the oldest first. */
+  /** Latest tool calls, oldest first. */
   readonly tools: readonly string[];
   readonly toolCount: number | undefined;
   readonly tokens: number | undefined;
   readonly cost: number | undefined;
   readonly durationMs: number | undefined;
-  /** How its work was verified. */
+  /** Verification of its work. */
   readonly verification: string | undefined;
-  /** What it printed last, while it works; then what came of it. */
+  /** Latest output during its work; afterwards its result. */
   readonly output: string | undefined;
   readonly error: string | undefined;
 }

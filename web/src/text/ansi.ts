@@ -1,20 +1,23 @@
-/** The colours of a terminal. */
+/** Colours of a terminal. */
 
 import { AnsiUp } from "ansi_up";
 
 import { revealedHtml } from "./hidden.js";
 
-/** Text with the colours of a terminal as HTML: escaped, with classes in place of styles. */
+/** Converts terminal colours to HTML: escaped, with classes in place of styles. */
 export function coloured(text: string): string {
   const ansi = new AnsiUp();
   ansi.use_classes = true;
   ansi.escape_html = true;
-  // Links of a terminal could go anywhere.
+  // Links in terminal output are untrusted.
   ansi.url_allowlist = {};
   return revealedHtml(ansi.ansi_to_html(overwritten(text)));
 }
 
-/** What a line shows after its carriage returns: progress bars draw themselves over and over. */
+/**
+ * Returns the visible part of each line after its carriage returns, because progress bars overwrite
+ * themselves.
+ */
 function overwritten(text: string): string {
   if (!text.includes("\r")) return text;
   return text

@@ -1,34 +1,37 @@
-/** Reading Markdown with bounds: what is too long, too deep or too much work fails, and is then shown as it is. */
+/**
+ * Markdown parser with limits. A text that exceeds the limits of size, depth or work fails, and is displayed
+ * as plain text.
+ */
 
 import { Lexer, type MarkedOptions, type Token, Tokenizer, type TokensList } from "marked";
 
 type Options = MarkedOptions<string, string>;
 
-/** The longest text that is read as Markdown, in characters. */
+/** Maximum length of a Markdown text in characters. */
 const LONGEST = 200_000;
-/** How many blocks, or marks within a line, may stand within each other. */
+/** Maximum nesting of blocks, or of marks within a line. */
 const DEEPEST = 40;
 /**
- * How much work a text may be. A step at one place counts the characters that follow it in its block, as looking for the end of
- * a mark may pass all of them.
+ * Maximum work for a text. A step at one position costs the number of remaining characters in its block. The
+ * reason is the search for the end of a mark, which may scan all of them.
  */
 const MOST_WORK = 5_000_000;
-/** How much work a block is at most, besides what is in it. */
+/** Maximum work for a block, without its content. */
 const BLOCK_WORK = 500;
-/** How many pieces a text may fall into: blocks, and parts of lines. */
+/** Maximum number of blocks and parts of lines in a text. */
 const MOST_STEPS = 40_000;
 
-/** How much work is done before the browser gets its turn. */
+/** Amount of work before the browser may run. */
 const AT_ONCE = MOST_WORK;
-/** The work that was done since the browser had its turn. */
+/** Work since the browser last ran. */
 let done = 0;
 
-/** Whether reading another text should wait until the browser had its turn. */
+/** Returns true if further parsing should wait until the browser has run. */
 export function isTired(): boolean {
   return done > AT_ONCE;
 }
 
-/** A text that is not read as Markdown; the message says why. */
+/** Text that exceeds a limit; the message names the limit. */
 export class MarkdownBoundError extends Error {
   override readonly name = "MarkdownBoundError";
 }
@@ -37,7 +40,7 @@ class CountingTokenizer extends Tokenizer<string, string> {
   work = 0;
   steps = 0;
 
-  /** Counts work. */
+  /** Adds work. */
   count(work: number): void {
     if (done === 0) setTimeout(() => (done = 0));
     done += work;
@@ -50,9 +53,9 @@ class CountingTokenizer extends Tokenizer<string, string> {
     this.count(work);
   }
 
-  // Each of these two is asked first at every place, of a block and of a line.
+  // The parser calls one of these two first, at every position of a block or a line.
   override space(text: string): ReturnType<Tokenizer<string, string>["space"]> {
-    // Most blocks are known by their first lines.
+    // The first lines identify most blocks.
     this.#step(Math.min(text.length, BLOCK_WORK));
     return super.space(text);
   }
@@ -71,7 +74,7 @@ class BoundedLexer extends Lexer<string, string> {
   }
 
   override inlineTokens(text: string, tokens?: Token[]): Token[] {
-    // Each mark that hides others from the search for stars has the rest of the text copied.
+    // Each mark that hides others from the search for stars copies the rest of the text.
     (this.options.tokenizer as CountingTokenizer).count(((text.match(/[[\\`<]/g)?.length ?? 0) * text.length) / 16);
     return this.#within(() => super.inlineTokens(text, tokens));
   }
@@ -86,7 +89,7 @@ class BoundedLexer extends Lexer<string, string> {
   }
 }
 
-/** Reads Markdown. Fails with a `MarkdownBoundError` where a text is over a bound. */
+/** Parses Markdown. Fails with a `MarkdownBoundError` if a text exceeds a limit. */
 export function lexed(source: string, options: Options): TokensList {
   if (source.length > LONGEST) throw new MarkdownBoundError(`it has more than ${LONGEST.toLocaleString("en")} characters`);
   return new BoundedLexer({ ...options, tokenizer: new CountingTokenizer(options) }).lex(source);

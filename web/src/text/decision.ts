@@ -1,19 +1,19 @@
-/** Texts of questions: what in them could be overlooked, and how they are cut to be seen whole. */
+/** Texts of questions: parts that a user could overlook, and pieces that make them visible. */
 
 import { hiddenIn } from "./hidden.js";
 
-/** A piece of a text: as it is, or white space that is told of in place of being shown. */
+/** Piece of a text: original text, or a description of white space. */
 export interface Piece {
   readonly text: string;
   readonly isGap: boolean;
-  /** What a gap is made of. */
+  /** Kind of the white space. */
   readonly of?: "lines" | "spaces";
 }
 
-/** Blank lines that follow each other, and spaces within a line or at its beginning, that are too many to be shown. */
+/** Pattern of consecutive blank lines and spaces that are too long to display. */
 const GAPS = /\n(?:[^\S\n]*\n){4,}|(?<=\S)[^\S\n]{24,}|[^\S\n]{80,}/g;
 
-/** The text with long gaps told of. */
+/** Splits a text, with descriptions of long gaps. */
 export function pieces(text: string): Piece[] {
   const found: Piece[] = [];
   let from = 0;
@@ -28,7 +28,7 @@ export function pieces(text: string): Piece[] {
   return found;
 }
 
-/** What of a text could be overlooked, each in a few words. */
+/** Returns short descriptions of the parts of a text that a user could overlook. */
 export function warnings(text: string): string[] {
   const hidden = hiddenIn(text);
   const gaps = pieces(text).filter(({ isGap }) => isGap);
@@ -38,7 +38,7 @@ export function warnings(text: string): string[] {
   ];
 }
 
-/** Whether a text is too long for a line above, or for a button. */
+/** Returns true if a text is too long for a summary line or a button. */
 export function isLong(text: string): boolean {
   return text.length > 200 || /\n[^]*\n/.test(text) || pieces(text).some(({ isGap }) => isGap);
 }

@@ -1,4 +1,4 @@
-/** Changes to files: what the tools of an agent did, whatever they are called. */
+/** Changes to files by tools of an agent, independent of the tool names. */
 
 import type { ToolBlock } from "agentese/ui";
 import { readArguments } from "agentese/ui";
@@ -11,27 +11,27 @@ export interface Line {
   readonly new?: number | undefined;
 }
 
-/** A change to one file. */
+/** Change to one file. */
 export interface Change {
   readonly path: string;
   readonly lines: readonly Line[];
   readonly added: number;
   readonly removed: number;
-  /** Whether the whole file was written. */
+  /** True if the whole file was written. */
   readonly whole: boolean;
 }
 
-/** How many lines around a change are shown. */
+/** Number of displayed lines around a change. */
 const AROUND = 3;
-/** How many lines may differ for the shortest way from one text to the other to be looked for. */
+/** Maximum number of differing lines for the search of the shortest difference. */
 const MOST_EDITS = 500;
 
-/** The changes of calls that were looked at: a call that changes is another object. */
+/** Changes by call; an updated call is a new object. */
 const known = new WeakMap<ToolBlock, { readonly change: Change | undefined }>();
 
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-/** The change that a tool call makes, where it makes one that can be told from its arguments or its details. */
+/** Returns the change of a tool call, if its arguments or details describe one. */
 export function changeOf(tool: ToolBlock): Change | undefined {
   let found = known.get(tool);
   if (found === undefined) {
@@ -70,7 +70,7 @@ function counted(path: string, lines: Line[], whole: boolean): Change {
   return { path, lines, added: count("added"), removed: count("removed"), whole };
 }
 
-/** The lines of a diff with numbers, as agents of the family tell it: `+12 text`, `-12 text`, ` 12 text`. */
+/** Parses a diff with line numbers, as in the family of pi: `+12 text`, `-12 text`, ` 12 text`. */
 function fromNumbered(diff: string): Line[] {
   return diff.split("\n").flatMap((line): Line[] => {
     if (/^(@@|---|\+\+\+|diff |index )/.test(line)) return line.startsWith("@@") ? [{ kind: "gap", text: "" }] : [];
@@ -84,7 +84,7 @@ function fromNumbered(diff: string): Line[] {
   });
 }
 
-/** The lines of a change from one text to another, without what is far from any change. */
+/** Returns the lines of a change between two texts, without distant lines. */
 function between(old: string, now: string): Line[] {
   const lines = old === "" ? all("added", now) : (shortest(old, now) ?? replaced(old, now));
   const isNear = near(lines);
@@ -97,12 +97,12 @@ function between(old: string, now: string): Line[] {
 const all = (kind: Line["kind"], text: string): Line[] =>
   text === "" ? [] : text.replace(/\n$/, "").split("\n").map((line) => ({ kind, text: line }));
 
-/** The shortest way from one text to the other; `undefined` where they differ too much for it to be looked for. */
+/** Returns the shortest difference of two texts; `undefined` if they differ too much for the search. */
 function shortest(old: string, now: string): Line[] | undefined {
   return diffLines(old, now, { maxEditLength: MOST_EDITS })?.flatMap((part) => all(part.added ? "added" : part.removed ? "removed" : "same", part.value));
 }
 
-/** One text in the place of the other, but for the lines at both ends that are the same. */
+/** Returns the replacement of one text by the other, without equal lines at both ends. */
 function replaced(old: string, now: string): Line[] {
   const [before, after] = [all("removed", old), all("added", now)];
   const most = Math.min(before.length, after.length);
@@ -119,7 +119,7 @@ function replaced(old: string, now: string): Line[] {
   ];
 }
 
-/** Which lines are changed, or near one that is. */
+/** Returns a flag for each line that is changed or near a change. */
 function near(lines: readonly Line[]): boolean[] {
   const found = lines.map(() => false);
   lines.forEach(({ kind }, at) => kind !== "same" && found.fill(true, Math.max(0, at - AROUND), at + AROUND + 1));

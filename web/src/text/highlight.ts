@@ -1,4 +1,4 @@
-/** Colours for code. */
+/** Syntax colours for code. */
 
 import hljs from "highlight.js/lib/core";
 import bash from "highlight.js/lib/languages/bash";
@@ -27,9 +27,9 @@ const LANGUAGES = {
 };
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
 
-/** Code beyond this length stays without colours, in characters. */
+/** Limit of coloured code in characters. */
 const LONGEST = 20_000;
-/** Words and gaps that are too long for colours: the search for their end begins anew at each of their characters. */
+/** Pattern of text that is too slow to colour: the search for the end restarts at each of its characters. */
 const TOO_LONG = /\S{200}|\s{200}/;
 
 const ENDINGS: Readonly<Record<string, string>> = {
@@ -39,20 +39,20 @@ const ENDINGS: Readonly<Record<string, string>> = {
   c: "c", cpp: "cpp", xml: "xml", diff: "diff", patch: "diff",
 };
 
-/** The language of a file, by its name. */
+/** Returns the language of a file by its name. */
 export function languageOf(path: string): string | undefined {
   const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
   return Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending] : undefined;
 }
 
-/** Text as HTML that shows it as it is. */
+/** Escapes text for HTML. */
 export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /**
- * Code as HTML: its own characters are escaped, spans with classes give the colours, and characters that nobody sees are shown by
- * their numbers.
+ * Returns code as HTML: escaped, coloured by spans with classes, with hidden characters shown by their
+ * numbers.
  */
 export function highlighted(code: string, language: string | undefined): string {
   return revealedHtml(language !== undefined && isColoured(code, language) ? hljs.highlight(code, { language, ignoreIllegals: true }).value : escaped(code));

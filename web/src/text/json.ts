@@ -1,6 +1,6 @@
-/** JSON for people. */
+/** JSON in readable form. */
 
-/** The value over several lines; a sentence in its place where it is nested too deeply to be written. */
+/** Formats a value over several lines. Returns a sentence instead if the nesting is too deep. */
 export function laidOut(value: unknown): string {
   try {
     return JSON.stringify(value, null, 2) ?? "";

@@ -1,4 +1,4 @@
-/** Markdown as HTML that runs nothing. What the model, a tool or a file says is foreign text. */
+/** Markdown as HTML without scripts. Texts of the model, a tool or a file are untrusted. */
 
 import DOMPurify from "dompurify";
 import { Marked, type MarkedOptions, type Token, type Tokens } from "marked";
@@ -20,11 +20,11 @@ marked.use({
     codespan({ text }: Tokens.Codespan): string {
       return `<code>${revealedHtml(escaped(text))}</code>`;
     },
-    // HTML in a message is text like any other.
+    // HTML in a message is displayed as text.
     html({ text }: Tokens.HTML | Tokens.Tag): string {
       return escaped(text);
     },
-    // A picture from elsewhere would tell a foreign server that somebody reads this.
+    // A remote picture would notify a foreign server of the reader.
     image({ href, text }: Tokens.Image): string {
       return `<a href="${escaped(href)}">${escaped(text === "" ? href : text)}</a>`;
     },
@@ -57,24 +57,24 @@ function clean(html: string): string {
   });
 }
 
-/** A piece of a text that is drawn by itself: while a text grows, only its last piece changes. */
+/** Piece of a text that is drawn by itself: while a text grows, only its last piece changes. */
 export interface Piece {
   readonly key: string;
   readonly html: string;
 }
 
-/** What was rendered lately, by its source: a text that grows renders its last piece only. */
+/** Rendered pieces by source: a growing text renders its last piece only. */
 const cache = new Map<string, string>();
 const CACHED = 500;
-/** Texts that could not be rendered: they are not tried again when they come into sight again. */
+/** Texts with a failed rendering, which is not repeated. */
 const failed = new Map<string, MarkdownBoundError>();
 
-/** How long a text may be of which open marks are mended while it grows, in characters. */
+/** Limit in characters for the completion of open marks in a growing text. */
 const MENDED = 50_000;
 
 /**
- * Renders Markdown in pieces. `isGrowing` mends what is still open at the end. Fails with a `MarkdownBoundError` where the text is
- * over a bound, or cannot be read.
+ * Renders Markdown in pieces. `isGrowing` completes open marks at the end. Fails with a `MarkdownBoundError`
+ * if the text exceeds a limit or is unreadable.
  */
 export function render(source: string, isGrowing: boolean): Piece[] {
   const known = failed.get(source);

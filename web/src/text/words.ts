@@ -1,8 +1,8 @@
-/** Numbers and times as people read them. */
+/** Numbers and times in readable form. */
 
 const UNITS = ["", "k", "M", "G"];
 
-/** A number of tokens: 950, 12.3k, 1.2M. */
+/** Formats a number of tokens: 950, 12.3k, 1.2M. */
 export function short(count: number): string {
   if (typeof count !== "number") return "?";
   let unit = 0;
@@ -11,23 +11,23 @@ export function short(count: number): string {
   return `${unit === 0 ? Math.round(value) : value.toFixed(value < 10 ? 1 : 0)}${UNITS[unit]}`;
 }
 
-/** The tokens that a model was given, those from the cache among them. */
+/** Returns the number of input tokens, including those from the cache. */
 export function taken(usage: { readonly input?: number; readonly cacheRead?: number; readonly cacheWrite?: number }): number {
   const numbers = [usage.input, usage.cacheRead, usage.cacheWrite].filter((count) => typeof count === "number");
   return numbers.reduce((sum, count) => sum + count, 0);
 }
 
-/** A number of bytes. */
+/** Formats a number of bytes. */
 export function bytes(count: number): string {
   return count < 1000 ? `${count} B` : `${short(count)}B`;
 }
 
-/** A cost in US dollars. */
+/** Formats a cost in US dollars. */
 export function dollars(cost: number): string {
   return `$${cost.toFixed(cost < 0.1 ? 4 : 2)}`;
 }
 
-/** A duration, from milliseconds. */
+/** Formats a duration in milliseconds. */
 export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   const seconds = milliseconds / 1000;
@@ -35,7 +35,7 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
 
-/** How long ago something was. */
+/** Formats the time since an event. */
 export function ago(time: string | number): string {
   const minutes = Math.round((Date.now() - new Date(time).getTime()) / 60_000);
   if (minutes < 1) return "just now";
@@ -44,7 +44,7 @@ export function ago(time: string | number): string {
   return new Date(time).toLocaleDateString();
 }
 
-/** The last part of a path. */
+/** Returns the last part of a path. */
 export function fileName(path: string): string {
   return path.split("/").at(-1) ?? path;
 }

@@ -1,4 +1,4 @@
-/** Every dialog and every notice: /dialogs. */
+/** Shows every dialog and every notice: /dialogs. */
 
 import { Extension } from "agentese/extension";
 

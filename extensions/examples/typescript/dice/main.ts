@@ -1,4 +1,4 @@
-/** A tool of one's own: dice. */
+/** Adds a custom tool: dice. */
 
 import { randomInt } from "node:crypto";
 

@@ -1,10 +1,10 @@
-/** Asks before a command of the model that looks dangerous. */
+/** Prompts the user before a dangerous command of the model. */
 
 import { Extension } from "agentese/extension";
 
 const extension = new Extension("guard");
 
-// An example: there is always one more way to write them.
+// An example, not a complete list of dangerous commands.
 const DANGEROUS = new RegExp(
   String.raw`\brm\b.*\s(-\w*[rRf]\w*|--recursive|--force)\b|\bsudo\b|\bmkfs\b|\bdd\b.*\bof=` +
     String.raw`|\bgit\s+push\b.*\s(-f|--force)\b|>\s*/dev/sd`,
@@ -13,7 +13,7 @@ const DANGEROUS = new RegExp(
 extension.on("tool_call", async (event, context) => {
   const command = String(event.input.command);
   if (event.toolName !== "bash" || !DANGEROUS.test(command)) return;
-  // Nobody may be there to answer: then the command does not run.
+  // Without an answer of the user, the command does not run.
   const choice = await context.select(`Run this? ${command}`, ["Run", "Block"], { timeout: 60_000 });
   if (choice === "Run") return;
   context.notify(`Blocked: ${command}`, "warning");

@@ -1,4 +1,4 @@
-/** A status line: how many turns there were, and what the agent is at. */
+/** Shows a status line with the number of turns and the current activity. */
 
 import { Extension } from "agentese/extension";
 

@@ -1,1 +1,1 @@
-//! Nothing: see Cargo.toml.
+//! Empty; see Cargo.toml.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use report::Failure;
 
-/// How long anything is waited for.
+/// Time limit of every wait.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::main]

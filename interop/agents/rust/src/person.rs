@@ -1,4 +1,4 @@
-//! Answers what the agent's extension asks, and remembers what it tells.
+//! Answers the dialogs of the agent's extension, and records its notices.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ impl Heard {
         self.answered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(what.into());
     }
 
-    /// Waits for the notice that is the last thing that the extension says; gives all it said.
+    /// Waits for the last notice of the extension, and returns all notices.
     pub async fn all(&self) -> String {
         self.asked.notified().await;
         self.answered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).join(", ")

@@ -1,4 +1,4 @@
-//! What a walk tells: one JSON line per command, and one at the end.
+//! Output of a walk: one JSON line per command, and one at the end.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The account of what came and of what did not fit the declaration.
+/// Statistics of received values, with mismatches between them and the declaration.
 #[derive(Default)]
 pub struct Report {
     events: Mutex<BTreeMap<String, u64>>,
@@ -18,7 +18,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Walks one command: `walked` sends it and says what came. A failure is told, and the walk goes on.
+    /// Walks one command: `walked` sends it and describes the response. A failure is reported, and the walk
+    /// continues.
     pub async fn step(&self, command: &str, walked: impl Future<Output = Result<String, Failure>>) {
         match walked.await {
             Ok(got) => tell(&json!({"command": command, "ok": true, "got": got})),
@@ -45,7 +46,7 @@ impl Report {
     }
 }
 
-/// Tells the report of everything odd.
+/// Tap that adds every diagnostic to the report.
 pub struct Odd(pub std::sync::Arc<Report>);
 
 impl Tap for Odd {
@@ -66,6 +67,6 @@ fn lock<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 fn tell(line: &Value) {
     let mut out = std::io::stdout().lock();
-    // Whoever reads the walk is gone: there is nobody to tell.
+    // The reader of the walk has exited.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }

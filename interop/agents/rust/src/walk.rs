@@ -1,4 +1,5 @@
-//! The walk of each dialect. What pi and omp share stands in one macro: their clients are different types.
+//! Walk of each dialect. A macro contains the common part of pi and omp, because their clients are different
+//! types.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::PATIENCE;
 use crate::person::{Heard, Person};
 use crate::report::{Failure, Odd, Report};
 
-/// The words of one message of the user.
+/// Returns the text of a user message.
 fn words(content: &InputContent) -> String {
     match content {
         InputContent::Text(text) => text.clone(),
@@ -40,7 +41,7 @@ fn role(message: &AgentMessage) -> &str {
     }
 }
 
-/// Looks again and again until a file is there, for ten seconds.
+/// Polls for a file, for ten seconds.
 async fn eventually(path: &str) -> Result<(), Failure> {
     for _ in 0..1000 {
         if std::fs::exists(path)? {
@@ -60,7 +61,7 @@ macro_rules! family {
                 if matches!(update.assistant_message_event, AssistantMessageEvent::TextDelta(_)))
         }
 
-        /// Follows a run to its end; `act` is called once, at the first event that is meant.
+        /// Follows a run to its end; `act` is called once, at the first matching event.
         async fn follow(
             mut run: Run,
             when: impl Fn(&Event) -> bool,
@@ -83,7 +84,7 @@ macro_rules! family {
             follow(client.prompt(message).await?, |_| false, async |_| Ok(())).await
         }
 
-        /// The messages of the user that a run took in.
+        /// Returns the user messages that a run received.
         fn taken(events: &[Event]) -> String {
             let texts: Vec<_> = events
                 .iter()
@@ -99,7 +100,7 @@ macro_rules! family {
             texts.join(", ")
         }
 
-        /// Counts all events; gives what extensions fail with.
+        /// Counts all events; returns the failures of extensions.
         fn listen(client: &Client, report: Arc<Report>) -> Result<mpsc::UnboundedReceiver<String>, Failure> {
             let mut events = client.events()?;
             let (sender, failures) = mpsc::unbounded_channel();
@@ -130,7 +131,7 @@ macro_rules! family {
                 .spawn(options)?)
         }
 
-        /// Settings of the model and of the session, and the shell. Gives the session's file.
+        /// Walks the settings of the model and the session, and the shell. Returns the session's file.
         async fn settings(client: &Client, report: &Report) -> Result<String, Failure> {
             let model = |state: Option<agentese::types::Model>| state.map(|model| format!("{}/{}", model.provider, model.id));
             report.step("get_state", async { Ok(model(state_model(client).await?).unwrap_or_default()) }).await;
@@ -203,7 +204,7 @@ macro_rules! family {
             Ok(file)
         }
 
-        /// Prompts, and everything that acts on a run.
+        /// Walks prompts, and all commands that act on a run.
         async fn runs(client: &Client, report: &Report) {
             report
                 .step("prompt", async {
@@ -262,7 +263,7 @@ macro_rules! family {
                 .await;
         }
 
-        /// What can be asked of a session, and its compaction.
+        /// Walks the queries of a session, and its compaction.
         async fn session(client: &Client, report: &Report) {
             report
                 .step("get_session_stats", async {
@@ -301,7 +302,7 @@ macro_rules! family {
                 .await;
         }
 
-        /// Other sessions.
+        /// Walks the switches between sessions.
         async fn sessions(client: &Client, report: &Report, file: String) {
             report
                 .step("new_session", async {
@@ -318,7 +319,7 @@ macro_rules! family {
                 .await;
         }
 
-        /// What an extension asks and how it fails.
+        /// Walks the dialogs and the failure of an extension.
         async fn extension(
             client: &Client,
             report: &Report,

@@ -1,5 +1,6 @@
-//! The driver of the crate pi-codes for `agentese-conformance torture --client`: instructions on stdin, reports on stdout, as
-//! docs/conformance-clients.md has them. `interop/torture/pi-codes` starts it, with a `pi` on PATH that is the agent.
+//! Driver of the crate pi-codes for `agentese-conformance torture --client`: instructions on stdin, reports
+//! on stdout, as in docs/conformance-clients.md. `interop/torture/pi-codes` starts it, with the agent as `pi`
+//! on PATH.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use pi_codes::{PiCliBuilder, PiEvent, PiRpcClient};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-/// How long the driver waits for what still comes when it is told to close.
+/// Time limit for remaining output before the driver closes.
 const REST: Duration = Duration::from_millis(300);
 
 fn report(kind: &str, members: Value) {
@@ -20,7 +21,7 @@ fn report(kind: &str, members: Value) {
     println!("{frame}");
 }
 
-/// An event with everything that the crate's own type has of it.
+/// Returns all members of an event in the crate's own type.
 fn told(event: PiEvent) -> Value {
     let named = |kind: &str, members: Value| {
         let mut event = Map::from_iter([("type".to_owned(), Value::from(kind))]);
@@ -110,7 +111,7 @@ async fn call(client: &mut PiRpcClient, told: &Value) {
     }
 }
 
-/// Writes down which agent `pi` is.
+/// Writes the command line of the agent into the script for `pi`.
 fn appoint(told: &Value) -> std::io::Result<()> {
     let quoted = |word: &Value| format!("'{}'", word.as_str().unwrap_or_default().replace('\'', r"'\''"));
     let words: Vec<String> = told["command"].as_array().into_iter().flatten().map(quoted).collect();
@@ -129,11 +130,11 @@ async fn drive(mut inbox: mpsc::UnboundedReceiver<Value>) -> Result<(), Box<dyn 
             biased;
             event = client.next_event(), if !is_over => match event {
                 Ok(Some(event)) => hear(event, &mut dialogs),
-                // What it cannot read it has lost; it may be asked again.
+                // An unreadable event is lost, and the client continues.
                 Err(pi_codes::Error::Deserialization { source, .. }) => eprintln!("an event is lost: {source}"),
                 Ok(None) | Err(_) => {
                     is_over = true;
-                    // The crate tells neither code nor signal.
+                    // The crate provides neither code nor signal.
                     report("terminated", json!({"code": null, "signal": null}));
                 }
             },
@@ -149,7 +150,7 @@ async fn drive(mut inbox: mpsc::UnboundedReceiver<Value>) -> Result<(), Box<dyn 
     while let Ok(event) = tokio::time::timeout(REST, client.next_event()).await {
         match event {
             Ok(Some(event)) => hear(event, &mut dialogs),
-            // What stands behind an event that cannot be read is still heard.
+            // Events after an unreadable one are still received.
             Err(pi_codes::Error::Deserialization { source, .. }) => eprintln!("an event is lost: {source}"),
             Ok(None) | Err(_) => break,
         }

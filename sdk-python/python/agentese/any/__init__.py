@@ -1,7 +1,7 @@
-"""One client for agents of every dialect: what the dialects have in common, with the client of the dialect underneath.
+"""Client for agents of every dialect: neutral commands and events on top of the typed client of one dialect.
 
-`Agent` (for threads) and `AsyncAgent` (for asyncio and trio) find out which dialect an agent speaks, have neutral commands and
-give neutral events. Which command of a dialect carries what is declared: docs/any.md.
+`Agent` (for threads) and `AsyncAgent` (for asyncio and trio) detect the dialect of an agent, have neutral commands
+and emit neutral events. The declaration maps each intent to a command of the dialect; see docs/any.md.
 
     with Agent.spawn(["pi", "--mode", "rpc"]) as agent:
         for event in agent.prompt("What is in this folder?"):

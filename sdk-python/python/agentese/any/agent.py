@@ -1,4 +1,4 @@
-"""An agent of any dialect, for threads."""
+"""Agent of any dialect, for threads."""
 
 import socket as sockets
 import threading
@@ -28,14 +28,14 @@ CLIENTS: dict[str, type[SyncClient[Any, Any]]] = {
 }
 
 WITHIN = 20.0
-"""How long an agent may take to answer while its dialect is found out, in seconds."""
+"""Default time limit of the detection of the dialect in seconds."""
 
 Answer: TypeAlias = str | bool | None
-"""What was chosen or entered, or yes or no; `None` dismisses the question."""
+"""Answer to a question: the chosen or entered text, or yes or no; `None` dismisses the question."""
 
 
 def named(dialect: str | None) -> tuple[str | None, str | None]:
-    """The dialect and its revision that were asked for. Raises `ValueError` where there is no such dialect."""
+    """Returns the requested dialect and revision. Raises `ValueError` if the dialect does not exist."""
     name, _, revision = (dialect or "").partition("@")
     if name and name not in CLIENTS:
         raise ValueError(f'unknown dialect "{name}"; known: {", ".join(CLIENTS)}')
@@ -43,13 +43,14 @@ def named(dialect: str | None) -> tuple[str | None, str | None]:
 
 
 class Agent(Commands):
-    """An agent of any dialect. Any number of threads may use it at once.
+    """Agent of any dialect. Any number of threads may use it concurrently.
 
     Use it in a `with` statement, or call `close`.
     """
 
     client: SyncClient[Any, Any]
-    """The client of the dialect, on the same connection: a `pi.Client`, for one. `as_client` gives it with its type."""
+    """Typed client of the dialect, on the same connection, for example a `pi.Client`. `as_client` returns it
+    with its type."""
 
     def __init__(
         self, opening: Opening, name: str, revision: str | None, asked: Any, tap: Tap, given: options.ClientOptions
@@ -75,14 +76,14 @@ class Agent(Commands):
         detect_within: float = WITHIN,
         **given: Unpack[options.SpawnOptions],
     ) -> Self:
-        """Starts a program and finds out which dialect it speaks.
+        """Starts a program and detects its dialect.
 
-        `dialect`: the dialect, `NAME` or `NAME@REVISION`, where it is known. `asked`: answers the agent's questions, on a
-        thread of their own; without it the declared policy dismisses them. `detect_within`: how long the agent may take to
-        answer while its dialect is found out, in seconds.
+        `dialect`: the dialect, `NAME` or `NAME@REVISION`, if known. `asked`: answers the agent's questions,
+        each on its own thread; by default the declared policy dismisses them. `detect_within`: time limit of
+        the detection in seconds.
 
-        Raises `SpawnError` where the program cannot be started, `ValueError` where no dialect has that name, and
-        `NotRecognisedError` where it speaks none.
+        Raises `SpawnError` if the program cannot be started, `ValueError` if the dialect does not exist, and
+        `NotRecognisedError` if the detection fails.
         """
         options.check(given, options.SpawnOptions)
         tap = Tap(given)
@@ -100,7 +101,8 @@ class Agent(Commands):
         detect_within: float = WITHIN,
         **given: Unpack[options.ClientOptions],
     ) -> Self:
-        """Drives the agent at the other end of a Unix socket (on Windows: a TCP socket). The caller closes the socket."""
+        """Connects to the agent at the other end of a Unix socket (on Windows: a TCP socket). The caller
+        closes the socket."""
         options.check(given, options.ClientOptions)
         tap = Tap(given)
         named(dialect)
@@ -118,36 +120,40 @@ class Agent(Commands):
 
     @property
     def dialect(self) -> str:
-        """The dialect's name."""
+        """Name of the dialect."""
         return self._following.dialect
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation as it stands."""
+        """Current conversation."""
         return self._following.conversation
 
     @property
     def termination(self) -> Termination | None:
-        """How the connection ended; `None` while it is open."""
+        """Termination of the connection; `None` while it is open."""
         return self.client.termination
 
     def as_client(self, kind: type[C]) -> C | None:
-        """The client as that of a dialect, such as `pi.Client`, where the agent speaks it; on the same connection."""
+        """Returns the client as one of a dialect, such as `pi.Client`; `None` if the agent speaks another
+        dialect."""
         return self.client if isinstance(self.client, kind) else None
 
     def can(self, intent: str) -> bool:
-        """Whether the agent's dialect has a command for it. Where its revision is not known yet, whether any revision has."""
+        """Returns true if the dialect has a command for the intent: in the agent's revision, or in any
+        revision while that is unknown."""
         return self._following.carrier(intent, self.client.revision) is not None
 
     def events(self) -> Events:
-        """Everything that happens from now on. Raises the end of the connection."""
+        """Returns an iterator over all events from now on. The iterator raises the termination of the
+        connection."""
         return Events(self._lock, self._following)
 
     def call(self, intent: str, **params: Json) -> dict[str, Json]:
-        """Carries out an intent with neutral parameters, and gives its neutral results: docs/reference/intents.md.
+        """Executes an intent with neutral parameters and returns its neutral results; see
+        docs/reference/intents.md.
 
-        Raises `NotInDialectError` where the dialect has no command for it, or none that takes one of the parameters, in the
-        agent's revision (in all of them where that is not known): nothing was sent.
+        Raises `NotInDialectError` if the agent's revision has no command for the intent, or the command lacks
+        a parameter. While the revision is unknown, all revisions are searched. Nothing was sent.
         """
         given = {camel(name): value for name, value in params.items()}
         carrier = self._following.need(intent, self.client.revision, given)
@@ -157,17 +163,17 @@ class Agent(Commands):
         return self._following.table.results(carrier, members, data)
 
     def prompt(self, text: str, *, images: Sequence[Image] | None = None, when_busy: str | None = None) -> Run:
-        """Sends words that begin a run, and waits until the agent has accepted them. `when_busy`: `steer` or `follow_up`,
-        what becomes of them where a run is going on, in dialects that ask for it."""
+        """Sends user input that starts a run, and waits until the agent has accepted it. `when_busy`:
+        delivery during a run, `steer` or `follow_up`, in dialects with such a parameter."""
         mode = None if when_busy is None else intent_of(when_busy)
         return self._start("prompt", words(text, pictures(images), mode))
 
     def abort_and_prompt(self, text: str, *, images: Sequence[Image] | None = None) -> Run:
-        """Stops the run that is going on and begins one with these words."""
+        """Aborts the current run and starts a new one with this user input."""
         return self._start("abortAndPrompt", words(text, pictures(images), None))
 
     def close(self) -> Termination:
-        """Shuts the agent down and waits for its end."""
+        """Shuts the agent down and waits for its termination."""
         end = self.client.close()
         if self._pump is not threading.current_thread():
             self._pump.join()
@@ -198,7 +204,7 @@ class Agent(Commands):
                 self._following.over(failure or TerminatedError(str(end), termination=end))
 
     def _catch_up(self) -> None:
-        """Folds what has passed."""
+        """Folds all received and sent frames."""
         with self._lock:
             end = self._connection.termination
             self._following.take(self._connection.watched())
@@ -212,7 +218,7 @@ class Agent(Commands):
             self._catch_up()
 
     def _ask_opening(self, command: str, members: Members) -> Json:
-        """Sends a command that opens a session: the one that its answer names is followed."""
+        """Sends a command that opens a session. The conversation then follows the session in its response."""
         with self._lock:
             self._following.switch(command)
         try:
@@ -222,11 +228,11 @@ class Agent(Commands):
                 self._following.stay(command)
 
     def _members(self, carrier: Carrier, given: Members) -> Members:
-        """The parameters of a command, with the session where it needs one."""
+        """Returns the parameters of a command, with the current session if the command needs one."""
         members = carrier.members(given)
         if carrier.session is None or members.get(carrier.session) is not None:
             return members
-        # Where another session is followed already, nobody waits for a first one that is still being opened.
+        # Once a session is followed, a first session that is still being opened is not awaited.
         if self._following.followed() is None:
             with self._opens:
                 if self._following.followed() is None:
@@ -250,7 +256,8 @@ class Agent(Commands):
         return Run(run, events, ending, outcome)
 
     def _see_off(self, run: SyncRun[Any, Any], ending: Ending) -> None:
-        """Waits for the end of a run. Does not hold what its caller holds of it, who may drop that."""
+        """Waits for the end of a run. Holds no reference to the caller's run, so that the caller can drop it.
+        """
         try:
             ended = run.wait()
             self._catch_up()

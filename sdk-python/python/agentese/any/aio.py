@@ -1,4 +1,4 @@
-"""An agent of any dialect, for asyncio and trio."""
+"""Agent of any dialect, for asyncio and trio."""
 
 import socket as sockets
 from collections.abc import Awaitable, Callable, Sequence
@@ -30,13 +30,15 @@ CLIENTS: dict[str, type[AsyncClientBase[Any, Any]]] = {
 
 
 class AsyncAgent(AsyncCommands):
-    """An agent of any dialect, for one event loop of asyncio or trio. Any number of its tasks may use it at once.
+    """Agent of any dialect, for one event loop of asyncio or trio. Any number of its tasks may use it
+    concurrently.
 
     Use it in an `async with` statement, or await `close`.
     """
 
     client: AsyncClientBase[Any, Any]
-    """The client of the dialect, on the same connection: a `pi.AsyncClient`, for one. `as_client` gives it with its type."""
+    """Typed client of the dialect, on the same connection, for example a `pi.AsyncClient`. `as_client`
+    returns it with its type."""
 
     def __init__(
         self,
@@ -71,14 +73,14 @@ class AsyncAgent(AsyncCommands):
         detect_within: float = WITHIN,
         **given: Unpack[options.SpawnOptions],
     ) -> Self:
-        """Starts a program and finds out which dialect it speaks, on the running loop.
+        """Starts a program and detects its dialect, on the running loop.
 
-        `dialect`: the dialect, `NAME` or `NAME@REVISION`, where it is known. `asked`: answers the agent's questions, in tasks of
-        their own; without it the declared policy dismisses them. `detect_within`: how long the agent may take to answer while
-        its dialect is found out, in seconds.
+        `dialect`: the dialect, `NAME` or `NAME@REVISION`, if known. `asked`: answers the agent's questions,
+        each in its own task; by default the declared policy dismisses them. `detect_within`: time limit of
+        the detection in seconds.
 
-        Raises `SpawnError` where the program cannot be started, `ValueError` where no dialect has that name, and
-        `NotRecognisedError` where it speaks none.
+        Raises `SpawnError` if the program cannot be started, `ValueError` if the dialect does not exist, and
+        `NotRecognisedError` if the detection fails.
         """
         options.check(given, options.SpawnOptions)
         program = options.program(command, given)
@@ -98,8 +100,8 @@ class AsyncAgent(AsyncCommands):
         detect_within: float = WITHIN,
         **given: Unpack[options.ClientOptions],
     ) -> Self:
-        """Drives the agent at the other end of a Unix socket (on Windows: a TCP socket), on the running loop. The caller closes
-        the socket."""
+        """Connects to the agent at the other end of a Unix socket (on Windows: a TCP socket), on the running
+        loop. The caller closes the socket."""
         options.check(given, options.ClientOptions)
 
         def start(tap: Tap, reactor: Reactor, seen: int | None) -> Opening:
@@ -131,36 +133,40 @@ class AsyncAgent(AsyncCommands):
 
     @property
     def dialect(self) -> str:
-        """The dialect's name."""
+        """Name of the dialect."""
         return self._following.dialect
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation as it stands."""
+        """Current conversation."""
         return self._following.conversation
 
     @property
     def termination(self) -> Termination | None:
-        """How the connection ended; `None` while it is open."""
+        """Termination of the connection; `None` while it is open."""
         return self.client.termination
 
     def as_client(self, kind: type[C]) -> C | None:
-        """The client as that of a dialect, such as `pi.AsyncClient`, where the agent speaks it; on the same connection."""
+        """Returns the client as one of a dialect, such as `pi.AsyncClient`; `None` if the agent speaks
+        another dialect."""
         return self.client if isinstance(self.client, kind) else None
 
     def can(self, intent: str) -> bool:
-        """Whether the agent's dialect has a command for it. Where its revision is not known yet, whether any revision has."""
+        """Returns true if the dialect has a command for the intent: in the agent's revision, or in any
+        revision while that is unknown."""
         return self._following.carrier(intent, self.client.revision) is not None
 
     def events(self) -> AsyncEvents:
-        """Everything that happens from now on. Raises the end of the connection."""
+        """Returns an iterator over all events from now on. The iterator raises the termination of the
+        connection."""
         return AsyncEvents(self._backend, self._following)
 
     async def call(self, intent: str, **params: Json) -> dict[str, Json]:
-        """Carries out an intent with neutral parameters, and gives its neutral results: docs/reference/intents.md.
+        """Executes an intent with neutral parameters and returns its neutral results; see
+        docs/reference/intents.md.
 
-        Raises `NotInDialectError` where the dialect has no command for it, or none that takes one of the parameters, in the
-        agent's revision (in all of them where that is not known): nothing was sent.
+        Raises `NotInDialectError` if the agent's revision has no command for the intent, or the command lacks
+        a parameter. While the revision is unknown, all revisions are searched. Nothing was sent.
         """
         given = {camel(name): value for name, value in params.items()}
         carrier = self._following.need(intent, self.client.revision, given)
@@ -172,17 +178,17 @@ class AsyncAgent(AsyncCommands):
     async def prompt(
         self, text: str, *, images: Sequence[Image] | None = None, when_busy: str | None = None
     ) -> AsyncRun:
-        """Sends words that begin a run, and waits until the agent has accepted them. `when_busy`: `steer` or `follow_up`,
-        what becomes of them where a run is going on, in dialects that ask for it."""
+        """Sends user input that starts a run, and waits until the agent has accepted it. `when_busy`:
+        delivery during a run, `steer` or `follow_up`, in dialects with such a parameter."""
         mode = None if when_busy is None else intent_of(when_busy)
         return await self._start("prompt", words(text, pictures(images), mode))
 
     async def abort_and_prompt(self, text: str, *, images: Sequence[Image] | None = None) -> AsyncRun:
-        """Stops the run that is going on and begins one with these words."""
+        """Aborts the current run and starts a new one with this user input."""
         return await self._start("abortAndPrompt", words(text, pictures(images), None))
 
     async def close(self) -> Termination:
-        """Shuts the agent down and waits for its end."""
+        """Shuts the agent down and waits for its termination."""
         end = await self.client.close()
         self._catch_up()
         return end
@@ -199,7 +205,7 @@ class AsyncAgent(AsyncCommands):
         return f"<{type(self).__module__}.{type(self).__name__} {self.dialect}>"
 
     def _catch_up(self) -> None:
-        """Folds what has passed."""
+        """Folds all received and sent frames."""
         end = self._connection.termination
         self._following.take(self._connection.watched())
         if end is not None:
@@ -213,7 +219,7 @@ class AsyncAgent(AsyncCommands):
             self._catch_up()
 
     async def _ask_opening(self, command: str, members: Members) -> Json:
-        """Sends a command that opens a session: the one that its answer names is followed."""
+        """Sends a command that opens a session. The conversation then follows the session in its response."""
         self._following.switch(command)
         try:
             return await self._ask(command, members)
@@ -221,7 +227,7 @@ class AsyncAgent(AsyncCommands):
             self._following.stay(command)
 
     async def _members(self, carrier: Carrier, given: Members) -> Members:
-        """The parameters of a command, with the session where it needs one."""
+        """Returns the parameters of a command, with the current session if the command needs one."""
         members = carrier.members(given)
         if carrier.session is None or members.get(carrier.session) is not None:
             return members

@@ -1,4 +1,4 @@
-"""What happens in an agent of any dialect, and the work that a prompt started, for asyncio and trio."""
+"""Events and runs of an agent of any dialect, for asyncio and trio."""
 
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
@@ -16,27 +16,27 @@ from agentese.view.conversation import Conversation
 
 
 class Waiting:
-    """Who waits for something to happen."""
+    """Tasks that wait for an event."""
 
     def __init__(self, backend: backends.Backend) -> None:
         self._backend = backend
         self._signals: list[backends.Signal] = []
 
     def signal(self) -> backends.Signal:
-        """One that is set at the next `wake`."""
+        """Returns a signal that the next `wake` sets."""
         signal = self._backend.signal()
         self._signals.append(signal)
         return signal
 
     def wake(self) -> None:
-        """It happened."""
+        """Wakes all waiting tasks."""
         signals, self._signals = self._signals, []
         for signal in signals:
             signal.set()
 
 
 class AsyncEvents(AsyncIterator[Event]):
-    """What happens, as an asynchronous iterator. Whoever drops it, or leaves its `with` block, stops listening."""
+    """Events as an asynchronous iterator. Dropping it, or leaving its `with` block, unsubscribes."""
 
     def __init__(self, backend: backends.Backend, following: Following) -> None:
         self._following = following
@@ -45,7 +45,7 @@ class AsyncEvents(AsyncIterator[Event]):
         following.listen(self.listener)
 
     async def __anext__(self) -> Event:
-        """The next event. Raises how the connection ended."""
+        """Returns the next event. Raises the termination of the connection."""
         while not self.listener:
             if self.listener.is_over:
                 failure = self.listener.failure()
@@ -56,7 +56,7 @@ class AsyncEvents(AsyncIterator[Event]):
         return self.listener.take()
 
     def close(self) -> None:
-        """Stops listening. What was heard so far can still be read."""
+        """Unsubscribes. Events received so far can still be read."""
         self._following.leave(self.listener)
         self.listener.end()
 
@@ -75,7 +75,8 @@ class AsyncEvents(AsyncIterator[Event]):
 
 
 class AsyncEnding:
-    """How a run ended, as soon as it has. Knows the reader of its events, and is not what the reader holds."""
+    """Result of a run after its end. It refers to the reader of the events, and the reader does not refer to
+    it."""
 
     def __init__(
         self,
@@ -92,7 +93,7 @@ class AsyncEnding:
         self.result: RunResult | BaseException | None = None
 
     async def wait(self) -> None:
-        """Waits for it."""
+        """Waits for the end of the run."""
         try:
             ended = await self._run.wait()
             self._catch_up()
@@ -102,7 +103,7 @@ class AsyncEnding:
         self.result = RunResult.of(ended, last_said(self._conversation()))
 
     def over(self) -> None:
-        """It came, or the loop ends."""
+        """Sets the result, also if the loop ends first."""
         if self.result is None:
             self.result = RuntimeError("nobody waits for the end of this run any more")
         try:
@@ -114,16 +115,15 @@ class AsyncEnding:
 
 
 class AsyncRun:
-    """The work that a prompt started, retries and compactions among it: an asynchronous iterator over what happens until it
-    is over.
+    """Run of a prompt, including retries and compactions: an asynchronous iterator over its events.
 
-    Dropping it, as `close`, stops listening and nothing else: the agent goes on working (use `abort` to stop it).
+    Dropping it, as `close`, only unsubscribes: the agent continues to work (use `abort` to stop it).
     """
 
     run: AsyncRunBase[Any, Any]
-    """The run of the dialect's client."""
+    """Run of the typed client."""
     outcome: str | None
-    """What the agent said that becomes of the words: `started`, `queued`, `handled`."""
+    """Outcome of the prompt in the agent's response: `started`, `queued`, `handled`."""
 
     def __init__(
         self,
@@ -151,21 +151,22 @@ class AsyncRun:
         return await anext(self._events)
 
     def close(self) -> None:
-        """Stops listening. What was heard so far can still be read, and the result waited for."""
+        """Unsubscribes. Events received so far can still be read, and the result can be awaited."""
         self._events.close()
 
     async def result(self, *, timeout: float | None = None) -> RunResult:
         """Waits for the end of the run, whether or not its events are read.
 
-        Raises `RunFailedError` if the request to the model failed, after the retries that the agent makes; else as `wait`.
+        Raises `RunFailedError` if the model request failed after all retries of the agent. Other errors
+        are those of `wait`.
         """
         return succeeded(await self.wait(timeout=timeout))
 
     async def wait(self, *, timeout: float | None = None) -> RunResult:
-        """Waits for the end of the run as `result` does, and returns a run that failed as a result.
+        """Waits for the end of the run like `result`, but returns a failed run as a result.
 
-        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection ended first, and
-        `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
+        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if self._ending.result is None and not await self._backend.within(timeout, self._waiting.signal().wait()):
             text = f"the run of `{self.run.command}` is not over after {timeout} s"
@@ -176,8 +177,8 @@ class AsyncRun:
         return self._ending.result
 
     async def text(self, *, timeout: float | None = None) -> str:
-        """Waits for the end of the run and gives the text of the model's last message. Where nobody has begun to read the
-        events, nobody listens to them any more."""
+        """Waits for the end of the run and returns the text of the model's last message. Unsubscribes first
+        if no event was read."""
         if not self._is_read:
             self._events.close()
         return (await self.result(timeout=timeout)).text

@@ -1,4 +1,4 @@
-"""The differences between two states of a conversation, in the order in which they are told."""
+"""Differences between two states of a conversation, as events in a fixed order."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,17 +14,17 @@ OTHERS = (
     "session", "model", "thinking_level", "settings", "commands", "models", "fork_points", "todos", "tasks", "shells",
     "status", "widgets", "title", "draft",
 )  # fmt: skip
-"""Members of the conversation whose change is told by name alone."""
+"""Members of the conversation whose change is reported by name alone."""
 
 TAIL = 16
-"""How many of the last messages are looked at one by one before the others."""
+"""Number of messages at the end that are compared one by one before the others."""
 
 LEAST_COST = 1e-9
-"""The least difference of costs that is told, in US dollars."""
+"""Smallest reported difference of costs in US dollars."""
 
 
 def differences(old: Conversation, now: Conversation) -> list[Event]:
-    """What has happened between two states, one frame apart."""
+    """Returns the events between two states that are one frame apart."""
     told: list[Event] = []
     if old is now:
         return told
@@ -47,7 +47,7 @@ def differences(old: Conversation, now: Conversation) -> list[Event]:
     for question in now.dialogs:
         if question.key not in open_before:
             tell(events.Asked(question=question))
-    # Keys grow: what is behind the last one that was known is new.
+    # Keys grow, so each notice behind the last known key is new.
     known = old.notices[-1].key if old.notices else None
     first = next((place + 1 for place, notice in enumerate(now.notices) if notice.key == known), 0)
     for notice in now.notices[first:]:
@@ -68,7 +68,7 @@ def differences(old: Conversation, now: Conversation) -> list[Event]:
 
 
 def _used_the_same(old: Usage, now: Usage) -> bool:
-    """Whether tokens are the same, and the cost but for what adding it up in another order makes."""
+    """Returns true if the tokens are equal, and the costs are equal except for rounding."""
     if old.cost is None or now.cost is None:
         return old == now
     return abs(old.cost - now.cost) < LEAST_COST and replace(old, cost=None) == replace(now, cost=None)
@@ -99,8 +99,9 @@ def _messages(old: Conversation, now: Conversation, tell: Tell) -> None:
 
 
 def _changed(old: tuple[Message, ...], now: tuple[Message, ...]) -> list[int]:
-    """Where messages are not the same any more."""
-    # From frame to frame it is almost always one of the last: the others are passed over without a step of ours.
+    """Returns the indices of the messages that changed."""
+    # Between two frames, almost always one of the last messages changes. A slice comparison skips the others
+    # without a loop.
     passed = max(0, len(old) - TAIL)
     if old[:passed] != now[:passed]:
         passed = 0
@@ -108,8 +109,8 @@ def _changed(old: tuple[Message, ...], now: tuple[Message, ...]) -> list[int]:
 
 
 def _growth(old: Message, now: Message, tell: Tell) -> None:
-    """What a message has more, and what its tools have done."""
-    # What others than the model say comes whole.
+    """Emits the growth of a message, the progress of its tools and its end."""
+    # Messages of other roles arrive whole.
     if old.state == "growing" and now.role == "assistant":
         for place, block in enumerate(now.blocks):
             _grown(now.key, place, old.blocks[place] if place < len(old.blocks) else None, block, tell)

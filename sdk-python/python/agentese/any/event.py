@@ -1,4 +1,4 @@
-"""What happens, in a form that no dialect has."""
+"""Events that are independent of the dialect."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -8,8 +8,8 @@ from agentese.view.conversation import Block, Context, Json, Message, Notice, Op
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateChanged(Record):
-    """What the agent is doing, and why the last run failed. `idle` may be followed by work again (a retry, a compaction, a
-    queued prompt): a run knows when it is over."""
+    """Activity of the agent, and reason for the failure of the last run. After `idle`, work may resume (a
+    retry, a compaction, a queued prompt). A run detects its own end."""
 
     type: Literal["state"] = "state"
     state: Literal["idle", "working", "retrying", "compacting", "aborting"]
@@ -18,17 +18,17 @@ class StateChanged(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageBegan(Record):
-    """A message has begun."""
+    """A message started."""
 
     type: Literal["messageBegan"] = "messageBegan"
     message: str
-    """Its key, as in all events."""
+    """Key of the message, as in all events."""
     role: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextGrew(Record):
-    """A block of the model's text has more. Messages of others come whole, when they end."""
+    """A text block of the model grew. Messages of other roles arrive whole, at their end."""
 
     type: Literal["textGrew"] = "textGrew"
     message: str
@@ -38,7 +38,7 @@ class TextGrew(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingGrew(Record):
-    """A block of the model's reasoning has more."""
+    """A reasoning block of the model grew."""
 
     type: Literal["thinkingGrew"] = "thinkingGrew"
     message: str
@@ -48,7 +48,7 @@ class ThinkingGrew(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentsGrew(Record):
-    """A call is being written: what was added to its JSON text, or the arguments as far as they can be read."""
+    """The arguments of a tool call grew: new JSON text, or the arguments that can be parsed so far."""
 
     type: Literal["argumentsGrew"] = "argumentsGrew"
     message: str
@@ -61,7 +61,7 @@ class ArgumentsGrew(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockChanged(Record):
-    """A block stands otherwise than before, or is of another kind."""
+    """The content or type of a block changed."""
 
     type: Literal["blockChanged"] = "blockChanged"
     message: str
@@ -71,7 +71,7 @@ class BlockChanged(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnded(Record):
-    """A message is complete, with usage, stop reason and error where it has them."""
+    """A message ended, with usage, stop reason and error if present."""
 
     type: Literal["messageEnded"] = "messageEnded"
     message: Message
@@ -87,7 +87,7 @@ class MessageGone(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStarted(Record):
-    """A tool has started."""
+    """A tool started."""
 
     type: Literal["toolStarted"] = "toolStarted"
     call_id: str
@@ -97,7 +97,7 @@ class ToolStarted(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUpdated(Record):
-    """What a tool has shown so far, all of it."""
+    """Complete output of a tool so far."""
 
     type: Literal["toolUpdated"] = "toolUpdated"
     call_id: str
@@ -107,7 +107,7 @@ class ToolUpdated(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolEnded(Record):
-    """A tool has ended."""
+    """A tool ended."""
 
     type: Literal["toolEnded"] = "toolEnded"
     call_id: str
@@ -119,7 +119,8 @@ class ToolEnded(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replaced(Record):
-    """The conversation was told anew: another session, or its history. What was said before counts no more."""
+    """The conversation was replaced by another session or by its history. Earlier messages no longer apply.
+    """
 
     type: Literal["replaced"] = "replaced"
     messages: tuple[Message, ...]
@@ -127,7 +128,7 @@ class Replaced(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue(Record):
-    """What waits to enter the conversation, all of it."""
+    """All user input that waits to enter the conversation."""
 
     type: Literal["queue"] = "queue"
     waiting: tuple[Waiting, ...]
@@ -135,7 +136,7 @@ class Queue(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked(Record):
-    """A question is open."""
+    """A question was opened."""
 
     type: Literal["asked"] = "asked"
     question: OpenQuestion
@@ -143,7 +144,7 @@ class Asked(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered(Record):
-    """The question with that key was answered, taken back, or its time is up."""
+    """The question with that key was answered, withdrawn, or has timed out."""
 
     type: Literal["answered"] = "answered"
     question: str
@@ -151,7 +152,7 @@ class Answered(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeCame(Record):
-    """Something for the user to know."""
+    """Notice for the user."""
 
     type: Literal["notice"] = "notice"
     notice: Notice
@@ -159,7 +160,7 @@ class NoticeCame(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryBegan(Record):
-    """A request to the model failed and is made again."""
+    """A model request failed and is retried."""
 
     type: Literal["retryBegan"] = "retryBegan"
     retry: Retry
@@ -167,14 +168,14 @@ class RetryBegan(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryEnded(Record):
-    """The request was made again, or given up."""
+    """A retry started, or was abandoned."""
 
     type: Literal["retryEnded"] = "retryEnded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionBegan(Record):
-    """A compaction has begun."""
+    """A compaction started."""
 
     type: Literal["compactionBegan"] = "compactionBegan"
     reason: str | None = None
@@ -182,14 +183,14 @@ class CompactionBegan(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionEnded(Record):
-    """A compaction has ended; the summary is a message before this."""
+    """A compaction ended. A preceding message holds the summary."""
 
     type: Literal["compactionEnded"] = "compactionEnded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageChanged(Record):
-    """What the session has used so far, and how full the model's context is."""
+    """Usage of the session so far, and the fill level of the model's context."""
 
     type: Literal["usage"] = "usage"
     usage: Usage
@@ -198,14 +199,14 @@ class UsageChanged(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed(Record):
-    """Other members of the conversation have changed: look there."""
+    """Names of other members of the conversation that changed."""
 
     type: Literal["changed"] = "changed"
     members: tuple[str, ...]
-    """The names of the attributes."""
+    """Names of the attributes."""
 
     def to_json(self) -> dict[str, Json]:
-        """As JSON; members have the names that they have there."""
+        """Returns the event as JSON, with the JSON names of the members."""
         return {"type": self.type, "members": [camel(name) for name in self.members]}
 
 
@@ -233,4 +234,4 @@ Event: TypeAlias = (
     | UsageChanged
     | Changed
 )
-"""One difference between the conversation before a frame and after it; messages are named by their keys."""
+"""Difference between the conversations before and after a frame. Events name messages by their keys."""

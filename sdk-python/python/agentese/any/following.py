@@ -1,4 +1,4 @@
-"""The conversation of a connection, folded frame by frame, and those who listen to what happens in it."""
+"""Conversation of a connection, folded frame by frame, with its subscribers."""
 
 import json
 import time
@@ -18,7 +18,7 @@ from agentese.view.conversation import Conversation, Json
 
 
 class Following:
-    """What an agent of any dialect has told, and what its commands are."""
+    """State of an agent of any dialect, with the table of its commands."""
 
     def __init__(self, dialect: str) -> None:
         self.table = Table(dialect)
@@ -32,23 +32,23 @@ class Following:
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation as it stands."""
+        """Current conversation."""
         return self._view.conversation
 
     def listen(self, listener: Listener) -> None:
-        """Tells it what happens from now on."""
+        """Subscribes a listener to all events from now on."""
         if self._end is None:
             self._listeners.append(listener)
         else:
             listener.end(self._end)
 
     def leave(self, listener: Listener) -> None:
-        """Tells it nothing more."""
+        """Unsubscribes a listener."""
         if listener in self._listeners:
             self._listeners.remove(listener)
 
     def take(self, frames: Iterable[tuple[Any, str]]) -> None:
-        """Folds frames, in order."""
+        """Folds frames in order."""
         for direction, line in frames:
             before = self._view.conversation
             if self._opening and direction == "sent":
@@ -59,7 +59,7 @@ class Following:
             self._tell(before, show(line, time.time() * 1000))
 
     def _tell(self, before: Conversation, now: Conversation) -> None:
-        """Tells what has changed."""
+        """Emits the differences between two conversations."""
         if self._listeners and (told := differences(before, now)):
             sized = [(event, size(event)) for event in told]
             for listener in self._listeners:
@@ -67,36 +67,36 @@ class Following:
             self._listeners = [listener for listener in self._listeners if not listener.is_over]
 
     def end(self, reason: str) -> None:
-        """The connection has ended: what was going on is over, for that reason."""
+        """Ends all current work with the reason of the end of the connection."""
         self._tell(self._view.conversation, self._view.close(reason))
 
     def over(self, failure: BaseException) -> None:
-        """The connection is over, and nothing follows."""
+        """Ends all listeners after the end of the connection."""
         self._end = failure
         for listener in self._listeners:
             listener.end(failure)
         self._listeners = []
 
     def switch(self, command: str) -> None:
-        """A session is being opened with a command: the one that its answer names is followed. The first one takes over what
-        was told before it."""
+        """Records a command that opens a session. The conversation then follows the session in its response.
+        The first session inherits all earlier content."""
         self._opening.append(command)
 
     def stay(self, command: str) -> None:
-        """That is over, whether or not the answer named a session."""
+        """Records the end of such a command, with or without a session in the response."""
         self._opening.remove(command)
         if not self._opening:
-            # An answer for which nobody waits any more changes nothing.
+            # A response without a waiting call changes nothing.
             self._asked.clear()
 
     def _note_sent(self, line: str) -> None:
-        """Notes the id of a command that opens a session."""
+        """Records the id of a command that opens a session."""
         frame = _object(line)
         if frame.get("method" if self.table.is_rpc else "type") in self._opening and "id" in frame:
             self._asked.add(json.dumps(frame["id"]))
 
     def _follow(self, line: str, before: Conversation) -> None:
-        """Follows the session that is opened, where the answer is to a command that was asked to open one."""
+        """Follows the session in the response to a command that opens one."""
         frame = _object(line)
         asked = json.dumps(frame.get("id"))
         if "method" in frame or asked not in self._asked:
@@ -111,7 +111,7 @@ class Following:
         self._view = View.resume(replace(begun, internal=internal))
 
     def carrier(self, name: str, revision: str | None) -> Carrier | None:
-        """The command that carries an intent, where the dialect, or its revision, has one."""
+        """Returns the command for an intent, if the dialect or its revision has one."""
         spoken = revision or self.dialect
         if spoken not in self._commands:
             self._commands[spoken] = frozenset(_native.commands(spoken))
@@ -119,7 +119,7 @@ class Following:
         return next((carrier for carrier in self.table.carriers(intent_of(name)) if carrier.command in known), None)
 
     def need(self, name: str, revision: str | None, given: Members) -> Carrier:
-        """As `carrier`. Raises `NotInDialectError` where there is none that takes these parameters."""
+        """Like `carrier`. Raises `NotInDialectError` if no command takes these parameters."""
         carrier, intent, spoken = self.carrier(name, revision), intent_of(name), revision or self.dialect
         lacks = f"{spoken} has no command for `{intent}`"
         if carrier is None:
@@ -130,18 +130,19 @@ class Following:
         return carrier
 
     def first(self) -> tuple[str, Members]:
-        """The command that opens the first session, with its parameters."""
+        """Returns the command that opens the first session, with its parameters."""
         opens = self.table.opens or ""
         carrier = next((carrier for carrier in self.table.carriers("newSession") if carrier.command == opens), None)
         return opens, {} if carrier is None else carrier.members({})
 
     def followed(self) -> str | None:
-        """The session that is followed. Of several that are opened at once, the one whose answer came last."""
+        """Returns the id of the current session. If several are opened at once, the last response wins."""
         return self._view.conversation.session.id
 
 
 def handler(following: Following, rows: dict[str, Any], asked: Callable[[Question], Any]) -> object:
-    """A handler of a dialect's dialogs that asks neutral questions; others are left to the declared policy."""
+    """Returns a handler of a dialect's dialogs for neutral questions. Other dialogs are left to the declared
+    policy."""
 
     def method(name: str) -> Callable[[object, Any], Any]:
         def ask(_: object, dialog: Any) -> Any:
@@ -154,7 +155,7 @@ def handler(following: Following, rows: dict[str, Any], asked: Callable[[Questio
 
 
 def _object(line: str) -> Members:
-    """The frame of a line; an empty one where it is noise."""
+    """Returns the frame in a line; an empty one for other text."""
     try:
         frame = json.loads(line)
     except (ValueError, RecursionError):
@@ -163,6 +164,6 @@ def _object(line: str) -> Members:
 
 
 def words(text: str, images: Json, when_busy: str | None) -> Members:
-    """The neutral parameters of a prompt."""
+    """Returns the neutral parameters of a prompt."""
     given = {"text": text, "images": images, "whenBusy": when_busy}
     return {name: value for name, value in given.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Events that wait for one reader, bounded by what they take."""
+"""Bounded queue of events for one reader."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -8,14 +8,15 @@ from agentese.errors import DetachedError
 from agentese.view.conversation import Block, Json
 
 MOST = 64 << 20
-"""About how many bytes of events wait for one listener at most; beyond that it is cut off."""
+"""Approximate limit of queued events for one listener in bytes. Beyond it, the listener fails."""
 
 ONE = 128
-"""What one event, or one value in it, counts besides its text, in bytes."""
+"""Fixed cost of an event, or of a value in it, besides its text, in bytes."""
 
 
 def size(event: Event) -> int:
-    """About how much an event takes, in bytes. Messages are shared with the conversation."""
+    """Returns the approximate memory of an event in bytes. Messages are not included, because the
+    conversation shares them."""
     match event:
         case TextGrew() | ThinkingGrew():
             return ONE + len(event.text)
@@ -41,7 +42,7 @@ def _weight(value: Json) -> int:
 
 
 class Listener:
-    """Events that wait for one reader."""
+    """Queue of events for one reader."""
 
     __slots__ = ("_bytes", "_failure", "_waiting", "_wake", "is_over")
 
@@ -53,11 +54,11 @@ class Listener:
         self._wake = wake
 
     def __bool__(self) -> bool:
-        """Whether events wait."""
+        """Returns true if events are queued."""
         return bool(self._waiting)
 
     def push(self, told: Iterable[tuple[Event, int]]) -> None:
-        """Something happened: events and their sizes."""
+        """Queues events with their sizes."""
         if self.is_over:
             return
         told = list(told)
@@ -68,23 +69,24 @@ class Listener:
         self._wake()
 
     def take(self) -> Event:
-        """The next event."""
+        """Returns the next event."""
         event, size = self._waiting.popleft()
         self._bytes -= size
         return event
 
     def end(self, failure: BaseException | None = None) -> None:
-        """Nothing follows what is there; `failure` is raised then, once."""
+        """Ends the queue after the queued events. Then the reader raises `failure` once, if given."""
         if not self.is_over:
             self.is_over, self._failure = True, failure
             self._wake()
 
     def drop(self) -> None:
-        """Nobody reads any more. Takes no lock and wakes nobody: a finalizer may call it anywhere."""
+        """Drops the queue after its reader has gone. Takes no lock and wakes no thread, because a finalizer
+        may call it anywhere."""
         self.is_over = True
         self._waiting = deque()
 
     def failure(self) -> BaseException | None:
-        """How it failed, once."""
+        """Returns the failure once."""
         failure, self._failure = self._failure, None
         return failure

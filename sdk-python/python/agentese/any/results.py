@@ -1,4 +1,4 @@
-"""What the neutral commands take and give."""
+"""Parameters and results of the neutral commands."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypedDict
@@ -9,7 +9,7 @@ from agentese.view.conversation import Context, Json, Message, Model, Record, Se
 
 
 class Image(TypedDict):
-    """An image that goes with words."""
+    """Image in user input."""
 
     mimeType: str
     data: str
@@ -18,10 +18,10 @@ class Image(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Record):
-    """A question of the agent."""
+    """Question of the agent."""
 
     method: str = ""
-    """The dialog's wire name."""
+    """Wire name of the dialog."""
     kind: Literal["select", "confirm", "input", "editor"]
     title: str = ""
     text: str | None = None
@@ -30,21 +30,21 @@ class Question(Record):
     prefill: str | None = None
     secret: bool | None = None
     timeout_ms: float | None = None
-    """After how many milliseconds the agent answers for itself."""
+    """Time in milliseconds after which the agent continues without an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State(Record):
-    """What an agent is doing, and with which settings, as far as its dialect tells."""
+    """Activity and settings of an agent, as far as its dialect provides them."""
 
     model: Model | None = None
     thinking_level: str | None = None
     working: bool | None = None
     compacting: bool | None = None
     messages: int | None = None
-    """How many messages the conversation has."""
+    """Number of messages in the conversation."""
     waiting: int | None = None
-    """How many words wait in the queues."""
+    """Number of queued inputs."""
     session: Session | None = None
     settings: dict[str, Json] = field(default_factory=dict[str, Json])
     usage: Usage | None = None
@@ -57,13 +57,13 @@ class Stats(Record):
 
     usage: Usage | None = None
     messages: int | None = None
-    """How many messages the session has."""
+    """Number of messages in the session."""
     context: Context | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearedQueue(Record):
-    """What waited in the queues."""
+    """Former content of the queues."""
 
     steering: tuple[str, ...] = ()
     follow_up: tuple[str, ...] = ()
@@ -71,58 +71,58 @@ class ClearedQueue(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptSession(Record):
-    """A session that is kept."""
+    """Stored session."""
 
     session: str
-    """What opens it."""
+    """Path or id for `open_session`."""
     name: str | None = None
     modified: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forked(Record):
-    """What came of another place in the conversation."""
+    """Result of a fork."""
 
     cancelled: bool = False
-    """True where an extension of the agent prevented it."""
+    """True if an extension of the agent prevented the fork."""
     text: str | None = None
-    """The words that stood there."""
+    """Text of the user message before which the session was forked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShellResult(Record):
-    """What a shell command of the user did."""
+    """Result of a shell command of the user."""
 
     output: str = ""
     exit_code: int | None = None
-    """Missing where it was stopped."""
+    """Missing if the command was stopped."""
     cancelled: bool = False
     truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run ended."""
+    """Result of a run."""
 
     ended_by: Literal["event", "answer", "handled", "stopped", "idle"]
-    """`event`: its last event; `answer`: the answer to its command; `handled`: the agent started no run for the words;
-    `stopped`: the agent acknowledged an abort, and nothing ended the run after that; `idle`: the agent is idle, and its
-    last event was not seen, because a line of the run could not be read."""
+    """Cause of the end. `event`: the last event. `answer`: the response to the command. `handled`: a prompt
+    without a run. `stopped`: an acknowledged abort without another end. `idle`: the agent is idle, and an
+    unreadable line may have held the last event."""
     confirmed: bool
-    """Whether it is certain that nothing follows."""
+    """True if it is certain that no further event follows."""
     message: Message | None
-    """The model's last message, with usage, stop reason and error where it has them."""
+    """Last message of the model, with usage, stop reason and error if present."""
     aborted: bool = False
-    """Whether somebody stopped the run, whoever it was. That is no failure."""
+    """True if the run was aborted, by any client. An abort is not a failure."""
     failure: RunFailedError | None = None
-    """How the run failed, if it did; only `wait` returns a result with a failure."""
+    """Reason of a failed run; only results of `wait` can have one."""
 
     @classmethod
     def of(cls, ended: Ended[Any], message: Message | None) -> Self:
-        """The result of a run of the dialect's client, with what the model said last."""
+        """Returns the result for a run of the typed client, with the last message of the model."""
         return cls(ended.ended_by, ended.confirmed, message, ended.aborted, ended.failure)
 
     @property
     def text(self) -> str:
-        """The text of that message."""
+        """Text of that message."""
         return "" if self.message is None else self.message.text

@@ -1,4 +1,4 @@
-"""What happens in an agent of any dialect, and the work that a prompt started, for threads."""
+"""Events and runs of an agent of any dialect, for threads."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from agentese.view.conversation import Conversation, Message
 
 
 class Events(Iterator[Event]):
-    """What happens, as an iterator. Whoever drops it, or leaves its `with` block, stops listening."""
+    """Events as an iterator. Dropping it, or leaving its `with` block, unsubscribes."""
 
     def __init__(self, lock: "threading.Condition", following: Following) -> None:
         self._lock = lock
@@ -25,7 +25,7 @@ class Events(Iterator[Event]):
             following.listen(self.listener)
 
     def __next__(self) -> Event:
-        """The next event. Raises how the connection ended."""
+        """Returns the next event. Raises the termination of the connection."""
         with self._lock:
             self._lock.wait_for(lambda: self.listener or self.listener.is_over)
             if self.listener:
@@ -36,7 +36,7 @@ class Events(Iterator[Event]):
         raise StopIteration
 
     def close(self) -> None:
-        """Stops listening. What was heard so far can still be read."""
+        """Unsubscribes. Events received so far can still be read."""
         with self._lock:
             self._following.leave(self.listener)
             self.listener.end()
@@ -56,7 +56,8 @@ class Events(Iterator[Event]):
 
 
 class Ending:
-    """How a run ended, as soon as it has. Knows the reader of its events, and is not what the reader holds."""
+    """Result of a run after its end. It refers to the reader of the events, and the reader does not refer to
+    it."""
 
     def __init__(self, listener: Listener, lock: "threading.Condition") -> None:
         self._listener = listener
@@ -65,7 +66,7 @@ class Ending:
         self.result: RunResult | BaseException | None = None
 
     def came(self, result: RunResult | BaseException) -> None:
-        """The run is over."""
+        """Sets the result of the run."""
         self.result = result
         self.over.set()
         with self._lock:
@@ -73,15 +74,15 @@ class Ending:
 
 
 class Run:
-    """The work that a prompt started, retries and compactions among it: an iterator over what happens until it is over.
+    """Run of a prompt, including retries and compactions: an iterator over its events.
 
-    Dropping it, as `close`, stops listening and nothing else: the agent goes on working (use `abort` to stop it).
+    Dropping it, as `close`, only unsubscribes: the agent continues to work (use `abort` to stop it).
     """
 
     run: SyncRun[Any, Any]
-    """The run of the dialect's client."""
+    """Run of the typed client."""
     outcome: str | None
-    """What the agent said that becomes of the words: `started`, `queued`, `handled`."""
+    """Outcome of the prompt in the agent's response: `started`, `queued`, `handled`."""
 
     def __init__(self, run: SyncRun[Any, Any], events: Events, ending: Ending, outcome: str | None) -> None:
         """Use `Agent.prompt`."""
@@ -100,21 +101,22 @@ class Run:
         return next(self._events)
 
     def close(self) -> None:
-        """Stops listening. What was heard so far can still be read, and the result waited for."""
+        """Unsubscribes. Events received so far can still be read, and the result can be awaited."""
         self._events.close()
 
     def result(self, *, timeout: float | None = None) -> RunResult:
         """Waits for the end of the run, whether or not its events are read.
 
-        Raises `RunFailedError` if the request to the model failed, after the retries that the agent makes; else as `wait`.
+        Raises `RunFailedError` if the model request failed after all retries of the agent. Other errors
+        are those of `wait`.
         """
         return succeeded(self.wait(timeout=timeout))
 
     def wait(self, *, timeout: float | None = None) -> RunResult:
-        """Waits for the end of the run as `result` does, and returns a run that failed as a result.
+        """Waits for the end of the run like `result`, but returns a failed run as a result.
 
-        Raises `RefusedError` if the agent refused the prompt after all, `TerminatedError` if the connection ended first, and
-        `TimedOutError` if the run is not over after `timeout` seconds.
+        Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
+        connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not self._ending.over.wait(timeout):
             text = f"the run of `{self.run.command}` is not over after {timeout} s"
@@ -125,20 +127,20 @@ class Run:
         return self._ending.result
 
     def text(self, *, timeout: float | None = None) -> str:
-        """Waits for the end of the run and gives the text of the model's last message. Where nobody has begun to read the
-        events, nobody listens to them any more."""
+        """Waits for the end of the run and returns the text of the model's last message. Unsubscribes first
+        if no event was read."""
         if not self._is_read:
             self._events.close()
         return self.result(timeout=timeout).text
 
 
 def succeeded(result: RunResult) -> RunResult:
-    """The result of a run that did not fail. Raises how it failed."""
+    """Returns the result of a successful run. Raises the failure of a failed one."""
     if result.failure is not None:
         raise result.failure
     return result
 
 
 def last_said(conversation: Conversation) -> Message | None:
-    """The model's last message."""
+    """Returns the last message of the model."""
     return next((message for message in reversed(conversation.messages) if message.role == "assistant"), None)

@@ -1,4 +1,4 @@
-"""The tables that say which command of a dialect carries what a front end wants. They are generated from the declaration."""
+"""Generated tables that map intents to commands of a dialect."""
 
 import json
 from functools import cache
@@ -20,7 +20,7 @@ def _read(name: str) -> Members:
 
 
 def intent_of(name: str) -> str:
-    """An intent as tables name it. Raises `ValueError` where there is none of that name."""
+    """Returns the name of an intent in the tables. Raises `ValueError` if the intent does not exist."""
     intent = camel(name)
     known = [name for name in _read("neutral") if not name.startswith("$")]
     if intent not in known:
@@ -29,31 +29,31 @@ def intent_of(name: str) -> str:
 
 
 def _hints(intent: str) -> set[str]:
-    """The parameters that are left out where a command does not take them."""
+    """Returns the parameters that may be omitted for commands without them."""
     return {param["name"] for param in _read("neutral")[intent]["params"] if param.get("hint")}
 
 
 class Carrier:
-    """The command that carries an intent."""
+    """Command for an intent."""
 
     def __init__(self, row: Members) -> None:
         self.command: str = row["command"]
         self.session: str | None = row.get("session")
-        """The parameter that names the session, where the command needs one."""
+        """Parameter that names the session, if the command needs one."""
         self.opens = "session.id" in row["gives"] and self.session is None
-        """Whether it opens a session, where a connection has several."""
+        """True if the command opens a session, in dialects with several sessions per connection."""
         self._sends: Members = row["sends"]
         self._only: dict[str, list[str]] = row.get("only", {})
         self.gives: Members = row["gives"]
 
     def members(self, given: Members) -> Members:
-        """The parameters of the command, made of neutral ones."""
+        """Builds the parameters of the command from neutral ones."""
         values = {name: _value(send, given) for name, send in self._sends.items()}
         return {name: value for name, value in values.items() if value is not None}
 
     def untaken(self, intent: str, revision: str | None, given: Members) -> str | None:
-        """The first of the neutral parameters that the command does not take, in a revision, or in one of them where that is
-        not known. Those that are left out there do not count."""
+        """Returns the first neutral parameter that the command does not take in the revision. While the
+        revision is unknown, any revision is sufficient. Omitted parameters are skipped."""
         taken = _hints(intent)
         for name, send in self._sends.items():
             if name not in self._only or revision in self._only[name]:
@@ -71,7 +71,7 @@ def _value(send: Any, given: Members) -> Json:
 
 
 class Table:
-    """The table of a dialect, with what its frames mean."""
+    """Tables of a dialect: its commands by intent and the meaning of its frames."""
 
     def __init__(self, dialect: str) -> None:
         rows = _read(dialect)
@@ -79,19 +79,20 @@ class Table:
         self._meaning = {**meaning, "readers": {**meaning["readers"], **rows["readers"]}}
         self._carriers = {intent: [Carrier(row) for row in carriers] for intent, carriers in rows["carriers"].items()}
         self.opens: str | None = rows["opens"]
-        """The command that opens a session and needs to know nothing, where a connection has several."""
+        """Command that opens a session without further knowledge, in dialects with several sessions per
+        connection."""
         self.is_rpc: bool = meaning["framing"] == "json-rpc"
         self.session: str | None = meaning.get("session")
-        """The member that names the session, where a connection has several."""
+        """Member that names the session, in dialects with several sessions per connection."""
         self.answers: dict[str, str] = rows["answers"]
-        """The member of the answer to each dialog that is a question."""
+        """Member of the answer to each dialog that is a question."""
 
     def carriers(self, intent: str) -> list[Carrier]:
-        """The commands that carry an intent; an agent has the first one that its revision has."""
+        """Returns the commands for an intent; an agent has the first one that its revision has."""
         return self._carriers.get(intent, [])
 
     def results(self, carrier: Carrier, params: Members, data: Json) -> Members:
-        """The neutral results in an answer; a name with a dot is a member of an object."""
+        """Returns the neutral results in a response. A name with a dot denotes a member of an object."""
         answer = {"params": params} if data is None else {"params": params, "data": data}
         results: Members = {}
         for name, value in read_all(self._meaning, carrier.gives, answer).items():
@@ -103,7 +104,7 @@ class Table:
         return results
 
     def question(self, method: str, params: Members) -> Members | None:
-        """A dialog in neutral form; none where it is no question."""
+        """Returns a dialog in neutral form; `None` if it is not a question."""
         for rule in self._meaning["dialogs"].get(method, []):
             if rule["act"] == "ask" and holds(rule.get("when", []), params):
                 return read_all(self._meaning, rule["slots"], params)

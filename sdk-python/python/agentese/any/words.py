@@ -1,4 +1,4 @@
-"""Reading and writing neutral values."""
+"""Conversion of neutral values."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -10,17 +10,17 @@ R = TypeVar("R", bound=Record)
 
 
 def pictures(images: Sequence[Image] | None) -> list[dict[str, str]] | None:
-    """Images as neutral parameters."""
+    """Returns images as neutral parameters."""
     if not images:
         return None
     return [{"type": "image", "mimeType": image["mimeType"], "data": image["data"]} for image in images]
 
 
 def record(kind: type[R], value: Any) -> R | None:
-    """A record, where there is one."""
+    """Returns a record; `None` without a value."""
     return kind.of(value) if isinstance(value, dict) else None
 
 
 def records(kind: type[R], values: Any) -> tuple[R, ...]:
-    """The records of a list."""
+    """Returns the records of a list."""
     return tuple(kind.of(value) for value in values or () if isinstance(value, dict))

@@ -1,9 +1,9 @@
-"""The view: a conversation as front ends show it, folded from the frames of any dialect in both directions.
+"""View: a conversation for front ends, folded from the frames of any dialect in both directions.
 
-What each frame means is declared beside the rows of its dialect and generated as a table; the fold knows no dialect.
+The declaration describes the effect of each frame in a table; the fold itself knows no dialect.
 
     view = View("pi")
-    for direction, line in frames:  # as a tap of the client sees them
+    for direction, line in frames:  # as in `on_frame`
         view.sent(line) if direction == "sent" else view.received(line)
     print(view.conversation.messages[-1].text)
     kept = json.dumps(view.conversation.to_json())
@@ -30,18 +30,19 @@ from agentese.view.running import closed
 
 
 class View:
-    """Holds the conversation that frames of both directions tell.
+    """View that folds the frames of both directions into a conversation.
 
-    Frames that say nothing of it, or cannot be read, leave it as it is.
+    Unreadable frames, and frames without effect, leave the conversation unchanged.
     """
 
     conversation: Conversation
-    """As it stands. Never changed in place: what did not change is the same object as before."""
+    """Current conversation. It is immutable, and unchanged parts remain the same objects."""
 
     def __init__(self, dialect: str, *, session: str | None = None) -> None:
-        """A view of an agent that speaks that dialect. Raises `ValueError` where no dialect has that name.
+        """Creates a view for an agent of a dialect. Raises `ValueError` if the dialect is unknown.
 
-        `session`: the one to follow, where a connection has several; without it the first that starts.
+        `session`: the session to follow, in dialects with several sessions per connection; by default the
+        first one that starts.
         """
         meaning_of(dialect)
         begun = Conversation(dialect=dialect)
@@ -49,26 +50,27 @@ class View:
 
     @classmethod
     def resume(cls, conversation: Conversation) -> "View":
-        """Goes on with a conversation that was kept."""
+        """Continues a stored conversation."""
         view = cls(conversation.dialect)
         view.conversation = conversation
         return view
 
     @property
     def asks(self) -> Sequence[str]:
-        """The commands whose answers tell what a view that begins late has missed."""
+        """Commands with responses that a late view needs."""
         return tuple(meaning_of(self.conversation.dialect)["asks"])
 
     def sent(self, frame: str | bytes | dict[str, Json], at: float | None = None) -> Conversation:
-        """Shows it a frame that the client sent: a line, or the object in it. `at`: milliseconds since the epoch."""
+        """Folds a frame of the client, given as a line or an object. `at` is in milliseconds since the epoch.
+        """
         return self._fold("sent", frame, at)
 
     def received(self, frame: str | bytes | dict[str, Json], at: float | None = None) -> Conversation:
-        """Shows it a frame that the agent sent."""
+        """Folds a frame of the agent."""
         return self._fold("received", frame, at)
 
     def close(self, reason: str) -> Conversation:
-        """Tells it that the connection has ended: what was going on is over, for that reason."""
+        """Ends all current work with the reason of the end of the connection."""
         self.conversation = closed(self.conversation, reason)
         return self.conversation
 

@@ -1,4 +1,4 @@
-"""What acts know besides their slots."""
+"""Context of acts besides their slots."""
 
 import json
 from collections.abc import Callable
@@ -9,20 +9,20 @@ from agentese.view.conversation import Conversation, Json
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The frame that an act belongs to."""
+    """Frame of an act."""
 
     name: str
-    """The row's name."""
+    """Name of the row."""
     id: Json
-    """The id of the command or the dialog."""
+    """Id of the command or the dialog."""
     at: float | None
-    """When the frame came, in milliseconds since the epoch."""
+    """Time of arrival of the frame, in milliseconds since the epoch."""
     names: tuple[str, ...]
-    """The names of all slots, those without a value among them."""
+    """Names of all slots, including those without a value."""
     child: Callable[[Conversation | None, dict[str, Json]], Conversation]
-    """Folds an event into the conversation of a subagent."""
+    """Function that folds an event into the conversation of a subagent."""
 
 
 def id_text(id: Json) -> str:
-    """An id as it is compared."""
+    """Returns an id in comparable form."""
     return "" if id is None else json.dumps(id, separators=(",", ":"), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What an agent and its user have said and done, in a form that no dialect has: never changed in place."""
+"""Conversation between an agent and its user, independent of the dialect, and immutable."""
 
 import dataclasses
 import typing
@@ -7,24 +7,24 @@ from functools import cache
 from typing import Any, Literal, Self
 
 Json = Any
-"""A value of JSON: `None`, booleans, numbers, strings, lists, dicts."""
+"""JSON value: `None`, booleans, numbers, strings, lists, dicts."""
 
 
 def camel(name: str) -> str:
-    """A member's name in JSON."""
+    """Returns the JSON name of a member."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A part of a conversation. As JSON it is the same in every language."""
+    """Part of a conversation. Its JSON form is the same in every language."""
 
     @classmethod
     def of(cls, members: dict[str, Json]) -> Self:
-        """Made of its JSON; members that it does not have, or of another kind, are left out.
+        """Creates the record from its JSON form. Unknown members, and values of another type, are skipped.
 
-        Raises `ValueError` where a member is missing that it needs.
+        Raises `ValueError` if a required member is missing.
         """
         kind: type = cls
         fields = _fields(kind)
@@ -37,7 +37,7 @@ class Record:
         return cls(**values)
 
     def to_json(self) -> dict[str, Json]:
-        """As JSON; what has no value is left out."""
+        """Returns the JSON form, without members that have no value."""
         members = ((camel(field.name), getattr(self, field.name)) for field in dataclasses.fields(self))
         return {name: _write(value) for name, value in members if value is not None}
 
@@ -49,11 +49,11 @@ def _fields(cls: type[Record]) -> dict[str, tuple[str, Any]]:
 
 
 _UNFIT: Any = object()
-"""In place of a value that is of another kind than its member."""
+"""Result for a value of another type than its member."""
 
 
 def _read(hint: Any, value: Json) -> Any:
-    """A value of JSON as a member has it, or `_UNFIT`. Of a list, items that do not fit are left out."""
+    """Converts a JSON value to the type of a member, or to `_UNFIT`. Unfit items of a list are skipped."""
     origin, options = typing.get_origin(hint), [option for option in typing.get_args(hint) if option is not type(None)]
     if origin is Literal:
         return value if isinstance(value, str) and value in options else _UNFIT
@@ -83,7 +83,7 @@ def _fits(hint: Any, value: Json) -> bool:
 
 
 def member(record: Record, name: str, value: Json) -> Json:
-    """The value as the member of that name has it; `None` where it is of another kind."""
+    """Returns the value in the type of the named member; `None` if the type does not fit."""
     kind: type = type(record)
     read = None if value is None else _read(_fields(kind)[name][1], value)
     return None if read is _UNFIT else read
@@ -110,94 +110,94 @@ class Usage(Record):
     total: int | None = None
     cost: float | None = None
     costs: Json = None
-    """Of one message: what the cost is made of, as the agent writes it."""
+    """For one message: parts of the cost, in the form of the agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block(Record):
-    """A part of a message: which of its members it has, `type` says."""
+    """Part of a message. The set of its members depends on `type`."""
 
     type: Literal["text", "thinking", "image", "data", "tool"]
     text: str | None = None
-    """Of text and reasoning."""
+    """For text and reasoning."""
     redacted: bool | None = None
-    """Of reasoning: true where it cannot be read."""
+    """For reasoning: true if it is unreadable."""
     signature: str | None = None
-    """Of reasoning and tool calls: what the provider wants back with it; of no meaning to others."""
+    """For reasoning and tool calls: opaque value that the provider requires."""
     mime_type: str | None = None
-    """Of an image."""
+    """For an image."""
     data: str | None = None
-    """Of an image: the bytes in base64."""
+    """For an image: the bytes in base64."""
     value: Json = None
-    """Of something without a form of its own."""
+    """For other data."""
     call_id: str | None = None
-    """Of a tool call, as are all members below: the call's id."""
+    """Id of the call, for a tool call like all members below."""
     name: str | None = None
     arguments: Json = None
-    """Complete, or as far as the agent could read them."""
+    """Arguments, complete or as far as the agent could parse them."""
     arguments_text: str | None = None
-    """Their JSON text as it comes, where the agent sends pieces only."""
+    """JSON text of the arguments so far, if the agent sends pieces only."""
     state: Literal["coming", "running", "done", "failed", "skipped"] | None = None
     output: "tuple[Block, ...] | None" = None
-    """What the tool has shown so far."""
+    """Output of the tool so far."""
     result: "tuple[Block, ...] | None" = None
     details: Json = None
-    """Facts for a front end; their shape is the tool's own."""
+    """Details for a front end, in a tool-specific form."""
     duration_ms: float | None = None
     label: str | None = None
-    """A description for people, in one line."""
+    """Description for people, in one line."""
     child: "Conversation | None" = None
-    """What a subagent said that the tool set to work."""
+    """Conversation of a subagent that the tool started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message(Record):
-    """A message of the conversation."""
+    """Message of the conversation."""
 
     key: str = ""
-    """A name that stays the same, for rendering."""
+    """Stable name for rendering."""
     id: str | None = None
-    """The agent's own id, where it has one."""
+    """Id that the agent assigned, if any."""
     role: str = "note"
     """`user`, `assistant`, `tool`, `system`, `summary`, `shell` or `note`."""
     kind: str | None = None
-    """The dialect's own word, where `role` is coarser."""
+    """Original role of the dialect, if `role` is coarser."""
     state: Literal["growing", "done", "failed", "aborted"] = "done"
     blocks: tuple[Block, ...] = ()
     model: str | None = None
     provider: str | None = None
     api: str | None = None
-    """The wire format of the model's API, in the agent's word."""
+    """Wire format of the model's API, as the agent names it."""
     usage: Usage | None = None
     stop_reason: str | None = None
     error: Json = None
     time: float | None = None
-    """In milliseconds since the epoch, as the agent says."""
+    """Time in milliseconds since the epoch, from the agent."""
     call_id: str | None = None
-    """With the role `tool`: the call that this is the result of. The block of the call has the result too."""
+    """For the role `tool`: id of the call. The block of the call has the result too."""
     name: str | None = None
     command: str | None = None
-    """With the role `shell`; what it wrote is in `blocks`."""
+    """For the role `shell`; the output is in `blocks`."""
     exit_code: int | None = None
     cancelled: bool | None = None
     truncated: bool | None = None
     tokens_before: int | None = None
-    """With the role `summary`."""
+    """For the role `summary`."""
     details: Json = None
     gone: bool | None = None
-    """True where it is no longer in the model's context."""
+    """True if the message is outside of the model's context."""
     hidden: bool | None = None
-    """Whether it is not meant to be shown."""
+    """True if the message is not meant for display."""
 
     @property
     def text(self) -> str:
-        """The text of the message."""
+        """Text of the message."""
         return "".join(block.text or "" for block in self.blocks if block.type == "text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry(Record):
-    """A request to the model that is made again."""
+    """Retry of a model request."""
 
     attempt: int | None = None
     max_attempts: int | None = None
@@ -208,14 +208,14 @@ class Retry(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction(Record):
-    """A compaction that is going on."""
+    """Compaction in progress."""
 
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(Record):
-    """What the agent is doing."""
+    """Activity of the agent."""
 
     state: Literal["idle", "working", "retrying", "compacting", "aborting"] = "idle"
     working: bool = False
@@ -223,33 +223,33 @@ class Run(Record):
     retry: Retry | None = None
     compaction: Compaction | None = None
     activity: str | None = None
-    """What the agent says that it is doing."""
+    """Activity in the agent's text."""
     error: str | None = None
-    """Why the last run failed."""
+    """Reason for the failure of the last run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting(Record):
-    """The user's words on their way into the conversation."""
+    """User input that has not entered the conversation."""
 
     key: str
     text: str
     images: int = 0
-    """How many images go with them."""
+    """Number of images."""
     mode: Literal["prompt", "steer", "followUp"] = "prompt"
     state: Literal["sent", "taken", "queued"] = "sent"
     id: Json = None
-    """The id of the command that carries them."""
+    """Id of the command that carries the input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenQuestion(Record):
-    """A question that waits for an answer."""
+    """Open question."""
 
     key: str
     id: Json
     method: str
-    """The dialog's wire name."""
+    """Wire name of the dialog."""
     kind: Literal["select", "confirm", "input", "editor"]
     title: str | None = None
     text: str | None = None
@@ -258,14 +258,14 @@ class OpenQuestion(Record):
     prefill: str | None = None
     secret: bool | None = None
     timeout_ms: float | None = None
-    """After how many milliseconds the agent answers for itself."""
+    """Time in milliseconds after which the agent continues without an answer."""
     at: float | None = None
-    """When it came, where the caller said so."""
+    """Time of arrival, if the caller supplied it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shell(Record):
-    """A shell command of the client that is running."""
+    """Running shell command of the client."""
 
     key: str
     command: str
@@ -275,19 +275,19 @@ class Shell(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice(Record):
-    """Something for the user to know."""
+    """Notice for the user."""
 
     key: str
     level: Literal["info", "warning", "error"]
     text: str
     source: str | None = None
-    """Who says so: an extension's file, a command's name."""
+    """Source: file of an extension, or name of a command."""
     at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context(Record):
-    """How full the model's context is."""
+    """Fill level of the model's context."""
 
     tokens: int | None = None
     window: int | None = None
@@ -303,7 +303,7 @@ class Draft(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session(Record):
-    """The session."""
+    """Session of the conversation."""
 
     id: str | None = None
     file: str | None = None
@@ -313,29 +313,29 @@ class Session(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model(Record):
-    """A model that can be chosen."""
+    """Available model."""
 
     id: str
     provider: str | None = None
     name: str | None = None
     window: int | None = None
-    """The context window in tokens."""
+    """Context window in tokens."""
     reasoning: bool | None = None
     api: str | None = None
-    """The wire format of its API, in the agent's word."""
+    """Wire format of the API, as the agent names it."""
     base_url: str | None = None
-    """The address of its API."""
+    """Address of the API."""
     input: tuple[str, ...] | None = None
-    """What can be put in: `text`, `image`."""
+    """Input types: `text`, `image`."""
     max_tokens: int | None = None
-    """The most tokens of one answer."""
+    """Maximum tokens of one answer."""
     prices: Json = None
-    """Prices in US dollars for a million tokens, as the agent writes them."""
+    """Prices in US dollars per million tokens, in the form of the agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlashCommand(Record):
-    """Something that a prompt can invoke with `/name`."""
+    """Command that a prompt can invoke with `/name`."""
 
     name: str
     description: str | None = None
@@ -344,7 +344,7 @@ class SlashCommand(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkPoint(Record):
-    """A message of the user from which a fork can be made."""
+    """User message from which a fork is possible."""
 
     id: str
     text: str
@@ -352,7 +352,7 @@ class ForkPoint(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Todo(Record):
-    """Something that the agent has still to do."""
+    """Open task of the agent."""
 
     text: str
     status: str
@@ -360,7 +360,7 @@ class Todo(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent(Record):
-    """A command that is not answered yet."""
+    """Command without a response."""
 
     command: str
     params: dict[str, Json]
@@ -368,36 +368,38 @@ class Sent(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Internal(Record):
-    """What the fold has to remember; of no use to others."""
+    """Private state of the fold."""
 
     next: int = 1
     sent: dict[str, Sent] = dataclasses.field(default_factory=dict[str, Sent])
     held: tuple[Message, ...] = ()
-    """Messages of shell commands that were over during a run: they follow it."""
+    """Messages of shell commands that ended during a run; they follow the run."""
     failure: str | None = None
-    """Why the run that is going on fails, where nothing better follows."""
+    """Reason for the failure of the current run, unless a better one follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation(Record):
-    """A conversation as far as its frames have told it: `to_json` can be kept and gone on with."""
+    """Conversation as far as frames have described it. The result of `to_json` can be stored and continued
+    later."""
 
     dialect: str
     messages: tuple[Message, ...] = ()
-    """In the order in which they came, those that are no longer in the model's context among them."""
+    """Messages in the order of arrival, including those outside of the model's context."""
     complete: bool = True
-    """False where the agent has messages that no frame has told; the answer of the history command tells them."""
+    """False if the agent has messages that no frame contained; the response to the history command contains
+    them."""
     waiting: tuple[Waiting, ...] = ()
-    """The user's words that are not in the conversation yet, those in the queues among them."""
+    """User input outside of the conversation, including the queues."""
     run: Run = Run()
     usage: Usage = Usage()
-    """Of the whole session, as far as it was told."""
+    """Usage of the whole session, as far as frames reported it."""
     context: Context | None = None
     dialogs: tuple[OpenQuestion, ...] = ()
     shells: tuple[Shell, ...] = ()
-    """The client's own shell commands that are running."""
+    """Running shell commands of the client."""
     notices: tuple[Notice, ...] = ()
-    """The last hundred: notifications, refused commands, failures of extensions."""
+    """Last hundred notices: notifications, rejected commands, failures of extensions."""
     status: dict[str, Json] = dataclasses.field(default_factory=dict[str, Json])
     """Entries of the status line, by key."""
     widgets: dict[str, Json] = dataclasses.field(default_factory=dict[str, Json])
@@ -408,7 +410,7 @@ class Conversation(Record):
     model: Model | None = None
     thinking_level: str | None = None
     settings: dict[str, Json] = dataclasses.field(default_factory=dict[str, Json])
-    """Settings by name, such as `steeringMode`, as far as they were told."""
+    """Settings by name, such as `steeringMode`, as far as frames reported them."""
     commands: tuple[SlashCommand, ...] | None = None
     models: tuple[Model, ...] | None = None
     fork_points: tuple[ForkPoint, ...] | None = None
@@ -419,7 +421,7 @@ class Conversation(Record):
 
 
 def next_key(conversation: Conversation) -> tuple[str, Conversation]:
-    """The next key, which is no other's."""
+    """Returns a new unique key."""
     internal = conversation.internal
     moved = dataclasses.replace(internal, next=internal.next + 1)
     return f"k{internal.next}", dataclasses.replace(conversation, internal=moved)

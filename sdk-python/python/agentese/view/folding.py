@@ -1,4 +1,4 @@
-"""Folding frames of both directions into a conversation."""
+"""Fold of the frames of both directions into a conversation."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ ACTS: dict[str, Act] = {
     **{act.__name__: act for act in (panels.ask, panels.withdraw, panels.notice, panels.entry, panels.draft)},
     **{act.__name__: act for act in (panels.task, panels.child)},
 }
-"""The acts by the names that tables give them."""
+"""Acts by their names in the tables."""
 
 
 def fold(
@@ -35,9 +35,10 @@ def fold(
     frame: str | bytes | dict[str, Json],
     at: float | None = None,
 ) -> Conversation:
-    """The conversation after a frame: a line, or the object in it. `at`: when it came, in milliseconds since the epoch.
+    """Returns the conversation after a frame, given as a line or an object. `at` is the time of arrival in
+    milliseconds since the epoch.
 
-    A frame that says nothing of the conversation, or cannot be read, gives the same conversation.
+    An unreadable frame, or one without effect, returns the same conversation.
     """
     if not isinstance(frame, dict):
         try:
@@ -51,12 +52,12 @@ def fold(
     try:
         return folding.sent(conversation, frame) if direction == "sent" else folding.received(conversation, frame)
     except RecursionError:
-        # Nested more deeply than functions can call each other.
+        # The nesting exceeds the recursion limit.
         return conversation
 
 
 class _Folding:
-    """One frame on its way into a conversation."""
+    """Fold of one frame."""
 
     def __init__(self, meaning: Table, at: float | None) -> None:
         self._meaning = meaning
@@ -104,13 +105,13 @@ class _Folding:
         return self.event(conversation, params) if method == self._meaning.get("notification") else conversation
 
     def event(self, conversation: Conversation, body: dict[str, Json]) -> Conversation:
-        """An event, without its envelope."""
+        """Applies an event, without its envelope."""
         return self._apply(conversation, "events", body.get("type"), None, body)
 
     def _answer(
         self, conversation: Conversation, frame: dict[str, Json], named: Any, member: str, error: str | None
     ) -> Conversation:
-        """The answer to a command; `error` where it was refused."""
+        """Applies the response to a command; `error` is set if the agent rejected it."""
         key = _place(frame, str(named))
         known = conversation.internal.sent.get(key)
         command = named if known is None else known.command
@@ -128,7 +129,8 @@ class _Folding:
         return self._apply(told, "refused", command, frame.get("id"), {**value, "error": error})
 
     def _is_ours(self, conversation: Conversation, params: dict[str, Json]) -> bool:
-        """Whether it belongs to the session of the conversation, where a connection has several."""
+        """Returns true if the frame belongs to the session of the conversation, in dialects with several
+        sessions per connection."""
         named = params.get(self._meaning.get("session", ""))
         return not isinstance(named, str) or conversation.session.id in (None, named)
 
@@ -147,7 +149,7 @@ class _Folding:
 
 
 def _place(frame: dict[str, Json], command: str) -> str:
-    """Under which name a command is remembered."""
+    """Returns the key of a command in the table of sent commands."""
     return f"without {command}" if frame.get("id") is None else id_text(frame["id"])
 
 

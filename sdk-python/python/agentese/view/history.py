@@ -1,4 +1,4 @@
-"""Acts that replace what was said."""
+"""Acts that replace messages."""
 
 from dataclasses import replace
 
@@ -10,14 +10,14 @@ Slots = dict[str, Json]
 
 
 def _marks(message: Message) -> list[str]:
-    """By what a message is known again: its id or its time, and its words."""
+    """Returns the marks that identify a message: its id or time, and its text."""
     words = f"{message.role} words {message.command or ''} {message.call_id or ''} {message.text}"
     place = message.time if message.id is None else message.id
     return [words] if place is None else [f"{message.role} {place} {message.call_id or ''}", words]
 
 
 def history(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
-    """The messages as the agent gives them; those that were known before keep their keys."""
+    """Replaces the messages by those of the agent. Known messages keep their keys."""
     given = slots.get("messages")
     if not isinstance(given, list):
         return conversation
@@ -49,7 +49,7 @@ def history(conversation: Conversation, slots: Slots, _about: About) -> Conversa
 
 
 def _tools(old: Message, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """The blocks of a message with what is known of its tools."""
+    """Returns the blocks of a message with the known state of its tools."""
     known = {block.call_id: block for block in reversed(old.blocks) if block.type == "tool"}
 
     def told(block: Block) -> Block:
@@ -60,7 +60,8 @@ def _tools(old: Message, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 
 
 def _merge(old: tuple[Message, ...], told: list[Message]) -> tuple[Message, ...]:
-    """What was said, in the order in which it was seen; what the agent does not name is no longer in the context."""
+    """Merges the messages in the order of their arrival. Messages that the agent omits are outside of the
+    model's context."""
     places = {message.key: place for place, message in enumerate(told)}
     known = {message.key for message in old}
     merged: list[Message] = []
@@ -82,12 +83,13 @@ def _merge(old: tuple[Message, ...], told: list[Message]) -> tuple[Message, ...]
 
 
 def _keys(messages: list[Message], wanted: dict[str, int]) -> list[str]:
-    """A summary, which the agent puts first, stays where it came."""
+    """Returns the keys of the messages without summaries, which the agent puts first but which keep their
+    place here."""
     return [message.key for message in messages if message.role != "summary" and message.key in wanted]
 
 
 def count(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
-    """The agent has that many messages: where others were seen, some were not told."""
+    """Compares the number of messages. If the agent has another number, some messages were not received."""
     messages = slots.get("messages")
     seen = sum(1 for message in conversation.messages if not message.gone and message.state != "growing")
     if conversation.run.working or not isinstance(messages, int) or messages == seen or not conversation.complete:
@@ -96,7 +98,7 @@ def count(conversation: Conversation, slots: Slots, _about: About) -> Conversati
 
 
 def replace_all(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
-    """Another conversation takes the place of this one. What belongs to the agent and not to the session stays."""
+    """Replaces the conversation. Values of the agent remain, values of the session do not."""
     return replace(
         conversation,
         messages=(),

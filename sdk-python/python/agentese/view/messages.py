@@ -10,11 +10,11 @@ from agentese.view.conversation import Block, Conversation, Json, Message, Usage
 Slots = dict[str, Json]
 
 GROWING = ("text", "argumentsText")
-"""The slots that are appended, where they are pieces."""
+"""Slots whose pieces are appended."""
 
 
 def add(conversation: Conversation, message: Message) -> Conversation:
-    """Puts a message at the end."""
+    """Appends a message."""
     key, keyed = next_key(conversation)
     message = replace(message, key=key)
     added = replace(keyed, messages=(*keyed.messages, message))
@@ -22,10 +22,10 @@ def add(conversation: Conversation, message: Message) -> Conversation:
 
 
 def _arrived(conversation: Conversation, text: str) -> Conversation:
-    """The user's words are in the conversation: they wait no longer."""
+    """Removes user input from the waiting list after it entered the conversation."""
     waiting = conversation.waiting
     same = [place for place, item in enumerate(waiting) if item.text == text]
-    # What the agent makes of a template or a skill has other words than the prompt.
+    # The agent expands a template or a skill, so its text differs from the prompt.
     places = same or [place for place, item in enumerate(waiting) if item.mode == "prompt"]
     if not places:
         return conversation
@@ -33,7 +33,7 @@ def _arrived(conversation: Conversation, text: str) -> Conversation:
 
 
 def arrive(conversation: Conversation, _slots: Slots, about: About) -> Conversation:
-    """The words of the command that is answered, else of all prompts, enter the conversation."""
+    """Moves the input of the answered command, or of all prompts, into the conversation."""
     for item in conversation.waiting:
         if item.mode == "prompt" and (about.id is None or id_text(item.id) == id_text(about.id)):
             blocks = (Block(type="text", text=item.text),) if item.text else ()
@@ -42,7 +42,7 @@ def arrive(conversation: Conversation, _slots: Slots, about: About) -> Conversat
 
 
 def put(conversation: Conversation, place: int, message: Message) -> Conversation:
-    """Replaces a message; the same conversation where it is equal."""
+    """Replaces a message; returns the same conversation if the messages are equal."""
     messages = conversation.messages
     if messages[place] is message or messages[place] == message:
         return conversation
@@ -50,7 +50,7 @@ def put(conversation: Conversation, place: int, message: Message) -> Conversatio
 
 
 def _last(conversation: Conversation, wanted: Callable[[Message], bool]) -> int | None:
-    """The place of the last message of that kind."""
+    """Returns the index of the last message that satisfies the condition."""
     messages = conversation.messages
     return next((place for place in range(len(messages) - 1, -1, -1) if wanted(messages[place])), None)
 
@@ -60,14 +60,14 @@ def _growing(conversation: Conversation, role: str) -> int | None:
 
 
 def with_done(told: Block, known: Block) -> Block:
-    """A call as it is told anew, with what the tool has done."""
+    """Returns an updated call with the state of its tool."""
     names = ("output", "result", "details", "duration_ms", "label", "child")
     done = {name: getattr(known, name) for name in names if getattr(told, name) is None}
     return replace(told, **done, state=told.state if known.state == "coming" else known.state)
 
 
 def _carry(old: tuple[Block, ...], blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Blocks as they are told anew, with what tools have done meanwhile; those that are equal stay the same objects."""
+    """Returns updated blocks with the state of their tools. Equal blocks remain the same objects."""
     told: list[Block] = []
     for place, block in enumerate(blocks):
         near = old[place : place + 1]
@@ -80,14 +80,14 @@ def _carry(old: tuple[Block, ...], blocks: tuple[Block, ...]) -> tuple[Block, ..
 
 
 def _tell(conversation: Conversation, place: int, told: Message, state: Any) -> Conversation:
-    """Replaces a message by what is told of it anew."""
+    """Replaces a message by its updated form."""
     old = conversation.messages[place]
     blocks = _carry(old.blocks, told.blocks)
     return put(conversation, place, replace(told, key=old.key, state=state, blocks=blocks, gone=old.gone or told.gone))
 
 
 def message_of(slots: Slots) -> Message | None:
-    """The message of the slot of that name."""
+    """Returns the message in the slot `message`."""
     members = slots.get("message")
     return Message.of(members) if isinstance(members, dict) else None
 
@@ -108,9 +108,10 @@ def snapshot(conversation: Conversation, slots: Slots, _about: About) -> Convers
 
 
 def _change_block(conversation: Conversation, slots: Slots, change: Callable[[Block], Block]) -> Conversation:
-    """Changes a block of the message that grows: at the place that is named, else the last one, or a new one.
+    """Changes a block of the growing message. Without an index, the last block changes, or a new block is
+    added.
 
-    A place behind the blocks is the next one.
+    An index beyond the end denotes a new block.
     """
     place = _growing(conversation, "assistant")
     if place is None:
@@ -133,7 +134,7 @@ def _change_block(conversation: Conversation, slots: Slots, change: Callable[[Bl
 
 
 def _merged(block: Block, members: Slots) -> Block:
-    """A block with members of its JSON set."""
+    """Returns a block with JSON members set."""
     given = Block.of({"type": block.type, **members})
     names = {"callId": "call_id", "argumentsText": "arguments_text", "durationMs": "duration_ms"}
     changed = {names.get(name, name): getattr(given, names.get(name, name)) for name in members if name in _BLOCK}
@@ -193,7 +194,7 @@ def end(conversation: Conversation, slots: Slots, _about: About) -> Conversation
 
 
 def _follow(conversation: Conversation, place: int) -> Conversation:
-    """The result of a call that is no longer in the context is not there either."""
+    """Marks the result of a call that is outside of the context."""
     result = conversation.messages[place]
     call = _last(conversation, lambda message: _call(message, result.call_id) is not None)
     if call is None or not conversation.messages[call].gone:
@@ -202,7 +203,7 @@ def _follow(conversation: Conversation, place: int) -> Conversation:
 
 
 def settle(conversation: Conversation, message: Message) -> Conversation:
-    """Gives the block of a call what the message of its result says."""
+    """Copies the result of a tool message into the block of its call."""
     if message.call_id is None:
         return conversation
 
@@ -215,7 +216,7 @@ def settle(conversation: Conversation, message: Message) -> Conversation:
 
 
 def total(one: Usage, other: Usage) -> Usage:
-    """The sum of what two messages have used."""
+    """Adds the usage of two messages."""
 
     def added(name: str) -> Any:
         numbers = [number for number in (getattr(one, name), getattr(other, name)) if number is not None]
@@ -238,13 +239,13 @@ def tool(conversation: Conversation, slots: Slots, _about: About) -> Conversatio
 
 
 def _call(message: Message, call: str | None) -> int | None:
-    """The place of a call's block."""
+    """Returns the index of a call's block."""
     places = (at for at, block in enumerate(message.blocks) if block.type == "tool" and block.call_id == call)
     return next(places, None)
 
 
 def change_tool(conversation: Conversation, call: str, change: Callable[[Block], Block], *, is_made: bool) -> Conversation:
-    """Changes the block of a call; where there is none, one is made if the caller wants it."""
+    """Changes the block of a call. If there is no such block, creates one with `is_made`."""
     place = _last(conversation, lambda message: _call(message, call) is not None)
     if place is not None:
         message = conversation.messages[place]

@@ -1,4 +1,4 @@
-"""Acts on what stands beside the messages: queue, dialogs, notices, status, settings, tasks."""
+"""Acts on the parts beside the messages: queue, dialogs, notices, status, settings, tasks."""
 
 import dataclasses
 from dataclasses import replace
@@ -13,7 +13,7 @@ from agentese.view.messages import change_tool
 Slots = dict[str, Json]
 
 NOTICES = 100
-"""How many notices are kept."""
+"""Limit of stored notices."""
 
 
 def wait(conversation: Conversation, slots: Slots, about: About) -> Conversation:
@@ -43,7 +43,7 @@ def queue(conversation: Conversation, slots: Slots, _about: About) -> Conversati
         for text in texts if isinstance(texts, list) else []:
             if not isinstance(text, str):
                 continue
-            # A prompt that was sent during a run waits in one of the queues.
+            # A prompt sent during a run waits in one of the queues.
             same = (item for item in left if item.text == text and item.mode in (mode, "prompt"))
             item = next(same, None)
             if item is not None:
@@ -57,7 +57,7 @@ def queue(conversation: Conversation, slots: Slots, _about: About) -> Conversati
 
 
 def _assign(conversation: Conversation, name: str, value: Json) -> Conversation:
-    """Sets a member by its name; a name with a dot is a member of a member."""
+    """Sets a member by its name; a name with a dot denotes a nested member."""
     first, _, second = name.partition(".")
     known = {camel(field.name): field.name for field in dataclasses.fields(Conversation)}
     member = known.get(first)
@@ -101,13 +101,13 @@ def ask(conversation: Conversation, slots: Slots, about: About) -> Conversation:
 
 
 def answered(conversation: Conversation, id: Json) -> Conversation:
-    """The question with that id waits no longer."""
+    """Removes the question with that id."""
     dialogs = tuple(question for question in conversation.dialogs if id_text(question.id) != id_text(id))
     return conversation if len(dialogs) == len(conversation.dialogs) else replace(conversation, dialogs=dialogs)
 
 
 def expired(conversation: Conversation, now: float | None) -> Conversation:
-    """Questions whose time is up: the agent has answered them for itself."""
+    """Removes expired questions, because the agent continued without an answer."""
 
     def is_open(question: OpenQuestion) -> bool:
         at, timeout = question.at, question.timeout_ms
@@ -122,7 +122,7 @@ def withdraw(conversation: Conversation, slots: Slots, _about: About) -> Convers
 
 
 def notify(conversation: Conversation, level: Any, text: str, source: str | None, at: float | None) -> Conversation:
-    """Puts up a notice."""
+    """Adds a notice."""
     key, keyed = next_key(conversation)
     notice = Notice(key=key, level=level, text=text, source=source, at=at)
     return replace(keyed, notices=(*keyed.notices[1 - NOTICES :], notice))
@@ -154,7 +154,7 @@ def entry(conversation: Conversation, slots: Slots, _about: About) -> Conversati
 
 
 def _is_widget(value: Json) -> bool:
-    """Whether it has lines."""
+    """Returns true if the value has valid lines."""
     lines = value.get("lines") if isinstance(value, dict) else None
     return isinstance(lines, list) and all(isinstance(line, str) for line in lines)
 

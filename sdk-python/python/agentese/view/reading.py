@@ -1,4 +1,4 @@
-"""Finding values in frames, and writing them in the neutral form. `None` counts as no value."""
+"""Lookup of values in frames, and their conversion into the neutral form. `None` is an absent value."""
 
 import json
 from functools import cache
@@ -9,14 +9,14 @@ Json = Any
 Table = dict[str, Any]
 
 STRING = "(string)"
-"""The tag of the case for strings."""
+"""Tag of the case for strings."""
 OTHER = "(other)"
-"""The tag of the case for everything else."""
+"""Tag of the case for everything else."""
 
 
 @cache
 def meaning_of(dialect: str) -> Table:
-    """The table of a dialect. Raises `ValueError` where there is none of that name."""
+    """Returns the table of a dialect. Raises `ValueError` if the dialect is unknown."""
     folder = files("agentese.generated") / "meaning"
     file = folder / f"{dialect}.json"
     if not dialect.isidentifier() or not file.is_file():
@@ -26,7 +26,7 @@ def meaning_of(dialect: str) -> Table:
 
 
 def at(value: Json, path: str) -> Json:
-    """The value at a path: names and places in lists, with dots between."""
+    """Returns the value at a path of names and indices, separated by dots."""
     for name in filter(None, path.split(".")):
         if isinstance(value, list):
             value = value[int(name)] if name.isdecimal() and int(name) < len(value) else None
@@ -36,14 +36,14 @@ def at(value: Json, path: str) -> Json:
 
 
 def word(value: Json) -> str | None:
-    """A value as tables name it."""
+    """Returns a value in the form that tables use."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else None
 
 
 def holds(tests: list[dict[str, Any]], value: Json) -> bool:
-    """Whether all conditions hold."""
+    """Returns true if all conditions hold."""
     return all(_holds(test, value) for test in tests)
 
 
@@ -61,13 +61,13 @@ def _holds(test: dict[str, Any], value: Json) -> bool:
 
 
 def read_all(meaning: Table, sources: dict[str, Any], value: Json) -> dict[str, Json]:
-    """The values of all sources that have one."""
+    """Returns the values of all sources with a value."""
     found = ((name, read(meaning, source, value)) for name, source in sources.items())
     return {name: item for name, item in found if item is not None}
 
 
 def read(meaning: Table, source: Any, value: Json) -> Json:
-    """The value of a source."""
+    """Returns the value of a source."""
     match source:
         case str(path):
             return at(value, path)

@@ -1,4 +1,4 @@
-"""Acts on what the agent is doing."""
+"""Acts on the activity of the agent."""
 
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,7 +12,7 @@ Slots = dict[str, Json]
 
 
 def _with_run(conversation: Conversation, **members: Any) -> Conversation:
-    """The run with its state worked out."""
+    """Sets the run, with its derived state."""
     run = replace(conversation.run, **members)
     state: Literal["idle", "working", "retrying", "compacting", "aborting"] = (
         "working" if run.working else "idle" if run.retry is None else "retrying"
@@ -51,14 +51,14 @@ def _over(conversation: Conversation, error: str | None, *, is_dropped: bool) ->
 
 
 def _with_failure(conversation: Conversation, failure: str | None) -> Conversation:
-    """The conversation with why the run that is going on fails."""
+    """Sets the reason for the failure of the current run."""
     if conversation.internal.failure == failure:
         return conversation
     return replace(conversation, internal=replace(conversation.internal, failure=failure))
 
 
 def outcome(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
-    """How the run stands: why it failed is said when it is over."""
+    """Updates the outcome of the run. The reason of a failure is displayed after the end of the run."""
     told, message = slots.get("told"), slots.get("message")
     if told == "retried":
         return conversation
@@ -69,7 +69,7 @@ def outcome(conversation: Conversation, slots: Slots, _about: About) -> Conversa
 
 
 def closed(conversation: Conversation, reason: str) -> Conversation:
-    """The connection has ended: what was going on is over for that reason, and nobody asks any more."""
+    """Ends all work and removes all questions after the end of the connection."""
     is_idle = conversation.run.state == "idle"
     left = _with_run(_with_failure(conversation, None), retry=None, compaction=None)
     calm = _with_run(_over(left, None if is_idle else reason, is_dropped=False))
@@ -77,7 +77,7 @@ def closed(conversation: Conversation, reason: str) -> Conversation:
 
 
 def _settled(conversation: Conversation, state: Literal["aborted", "failed", "done"], *, is_dropped: bool) -> Conversation:
-    """What is left of a run when it is over."""
+    """Ends the messages of a run."""
     for place in range(len(conversation.messages) - 1, -1, -1):
         message = conversation.messages[place]
         is_growing = message.state == "growing"
@@ -96,7 +96,7 @@ def _settled(conversation: Conversation, state: Literal["aborted", "failed", "do
 
 
 def _stopped(block: Block) -> Block:
-    """A tool that nothing more is told of."""
+    """Ends a tool without a result."""
     if block.state == "coming":
         return replace(block, state="skipped")
     return replace(block, state="failed") if block.state == "running" else block
@@ -114,7 +114,7 @@ def compacting(conversation: Conversation, slots: Slots, _about: About) -> Conve
 
 def compacted(conversation: Conversation, slots: Slots, about: About) -> Conversation:
     run = conversation.run
-    # An agent that tells of it in events answers the command besides.
+    # Some agents report the compaction in events, and respond to the command as well.
     if run.compaction is None:
         return conversation
     told = _with_run(conversation, compaction=None, aborting=run.aborting and run.working)
@@ -129,16 +129,16 @@ def compacted(conversation: Conversation, slots: Slots, about: About) -> Convers
         return message.role == "summary" and message.kind == summary.kind and not message.gone
 
     messages = tuple(replace(known, gone=True) if is_old(known) else known for known in told.messages)
-    # Which of the messages before it stay in the context, no frame tells.
+    # No frame shows which earlier messages remain in the context.
     return add(replace(told, complete=False, messages=messages), summary)
 
 
 def retry(conversation: Conversation, slots: Slots, about: About) -> Conversation:
     told = Retry.of({name: value for name, value in slots.items() if name != "reason"})
-    # Why it is made again stands there.
+    # The reason of the failure is in `retry`, so `error` is removed.
     error = conversation.run.error if slots.get("reason") == "summary" else None
     retrying = _with_run(conversation, retry=replace(told, at=about.at), error=error)
-    # The answer that failed is taken out of the context before the request is made again.
+    # The agent removes the failed answer from the context before the retry.
     last = retrying.messages[-1] if retrying.messages else None
     if slots.get("reason") == "summary" or last is None or (last.role, last.state) != ("assistant", "failed"):
         return retrying
@@ -175,7 +175,7 @@ def shell_done(conversation: Conversation, slots: Slots, about: About) -> Conver
     message = message_of(slots)
     if message is None:
         return over
-    # The agent puts it behind the run that is going on.
+    # The agent adds the message after the current run.
     if conversation.run.working:
         return replace(over, internal=replace(over.internal, held=(*over.internal.held, message)))
     return add(over, message)

@@ -1,4 +1,4 @@
-/** Acts that replace what was said. */
+/** Acts that replace messages. */
 
 import type { Conversation, Message, Usage } from "../conversation.js";
 import { IDLE } from "../conversation.js";
@@ -7,7 +7,7 @@ import { share, without } from "../share.js";
 import { type Act, nextKey } from "./act.js";
 import { type Parts, changeTool, sum, textOf } from "./messages.js";
 
-/** By what a message is known again: its id or its time, and its words. */
+/** Returns the marks that identify a message: its id or time, and its text. */
 function marks(message: Parts | Message): readonly string[] {
   const { role, id, time, callId, command } = message;
   const words = `${role} words ${command ?? ""} ${callId ?? ""} ${textOf({ blocks: message.blocks ?? [] })}`;
@@ -15,7 +15,7 @@ function marks(message: Parts | Message): readonly string[] {
   return place === undefined ? [words] : [`${role} ${place} ${callId ?? ""}`, words];
 }
 
-/** The messages as the agent gives them; those that were known before keep their keys. */
+/** Replaces the messages by those of the agent. Known messages keep their keys. */
 export const history: Act = (conversation, { messages }) => {
   if (!Array.isArray(messages)) return conversation;
   const known = new Map<string, Message[]>();
@@ -47,7 +47,10 @@ export const history: Act = (conversation, { messages }) => {
   return told.reduce(settled, next);
 };
 
-/** What was said, in the order in which it was seen; what the agent does not name is no longer in the model's context. */
+/**
+ * Merges the messages in the order of their arrival. Messages that the agent omits are outside of the model's
+ * context.
+ */
 function merged(old: readonly Message[], told: readonly Message[]): Message[] {
   const places = new Map(told.map(({ key }, place) => [key, place]));
   const known = new Set(old.map(({ key }) => key));
@@ -72,7 +75,10 @@ function merged(old: readonly Message[], told: readonly Message[]): Message[] {
   return isOrdered(all, told) ? all : [...all.filter(({ gone }) => gone === true), ...told, ...all.filter(({ state }) => state === "growing")];
 }
 
-/** Whether messages stand as the agent has them; a summary, which it puts first, stays where it came. */
+/**
+ * Returns true if the messages are in the agent's order. Summaries, which the agent puts first, keep their
+ * place.
+ */
 function isOrdered(all: readonly Message[], told: readonly Message[]): boolean {
   const keys = (list: readonly Message[]) => list.filter(({ role }) => role !== "summary").map(({ key }) => key);
   const wanted = keys(told);
@@ -80,7 +86,7 @@ function isOrdered(all: readonly Message[], told: readonly Message[]): boolean {
   return keys(all).filter((key) => known.has(key)).every((key, place) => key === wanted[place]);
 }
 
-/** The agent has that many messages: where others were seen, some were not told. */
+/** Compares the number of messages. If the agent has another number, some messages were not received. */
 export const count: Act = (conversation, { messages }) => {
   const { complete, run } = conversation;
   const seen = conversation.messages.filter(({ gone, state }) => gone !== true && state !== "growing").length;
@@ -88,7 +94,7 @@ export const count: Act = (conversation, { messages }) => {
   return isComplete === complete ? conversation : { ...conversation, complete: isComplete };
 };
 
-/** The blocks of a message with what is known of its tools. */
+/** Returns the blocks of a message with the known state of its tools. */
 function tools(old: Message, message: Message): Message["blocks"] {
   return message.blocks.map((block) => {
     if (block.type !== "tool") return block;
@@ -97,14 +103,14 @@ function tools(old: Message, message: Message): Message["blocks"] {
   });
 }
 
-/** Gives the calls their results. */
+/** Adds the result of a tool message to its call. */
 function settled(conversation: Conversation, { role, callId, blocks, details, state }: Message): Conversation {
   if (role !== "tool" || callId === undefined) return conversation;
   const facts = details === undefined ? {} : { details };
   return changeTool(conversation, callId, { result: blocks, state: state === "failed" ? "failed" : "done", ...facts }, false);
 }
 
-/** Another conversation takes the place of this one. What belongs to the agent and not to the session stays. */
+/** Replaces the conversation. Values of the agent remain, values of the session do not. */
 export const replace: Act = (conversation, { empty }) => {
   const { waiting, internal, session } = conversation;
   const { directory } = session;

@@ -1,4 +1,4 @@
-/** The acts by the names that tables give them. */
+/** Acts by their names in the tables. */
 
 import type { Act } from "./act.js";
 import { count, history, replace } from "./history.js";

@@ -6,10 +6,10 @@ import { isObject } from "../read.js";
 import { replaced, share, without } from "../share.js";
 import { type Act, idText, nextKey } from "./act.js";
 
-/** A message as a reader gives it. */
+/** Message in the form that a reader returns. */
 export type Parts = Partial<Message> & Pick<Message, "role">;
 
-/** Puts a message at the end. */
+/** Appends a message. */
 export function add(conversation: Conversation, parts: Parts): Conversation {
   const [key, keyed] = nextKey(conversation);
   const message: Message = { state: "done", blocks: [], ...parts, key };
@@ -17,21 +17,21 @@ export function add(conversation: Conversation, parts: Parts): Conversation {
   return message.role === "user" ? arrived(added, textOf(message)) : added;
 }
 
-/** The text of a message. */
+/** Returns the text of a message. */
 export function textOf({ blocks }: Pick<Message, "blocks">): string {
   return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("");
 }
 
-/** The user's words are in the conversation: they wait no longer. */
+/** Removes user input from the waiting list after it entered the conversation. */
 function arrived(conversation: Conversation, text: string): Conversation {
   const { waiting } = conversation;
   const same = waiting.findIndex((item) => item.text === text);
-  // What the agent makes of a template or a skill has other words than the prompt.
+  // The agent expands a template or a skill, so its text differs from the prompt.
   const place = same >= 0 ? same : waiting.findIndex((item) => item.mode === "prompt");
   return place < 0 ? conversation : { ...conversation, waiting: waiting.toSpliced(place, 1) };
 }
 
-/** The words of the command that is answered, else of all prompts, enter the conversation. */
+/** Moves the input of the answered command, or of all prompts, into the conversation. */
 export const arrive: Act = (conversation, _slots, { id }) => {
   const isMeant = ({ mode, id: known }: Waiting) => mode === "prompt" && (id === undefined || idText(known) === idText(id));
   const words = conversation.waiting.filter(isMeant).map(({ text }) => text);
@@ -44,12 +44,12 @@ function put(conversation: Conversation, place: number, message: Message): Conve
   return messages === conversation.messages ? conversation : { ...conversation, messages };
 }
 
-/** The place of the last message that grows and has that role; -1 where there is none. */
+/** Returns the index of the last growing message of a role; -1 if there is no such message. */
 function growing({ messages }: Conversation, role: Message["role"]): number {
   return messages.findLastIndex((message) => message.state === "growing" && message.role === role);
 }
 
-/** Blocks as they are told anew, with what tools have done meanwhile. */
+/** Returns updated blocks with the state of their tools. */
 function carry(old: readonly Block[], blocks: readonly Block[]): readonly Block[] {
   return blocks.map((block, place) => {
     if (block.type !== "tool") return share(old[place], block);
@@ -62,7 +62,7 @@ function carry(old: readonly Block[], blocks: readonly Block[]): readonly Block[
   });
 }
 
-/** A message as it is told anew. */
+/** Returns an updated message. */
 function told(old: Message, parts: Parts, state: Message["state"]): Message {
   const blocks = carry(old.blocks, parts.blocks ?? []);
   return share(old, { ...parts, blocks, key: old.key, state, ...(old.gone === true ? { gone: true } : {}) });
@@ -87,7 +87,7 @@ export const snapshot: Act = (conversation, slots) => {
   return put(conversation, place, told(old, parts, "growing"));
 };
 
-/** Makes sure that a message of the model grows, and changes it. */
+/** Changes the growing message of the model, and creates one if needed. */
 function grow(conversation: Conversation, change: (message: Message) => Message): Conversation {
   const place = growing(conversation, "assistant");
   const old = conversation.messages[place];
@@ -98,8 +98,8 @@ function grow(conversation: Conversation, change: (message: Message) => Message)
 }
 
 /**
- * Changes the block at a place; without a place the last one, or a new one where that is of another type. A place behind
- * the blocks is the next one.
+ * Changes the block at an index. Without an index, the last block changes, or a new block if the type
+ * differs. An index beyond the end denotes a new block.
  */
 function changeBlock(message: Message, slots: JsonObject, change: (block: JsonObject) => JsonObject): Message {
   const blocks = [...message.blocks];
@@ -115,7 +115,7 @@ function changeBlock(message: Message, slots: JsonObject, change: (block: JsonOb
   return { ...message, blocks };
 }
 
-/** The slots that are appended, where they are pieces. */
+/** Slots whose pieces are appended. */
 const GROWING = ["text", "argumentsText"];
 
 export const piece: Act = (conversation, slots) =>
@@ -158,7 +158,7 @@ export const end: Act = (conversation, slots) => {
   return message.usage === undefined ? ended : { ...ended, usage: sum(ended.usage, message.usage) };
 };
 
-/** The result of a call that is no longer in the context is not there either. */
+/** Marks the result of a call that is outside of the context. */
 function follow(conversation: Conversation, result: Message): Conversation {
   const isCall = (block: Block) => block.type === "tool" && block.callId === result.callId;
   const call = conversation.messages.findLast(({ blocks }) => blocks.some(isCall));
@@ -166,18 +166,18 @@ function follow(conversation: Conversation, result: Message): Conversation {
   return put(conversation, conversation.messages.lastIndexOf(result), { ...result, gone: true });
 }
 
-/** Gives the block of a call what the message of its result says. */
+/** Copies the result of a tool message into the block of its call. */
 function settle(conversation: Conversation, { callId, blocks, details, state }: Message): Conversation {
   const isFailed = state === "failed";
   const done = { result: blocks, state: isFailed ? "failed" : "done", ...(details === undefined ? {} : { details }) };
   return callId === undefined ? conversation : changeTool(conversation, callId, done as Partial<ToolBlock>, false);
 }
 
-/** The sum of what two messages have used. */
+/** Adds the usage of two messages. */
 export function sum(one: Usage, other: Usage): Usage {
   const total: Record<string, number> = {};
   for (const [name, number] of [...Object.entries(one), ...Object.entries(other)]) {
-    // What a cost is made of is told of single messages.
+    // Parts of a cost belong to single messages.
     if (typeof number === "number") total[name] = (total[name] ?? 0) + number;
   }
   return total;
@@ -188,10 +188,10 @@ export const tool: Act = (conversation, slots) => {
   return typeof callId === "string" ? changeTool(conversation, callId, slots as Partial<ToolBlock>, true) : conversation;
 };
 
-/** Whether a tool is done. */
+/** Returns true if a tool has ended. */
 const isOver = (state: ToolBlock["state"]) => state !== "coming" && state !== "running";
 
-/** Changes the block of a call; where there is none, one is made if the caller wants it. */
+/** Changes the block of a call. If there is no such block, creates one with `isMade`. */
 export function changeTool(conversation: Conversation, callId: string, members: Partial<ToolBlock>, isMade: boolean): Conversation {
   const { messages } = conversation;
   for (let place = messages.length - 1; place >= 0; place--) {

@@ -1,4 +1,4 @@
-/** Acts on what stands beside the messages: queue, dialogs, notices, status, settings, tasks. */
+/** Acts on the parts beside the messages: queue, dialogs, notices, status, settings, tasks. */
 
 import type { JsonObject, JsonValue } from "../../generated/types.js";
 import type { Conversation, Notice, OpenQuestion, Task, Usage, Waiting, Widget } from "../conversation.js";
@@ -7,7 +7,7 @@ import { share, without } from "../share.js";
 import { type About, type Act, idText, nextKey } from "./act.js";
 import { changeTool } from "./messages.js";
 
-/** How many notices are kept. */
+/** Limit of stored notices. */
 const NOTICES = 100;
 
 const optional = <T>(name: string, value: T | undefined): Record<string, T> => (value === undefined ? {} : { [name]: value });
@@ -34,7 +34,7 @@ export const queue: Act = (conversation, { steering, followUp }) => {
   for (const [mode, texts] of [["steer", steering], ["followUp", followUp]] as const) {
     for (const text of Array.isArray(texts) ? texts : []) {
       if (typeof text !== "string") continue;
-      // A prompt that was sent during a run waits in one of the queues.
+      // A prompt sent during a run waits in one of the queues.
       const place = left.findIndex((item) => item.text === text && (item.mode === mode || item.mode === "prompt"));
       const known = left[place];
       if (known !== undefined) left.splice(place, 1);
@@ -47,7 +47,7 @@ export const queue: Act = (conversation, { steering, followUp }) => {
   return { ...next, waiting: share(conversation.waiting, [...others, ...queued]) };
 };
 
-/** Sets members; a name with a dot is a member of a member. */
+/** Sets members; a name with a dot denotes a nested member. */
 function assign(conversation: Conversation, values: readonly (readonly [string, JsonValue | undefined])[]): Conversation {
   let next = conversation as unknown as Record<string, unknown>;
   for (const [name, value] of values) {
@@ -80,13 +80,13 @@ export const ask: Act = (conversation, slots, { id, name, at }) => {
   return { ...keyed, dialogs: [...keyed.dialogs, question] };
 };
 
-/** The question with that id waits no longer. */
+/** Removes the question with that id. */
 export function answered(conversation: Conversation, id: JsonValue | undefined): Conversation {
   const dialogs = conversation.dialogs.filter((question) => idText(question.id) !== idText(id));
   return dialogs.length === conversation.dialogs.length ? conversation : { ...conversation, dialogs };
 }
 
-/** Questions whose time is up: the agent has answered them for itself. */
+/** Removes expired questions, because the agent continued without an answer. */
 export function expired(conversation: Conversation, now: number | undefined): Conversation {
   if (now === undefined || conversation.dialogs.length === 0) return conversation;
   const isOpen = ({ at, timeoutMs }: OpenQuestion) => at === undefined || timeoutMs === undefined || now < at + timeoutMs;
@@ -96,7 +96,7 @@ export function expired(conversation: Conversation, now: number | undefined): Co
 
 export const withdraw: Act = (conversation, { id }) => answered(conversation, id);
 
-/** Puts up a notice. */
+/** Adds a notice. */
 export function notify(conversation: Conversation, notice: Omit<Notice, "key" | "at">, { at }: Pick<About, "at">): Conversation {
   const [key, keyed] = nextKey(conversation);
   return { ...keyed, notices: [...keyed.notices.slice(1 - NOTICES), { key, ...notice, ...optional("at", at) }] };

@@ -1,4 +1,4 @@
-/** Acts on what the agent is doing. */
+/** Acts on the activity of the agent. */
 
 import type { Conversation, Message, Run, ToolBlock } from "../conversation.js";
 import { isObject } from "../read.js";
@@ -7,7 +7,7 @@ import type { Act } from "./act.js";
 import { type Parts, add } from "./messages.js";
 import { notify } from "./panels.js";
 
-/** The run with its state worked out. */
+/** Sets the run, with its derived state. */
 function withRun(conversation: Conversation, run: Run): Conversation {
   const { working, aborting, compaction, retry } = run;
   let state: Run["state"] = working ? "working" : "idle";
@@ -35,14 +35,14 @@ function over(conversation: Conversation, error: string | undefined, isDropped: 
   return withRun(settled(conversation, error !== undefined, isDropped), ended);
 }
 
-/** The conversation with why the run that is going on fails. */
+/** Sets the reason for the failure of the current run. */
 function withFailure(conversation: Conversation, failure: string | undefined): Conversation {
   const { internal } = conversation;
   if (internal.failure === failure) return conversation;
   return { ...conversation, internal: failure === undefined ? without(internal, "failure") : { ...internal, failure } };
 }
 
-/** How the run stands: why it failed is said when it is over. */
+/** Updates the outcome of the run. The reason of a failure is displayed after the end of the run. */
 export const outcome: Act = (conversation, { told, message }) => {
   if (told === "retried") return conversation;
   if (told !== "failed") return withFailure(conversation, undefined);
@@ -50,7 +50,7 @@ export const outcome: Act = (conversation, { told, message }) => {
   return withFailure(conversation, typeof message === "string" ? message : before);
 };
 
-/** The connection has ended: what was going on is over for that reason, and nobody asks any more. */
+/** Ends all work and removes all questions after the end of the connection. */
 export function closed(conversation: Conversation, reason: string): Conversation {
   const { run } = conversation;
   const rest = without(without(run, "retry"), "compaction");
@@ -61,7 +61,7 @@ export function closed(conversation: Conversation, reason: string): Conversation
   return { ...calm, dialogs: [], shells: [] };
 }
 
-/** What is left of a run when it is over. */
+/** Ends the messages of a run. */
 function settled(conversation: Conversation, hasFailed: boolean, isDropped: boolean): Conversation {
   const { run, internal } = conversation;
   const state = run.aborting ? "aborted" : hasFailed ? "failed" : "done";
@@ -83,7 +83,7 @@ function settled(conversation: Conversation, hasFailed: boolean, isDropped: bool
   return internal.held.reduce(add, ended);
 }
 
-/** A tool that nothing more is told of. */
+/** Ends a tool without a result. */
 function stopped(block: ToolBlock): ToolBlock {
   if (block.state === "coming") return { ...block, state: "skipped" };
   return block.state === "running" ? { ...block, state: "failed" } : block;
@@ -100,7 +100,7 @@ export const compacting: Act = (conversation, { reason }) =>
 
 export const compacted: Act = (conversation, { message, error, unknown }, about) => {
   const { run } = conversation;
-  // An agent that tells of it in events answers the command besides.
+  // Some agents report the compaction in events, and respond to the command as well.
   if (run.compaction === undefined) return conversation;
   const { compaction: _, ...rest } = run;
   const over = withRun(conversation, rest.working ? rest : { ...rest, aborting: false });
@@ -108,17 +108,17 @@ export const compacted: Act = (conversation, { message, error, unknown }, about)
   if (!isObject(message)) return unknown === true ? { ...told, complete: false } : told;
   const isOld = ({ role, kind }: Message) => role === "summary" && kind === message["kind"];
   const messages = told.messages.map((known) => (isOld(known) ? { ...known, gone: true } : known));
-  // Which of the messages before it stay in the context, no frame tells.
+  // No frame shows which earlier messages remain in the context.
   return add({ ...told, complete: false, messages: share(told.messages, messages) }, message as unknown as Parts);
 };
 
 export const retry: Act = (conversation, slots, { at }) => {
   const { reason, ...members } = slots;
   const known = { ...(members as NonNullable<Run["retry"]>), ...(at === undefined ? {} : { at }) };
-  // Why it is made again stands there.
+  // The reason of the failure is in `retry`, so `error` is removed.
   const run = reason === "summary" ? conversation.run : without(conversation.run, "error");
   const retrying = withRun(conversation, { ...run, retry: known });
-  // The answer that failed is taken out of the context before the request is made again.
+  // The agent removes the failed answer from the context before the retry.
   const last = retrying.messages.at(-1);
   if (reason === "summary" || last?.role !== "assistant" || last.state !== "failed") return retrying;
   return { ...retrying, messages: retrying.messages.with(-1, { ...last, gone: true }) };
@@ -148,7 +148,7 @@ export const shellDone: Act = (conversation, { message }, { id }) => {
   const { shells, internal, run } = conversation;
   const over = { ...conversation, shells: shells.filter((known) => known.id !== id) };
   if (!isObject(message)) return over;
-  // The agent puts it behind the run that is going on.
+  // The agent adds the message after the current run.
   const parts = message as unknown as Message;
   return run.working ? { ...over, internal: { ...internal, held: [...internal.held, parts] } } : add(over, parts);
 };

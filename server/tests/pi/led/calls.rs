@@ -1,4 +1,4 @@
-//! Calls that begin before the answer that they stand in.
+//! Calls that start before their answer.
 
 use super::*;
 
@@ -17,7 +17,7 @@ async fn a_call_that_begins_before_its_answer_is_told_once_and_stands_in_it() {
     ]);
     deeds.extend(says("done"));
     let (mut link, _, _place) = pair(vec![run(deeds)]);
-    // The first call is not over when the second begins.
+    // The first call has not ended when the second one starts.
     link.send(json!({"id": "run", "type": "prompt", "message": "hello"})).await;
     let events = link.until_event("agent_end").await;
     let calls = events.iter().filter(|event| event["toolCallId"].is_string());

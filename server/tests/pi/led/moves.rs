@@ -1,4 +1,4 @@
-//! Moving between the other agent's sessions, and words that nobody has room for.
+//! Switches between sessions of the remote agent, and input without a queue.
 
 use agentese::operator::Operator;
 
@@ -21,7 +21,7 @@ async fn sessions_are_moved_there_and_taken_over() {
     let made = link.data(json!({"type": "compact", "customInstructions": "short"})).await;
     assert_eq!(made["summary"], "so far");
     assert_eq!(other.asked()[2..], ["fork 1 second", "new", "compact Some(\"short\")"]);
-    // What it cannot do is refused with the reason.
+    // An unsupported command is rejected with the reason.
     let answer = link.ask(json!({"type": "bash", "command": "true"})).await;
     assert_eq!(answer["error"], "the agent behind this one cannot run commands of the user");
 }
@@ -42,7 +42,7 @@ async fn a_fork_stops_what_is_going_on_before_the_other_agent_is_asked() {
     assert_eq!(ends, 2, "both runs are over: {:?}", link.seen);
 }
 
-/// The ids of the messages that were told, in their order.
+/// Returns the ids of the reported messages in order.
 fn ids(link: &Link) -> Vec<Value> {
     let told = link.seen.iter().map(|frame| frame.get("event").unwrap_or(frame));
     let ended = told.filter(|event| event["type"] == "message_end");
@@ -61,7 +61,7 @@ async fn the_other_agent_goes_back_only_to_before_a_message_of_the_user() {
     }
     let ids = ids(&link);
     let [call, result, one, two] = &ids[..] else { panic!("{ids:?}") };
-    // It stands there already.
+    // The session is already at this entry.
     link.data(json!({"type": "fork", "entry_id": two})).await;
     for entry in [call, result] {
         let refused = link.ask(json!({"type": "fork", "entry_id": entry})).await;
@@ -92,7 +92,7 @@ async fn words_that_the_queues_have_no_room_for_are_not_handed_over() {
     assert_eq!(other.asked().len(), 2, "the other agent does not have them");
 }
 
-/// What the other agent tells of words that had waited, with an event behind it that shows that they were read.
+/// Returns the remote events for queued input, followed by an event that proves their processing.
 fn told_of(words: &str) -> [Deed; 2] {
     let failed = Deed::Failed { who: "x".to_owned(), doing: String::new(), error: "no".to_owned() };
     [user(words), failed]

@@ -1,4 +1,4 @@
-//! Speaks with any revision of a dialect: `revisions DIALECT PROGRAM ARGUMENTS…`. Prints what came of it as JSON.
+//! Drives any revision of a dialect: `revisions DIALECT PROGRAM ARGUMENTS…`. Prints the result as JSON.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// What the client thought odd, apart from questions that nobody is there to answer.
+/// Diagnostics of the client, except for unanswered questions.
 #[derive(Clone, Default)]
 struct Odd(Arc<Mutex<Vec<String>>>);
 
@@ -25,7 +25,7 @@ impl Tap for Odd {
     }
 }
 
-/// Whether a command that only some revisions have is there.
+/// Describes the availability of a command that only some revisions have.
 fn newer<T>(answer: Result<T, Error>) -> Result<String, Failure> {
     match answer {
         Ok(_) => Ok("answered".to_owned()),
