@@ -130,7 +130,7 @@ pub enum Error {
     /// The subscriber was cut off because its queue was full.
     #[error("cut off with a full queue; {dropped} events were dropped")]
     Detached {
-        /// How many events it did not get.
+        /// Number of dropped events.
         dropped: u64,
     },
     /// The dialect is unknown, or its feature is off.

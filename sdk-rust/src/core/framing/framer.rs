@@ -38,7 +38,7 @@ pub struct Line<'a> {
 #[derive(Debug, Default)]
 pub struct Framer {
     options: FramerOptions,
-    /// The line that has not ended yet; empty while discarding. Between calls it holds no LF.
+    /// The unfinished line; empty while discarding. Between calls it contains no LF.
     tail: BytesMut,
     /// Number of bytes of `tail` without an LF; less than its length only inside `drain`.
     searched: usize,
