@@ -33,7 +33,7 @@ impl Agent {
     /// Aborts the current run and starts a run with this input.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn abort_and_prompt(&self, words: impl Into<Words>) -> Result<Run, Error> {
         self.start(Intent::AbortAndPrompt, params(words.into())).await
     }
@@ -42,7 +42,7 @@ impl Agent {
     /// reports the outcome.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn steer(&self, words: impl Into<Words>) -> Result<Option<String>, Error> {
         Ok(self.given(Intent::Steer, params(words.into())).await?.outcome)
     }
@@ -51,7 +51,7 @@ impl Agent {
     /// [`Agent::steer`].
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn follow_up(&self, words: impl Into<Words>) -> Result<Option<String>, Error> {
         Ok(self.given(Intent::FollowUp, params(words.into())).await?.outcome)
     }
@@ -59,7 +59,7 @@ impl Agent {
     /// Aborts the current run.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn abort(&self) -> Result<(), Error> {
         self.does(Intent::Abort, Map::new()).await
     }
@@ -67,7 +67,7 @@ impl Agent {
     /// Removes all queued input and returns it.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn clear_queue(&self) -> Result<ClearedQueue, Error> {
         self.get(Intent::ClearQueue, Map::new()).await
     }
@@ -75,7 +75,7 @@ impl Agent {
     /// Starts a new session. Returns false if an extension of the agent prevented the change.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn new_session(&self) -> Result<bool, Error> {
         self.moves(Intent::NewSession, Map::new()).await
     }
@@ -84,7 +84,7 @@ impl Agent {
     /// if an extension of the agent prevented the change.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn open_session(&self, session: &str) -> Result<bool, Error> {
         self.moves(Intent::OpenSession, one("session", session)).await
     }
@@ -92,7 +92,7 @@ impl Agent {
     /// Returns the stored sessions.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn list_sessions(&self) -> Result<Vec<KeptSession>, Error> {
         Ok(self.given(Intent::ListSessions, Map::new()).await?.sessions)
     }
@@ -100,7 +100,7 @@ impl Agent {
     /// Deletes a stored session.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn delete_session(&self, session: &str) -> Result<(), Error> {
         self.does(Intent::DeleteSession, one("session", session)).await
     }
@@ -108,7 +108,7 @@ impl Agent {
     /// Continues in a copy of the session. Returns false if an extension of the agent prevented the change.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn clone_session(&self) -> Result<bool, Error> {
         self.moves(Intent::CloneSession, Map::new()).await
     }
@@ -116,7 +116,7 @@ impl Agent {
     /// Continues from an earlier entry of the conversation.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn fork(&self, entry: &str) -> Result<Forked, Error> {
         self.get(Intent::Fork, one("entry", entry)).await
     }
@@ -124,7 +124,7 @@ impl Agent {
     /// Returns the entries from which a fork can be made.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn fork_points(&self) -> Result<Vec<ForkPoint>, Error> {
         Ok(self.given(Intent::ForkPoints, Map::new()).await?.points)
     }
@@ -132,7 +132,7 @@ impl Agent {
     /// Returns the activity and the settings of the agent.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn state(&self) -> Result<State, Error> {
         self.get(Intent::State, Map::new()).await
     }
@@ -141,7 +141,7 @@ impl Agent {
     /// too.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn messages(&self) -> Result<Vec<Message>, Error> {
         Ok(self.given(Intent::Messages, Map::new()).await?.messages)
     }
@@ -149,7 +149,7 @@ impl Agent {
     /// Returns the text of the model's last message.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn last_text(&self) -> Result<Option<String>, Error> {
         Ok(self.given(Intent::LastText, Map::new()).await?.text)
     }
@@ -157,7 +157,7 @@ impl Agent {
     /// Returns the tokens and cost of the session.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn stats(&self) -> Result<Stats, Error> {
         self.get(Intent::Stats, Map::new()).await
     }
@@ -165,7 +165,7 @@ impl Agent {
     /// Returns the available models.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn models(&self) -> Result<Vec<Model>, Error> {
         Ok(self.given(Intent::Models, Map::new()).await?.models)
     }
@@ -173,7 +173,7 @@ impl Agent {
     /// Selects a model.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn set_model(&self, provider: &str, id: &str) -> Result<(), Error> {
         self.does(Intent::SetModel, params(json!({"provider": provider, "id": id}))).await
     }
@@ -181,7 +181,7 @@ impl Agent {
     /// Selects the next model and returns it, or `None` if there is no other model.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn cycle_model(&self) -> Result<Option<Model>, Error> {
         Ok(self.given(Intent::CycleModel, Map::new()).await?.model)
     }
@@ -189,7 +189,7 @@ impl Agent {
     /// Returns the available thinking levels.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn thinking_levels(&self) -> Result<Vec<String>, Error> {
         Ok(self.given(Intent::ThinkingLevels, Map::new()).await?.levels)
     }
@@ -197,7 +197,7 @@ impl Agent {
     /// Selects a thinking level.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn set_thinking(&self, level: &str) -> Result<(), Error> {
         self.does(Intent::SetThinking, one("level", level)).await
     }
@@ -205,7 +205,7 @@ impl Agent {
     /// Selects the next thinking level and returns it, or `None` if there is no other level.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn cycle_thinking(&self) -> Result<Option<String>, Error> {
         Ok(self.given(Intent::CycleThinking, Map::new()).await?.thinking_level)
     }
@@ -213,7 +213,7 @@ impl Agent {
     /// Sets the delivery of steering messages: all at once or one at a time.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn set_steering_mode(&self, mode: &str) -> Result<(), Error> {
         self.does(Intent::SetSteeringMode, one("mode", mode)).await
     }
@@ -221,7 +221,7 @@ impl Agent {
     /// Sets the delivery of follow-ups: all at once or one at a time.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn set_follow_up_mode(&self, mode: &str) -> Result<(), Error> {
         self.does(Intent::SetFollowUpMode, one("mode", mode)).await
     }
@@ -229,7 +229,7 @@ impl Agent {
     /// Sets the moment at which steering messages reach the run.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn set_interrupt_mode(&self, mode: &str) -> Result<(), Error> {
         self.does(Intent::SetInterruptMode, one("mode", mode)).await
     }
@@ -237,7 +237,7 @@ impl Agent {
     /// Replaces older messages with a summary. Returns the summary if the agent sends it.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn compact(&self, instructions: Option<&str>) -> Result<Option<Message>, Error> {
         let params = instructions.map(|text| one("instructions", text)).unwrap_or_default();
         Ok(self.given(Intent::Compact, params).await?.message)
@@ -246,7 +246,7 @@ impl Agent {
     /// Enables or disables automatic compaction.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn set_auto_compaction(&self, enabled: bool) -> Result<(), Error> {
         self.does(Intent::SetAutoCompaction, one("enabled", enabled)).await
     }
@@ -254,7 +254,7 @@ impl Agent {
     /// Enables or disables automatic retries of failed requests to the model.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn set_auto_retry(&self, enabled: bool) -> Result<(), Error> {
         self.does(Intent::SetAutoRetry, one("enabled", enabled)).await
     }
@@ -262,7 +262,7 @@ impl Agent {
     /// Cancels the pending retry, and with it the run.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn abort_retry(&self) -> Result<(), Error> {
         self.does(Intent::AbortRetry, Map::new()).await
     }
@@ -270,7 +270,7 @@ impl Agent {
     /// Runs a shell command of the user; its output enters the conversation.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn bash(&self, command: &str) -> Result<ShellResult, Error> {
         self.get(Intent::Bash, one("command", command)).await
     }
@@ -287,7 +287,7 @@ impl Agent {
     /// Stops the user's shell command.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn abort_bash(&self) -> Result<(), Error> {
         self.does(Intent::AbortBash, Map::new()).await
     }
@@ -295,7 +295,7 @@ impl Agent {
     /// Exports the conversation as an HTML page and returns the path of the file.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn export(&self, path: Option<&str>) -> Result<Option<String>, Error> {
         let params = path.map(|path| one("path", path)).unwrap_or_default();
         Ok(self.given(Intent::Export, params).await?.path)
@@ -304,7 +304,7 @@ impl Agent {
     /// Sets the name of the session.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn set_session_name(&self, name: &str) -> Result<(), Error> {
         self.does(Intent::SetSessionName, one("name", name)).await
     }
@@ -312,7 +312,7 @@ impl Agent {
     /// Returns the commands that a prompt can invoke with `/name`.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn commands(&self) -> Result<Vec<SlashCommand>, Error> {
         Ok(self.given(Intent::Commands, Map::new()).await?.commands)
     }
@@ -321,7 +321,7 @@ impl Agent {
     /// current entry.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn entries(&self) -> Result<Map<String, Value>, Error> {
         self.call(Intent::Entries, Map::new()).await
     }
@@ -330,7 +330,7 @@ impl Agent {
     /// entry.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn tree(&self) -> Result<Map<String, Value>, Error> {
         self.call(Intent::Tree, Map::new()).await
     }
@@ -338,7 +338,7 @@ impl Agent {
     /// Returns the agent's list of tasks.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn todos(&self) -> Result<Vec<Todo>, Error> {
         Ok(self.given(Intent::Todos, Map::new()).await?.todos)
     }

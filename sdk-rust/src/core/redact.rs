@@ -1,6 +1,6 @@
-//! Taking keys out of text before anybody sees it.
+//! Redaction of keys in text before any receiver gets the text.
 //!
-//! What keys look like is declared: [`generated::secrets`](crate::generated::secrets).
+//! The shapes of keys are declared: [`generated::secrets`](crate::generated::secrets).
 
 mod sealing;
 
@@ -12,8 +12,8 @@ pub(crate) use sealing::{may_be_sealed, sealed_by};
 pub use crate::generated::secrets::REDACTED;
 use crate::generated::secrets::{KEYS, MEMBERS, SUFFIX_LENGTH};
 
-/// How a well-known key looks: it begins with `prefix`, where no ASCII letter or digit stands before it, and goes on
-/// with at least `rest` ASCII letters, digits, `-`, `_` and characters of `also`.
+/// Shape of a well-known key. It begins with `prefix`, not preceded by an ASCII letter or digit. At least
+/// `rest` characters follow: ASCII letters, digits, `-`, `_` and characters of `also`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyShape {
     /// Beginning of the key.

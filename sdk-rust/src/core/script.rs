@@ -54,11 +54,11 @@ impl Asked<'_> {
 /// The response to one request.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    /// The request's number, from 0.
+    /// The number of the request, from 0.
     pub number: u64,
-    /// The answer's place in the script; none where it is the default, or the script has run out.
+    /// The index of the response in the script; `None` for the default and after the end of the script.
     pub place: Option<usize>,
-    /// The answer.
+    /// The response.
     pub answer: ScriptResponse,
 }
 

@@ -1,4 +1,4 @@
-//! Lets a process run that was started suspended.
+//! Resumption of a process that was started suspended.
 
 #![allow(
     unsafe_code,
@@ -14,11 +14,11 @@ use windows_sys::Win32::System::Diagnostics::ToolHelp::{
 };
 use windows_sys::Win32::System::Threading::{OpenThread, ResumeThread, THREAD_SUSPEND_RESUME};
 
-/// What `ResumeThread` returns where it fails.
+/// Return value of a failed `ResumeThread`.
 const FAILED: u32 = u32::MAX;
 
-/// Resumes the threads of a process: its first one, while it has not run yet. The library that starts processes does not
-/// give out the handle of that thread, so it is looked up among all threads.
+/// Resumes the threads of a process: its first thread, because the process has not run yet. The library that
+/// starts processes does not expose the handle of that thread, so this function searches all threads.
 pub(super) fn resume(process: u32) -> io::Result<()> {
     // SAFETY: takes numbers only; a handle that is not invalid is open and belongs to nobody else.
     let threads = unsafe {
