@@ -28,7 +28,7 @@ type Accepted = Box<dyn FnOnce() + Send>;
 /// One request.
 #[derive(Default)]
 pub(super) struct Asked {
-    /// The extension.
+    /// Path of the extension.
     pub extension: String,
     /// True if the request precedes events of the same moment, as in pi: there the engine continues while
     /// events are being delivered.
@@ -37,7 +37,7 @@ pub(super) struct Asked {
     pub is_command: bool,
     /// True if the request precedes an action of the user that has not started.
     pub is_before: bool,
-    /// Cancelled when nobody waits any more: its dialogs end with it.
+    /// Cancelled when the request is over; its dialogs end with it.
     pub over: CancellationToken,
     /// Length of the request in bytes; the answer may contain all of it.
     pub length: AtomicUsize,

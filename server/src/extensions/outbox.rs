@@ -55,9 +55,9 @@ struct Queue {
 /// The queue of one process.
 pub(super) struct Outbox {
     queue: Mutex<Queue>,
-    /// Bytes that wait, without steps, which are written down when their turn comes.
+    /// Number of waiting bytes without updates, which are encoded just before they are written.
     waiting: watch::Sender<usize>,
-    /// Counts what came.
+    /// Counts new items.
     came: watch::Sender<u64>,
 }
 
