@@ -13,7 +13,7 @@ use crate::tools::ToolContent;
 pub struct Expanded {
     /// The text.
     pub text: String,
-    /// Images that go with it.
+    /// Images of the input.
     pub images: Vec<ImageContent>,
 }
 

@@ -30,7 +30,7 @@ pub struct Bases {
     pub left_out: Vec<PathBuf>,
 }
 
-/// Why a text that was asked for is not there.
+/// Reason for a missing text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BaseError {

@@ -59,7 +59,7 @@ impl Lease {
         Ok(true)
     }
 
-    /// Creates a commit of each patch, on a branch of its own, and moves the checked-out branch to the
+    /// Creates a commit of each patch, on a branch of its own, and moves HEAD to the
     /// commits. A patch that does not apply is left out. If files of the user are in the way, nothing is
     /// merged and everything stays unchanged. The new branches are deleted afterwards; existing branches are
     /// never changed.
