@@ -21,7 +21,8 @@ const AGAIN: Duration = Duration::from_millis(5);
 /// Maximum number of aborts in one session, because each abort is slower in a longer session.
 const MOST: u64 = 60;
 
-/// A run with all kinds of content: reasoning, text in pieces, a command with output, a second turn.
+/// Returns the script of a run with all kinds of content: reasoning, text in pieces, a command with output, a
+/// second turn.
 fn script(shell: &str) -> Value {
     json!({"responses": [
         {"when": {"tool_results": false}, "keep": true, "delay_ms": 1, "blocks": [

@@ -29,13 +29,13 @@ use crate::view::{Conversation, View};
 pub struct Options {
     /// The dialect, as `NAME` or `NAME@REVISION`. Without a name the client detects the dialect.
     pub dialect: Option<String>,
-    /// Answers the agent's questions; without it the declared policy dismisses them.
+    /// Handler for the agent's questions. Without a handler the declared policy dismisses them.
     pub asked: Option<Arc<dyn Asked>>,
-    /// Time limit for calls, in place of the defaults of the commands.
+    /// Time limit for every call, in place of the limits of the commands.
     pub timeout: Option<Duration>,
     /// Receives every frame, with keys redacted.
     pub tap: Option<Arc<dyn Tap>>,
-    /// Time limit for the first frame of the agent during detection of its dialect; 20 seconds by default.
+    /// Time limit for the first response of the agent during detection of its dialect; 20 seconds by default.
     pub detect_within: Option<Duration>,
 }
 
@@ -60,7 +60,8 @@ impl Options {
         self
     }
 
-    /// Sets the time limit for calls. Commands without a limit of their own stay unlimited.
+    /// Sets the time limit for every call, in place of the limits of the commands. The limit also applies to
+    /// commands without a limit of their own, such as prompts. The run of a prompt has no limit.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);

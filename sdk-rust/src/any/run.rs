@@ -91,7 +91,7 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    /// The text of the model's last message.
+    /// Returns the text of the model's last message.
     #[must_use]
     pub fn text(&self) -> String {
         self.message.as_ref().map(|message| message.text()).unwrap_or_default()

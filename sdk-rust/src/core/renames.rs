@@ -7,7 +7,7 @@ use crate::spec::Spec;
 
 /// Returns the line of a command with the parameter names of the agent's `revision`; `line` has the names of
 /// the oldest revision. If the revision is unknown, the line contains all names, unless a revision could not
-/// read a line of that length. `client` is the tables of the client. Borrowed if nothing changes.
+/// read a line of that length. `client` contains the tables of the client. Borrowed if nothing changes.
 pub fn line<'a>(
     client: &Spec,
     revision: Option<&'static Spec>,

@@ -27,6 +27,7 @@ pub enum LockError {
 }
 
 /// The lock of a file, held until it is dropped.
+///
 /// The lock consists of two locks. The directory `FILE.lock` is the lock of agents of the pi family, which
 /// share these files. A directory older than ten seconds was left behind, and this program takes the lock
 /// over. Two programs could take it over at once. Therefore agentese first takes the system's lock on the

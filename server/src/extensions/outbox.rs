@@ -187,7 +187,7 @@ impl Queue {
     fn step(&mut self, step: Step) {
         let behind = self.busy.is_some_and(|since| since.elapsed() > BEHIND);
         if behind {
-            // Never across a frame: a frame refers to the updates before it.
+            // Never across a frame: the updates before a frame describe the state at that frame.
             let steps = || {
                 self.lines.iter().rev().map_while(|line| match line {
                     Line::Step(step) => Some(step),

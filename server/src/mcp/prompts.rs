@@ -64,8 +64,8 @@ pub(super) fn arguments(prompt: &Prompt, words: &str) -> Result<JsonObject, Stri
     }
 }
 
-/// Combines the messages of a prompt into one. If they have several roles, each text is labelled with its
-/// role.
+/// Combines the messages of a prompt into one. Unless all messages are from the user, each text begins with
+/// its role.
 pub(super) fn expanded(result: GetPromptResult) -> Expanded {
     let alone = result.messages.iter().all(|message| matches!(message.role, Role::User));
     let mut texts = Vec::new();

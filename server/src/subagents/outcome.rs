@@ -71,7 +71,7 @@ pub struct Outcome {
     /// The file with the complete output.
     pub output_file: Option<PathBuf>,
     pub verification: Option<VerificationResult>,
-    /// True if its changes are recorded.
+    /// True if the subagent worked in a copy, so that its changes are recorded.
     pub isolated: bool,
     /// The file with its changes.
     pub patch: Option<PathBuf>,

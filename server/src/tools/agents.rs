@@ -123,7 +123,7 @@ pub enum AgentsError {
     Refused(String),
 }
 
-/// A child: an agent with a conversation of its own. Dropping it aborts what it does.
+/// A child: an agent with a conversation of its own. Dropping it aborts its work.
 pub trait Child: Send + Sync {
     /// Sends a prompt and waits for the response. An abort of the call that started the child, or dropping
     /// the future, stops the child.

@@ -23,7 +23,7 @@ pub(crate) struct Artifact {
 }
 
 impl Artifact {
-    /// Creates `pi-bash-<16 hex digits>.log`. Fails when the directory does not take new files.
+    /// Creates `pi-bash-<16 hex digits>.log`. Fails if the directory does not accept new files.
     pub(crate) fn create(directory: &Path, limit: u64) -> io::Result<Self> {
         Self::named("pi-bash", directory, limit)
     }
@@ -51,7 +51,7 @@ impl Artifact {
         self.note.as_deref()
     }
 
-    /// Appends, up to the limit.
+    /// Appends bytes, up to the limit.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         let Some(file) = &mut self.file else { return };
         let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
@@ -74,7 +74,7 @@ impl Artifact {
     }
 }
 
-/// Sixteen random hexadecimal digits from the operating system.
+/// Returns sixteen random hexadecimal digits from the operating system.
 pub(crate) fn random_hex() -> io::Result<String> {
     let number = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
     Ok(format!("{number:016x}"))

@@ -9,10 +9,10 @@
 //! | `failed ERRNO` | it could not be started |
 //! | `code N`, `signal N` | the program ended with this code or signal |
 //!
-//! The server never writes. Closing its end, by intent or by dying in whatever way, is the order to end the process
-//! group: SIGTERM, and [`GRACE`] later SIGKILL. The guard stays while anything of the group runs, so background
-//! processes of a command live as long as the server and no longer. A process that leaves the group with `setsid` or
-//! `setpgid` is not followed.
+//! The server never writes. Closing its end, intentionally or by the end of the server, is the order to end
+//! the process group: SIGTERM, and [`GRACE`] later SIGKILL. The guard stays while any process of the group
+//! runs, so background processes of a command live as long as the server and no longer. A process that leaves
+//! the group with `setsid` or `setpgid` is not followed.
 //!
 //! With `--files N` before the dashes, the program has this limit of open files. With `--talk` before the
 //! dashes, the guard's standard output is a socket too, over which the server communicates with the program.
@@ -133,9 +133,9 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
     Ok(())
 }
 
-/// Installs handlers without an effect, so that the guard survives these signals. In a started program,
-/// ignored signals stay ignored, as under `nohup` and in the background of a script, and handled signals have
-/// their default effect.
+/// Installs handlers without an effect, so that these signals have their default effect in the started
+/// program. A program inherits ignored signals, such as those under `nohup` or in the background of a script;
+/// a signal with a handler is reset to its default. The guard itself does not use these signals.
 fn heed_signals() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
     for signal in [SIGHUP, SIGINT, SIGQUIT] {

@@ -102,9 +102,9 @@ pub struct Request<'a> {
 /// A command that has ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// How.
+    /// The end of the command.
     pub ending: Ending,
-    /// What it wrote.
+    /// The output of the command.
     pub output: Capture,
 }
 

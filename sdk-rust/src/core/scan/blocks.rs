@@ -48,7 +48,7 @@ fn matches(block: &[u8; 64], wanted: u8) -> u64 {
 #[inline]
 fn matches_of_sixteen(sixteen: &[u8; 16], wanted: u8) -> u32 {
     use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
-    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are there to be read.
+    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are readable.
     #[allow(unsafe_code)]
     let mask = unsafe {
         let sixteen = _mm_loadu_si128(sixteen.as_ptr().cast());

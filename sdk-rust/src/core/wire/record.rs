@@ -166,7 +166,7 @@ macro_rules! record {
         #[non_exhaustive]
         pub struct $name {
             $( $(#[doc = $fdoc])* pub $field: $crate::wire::record!(@type $presence $ty), )*
-            /// Members that the declaration does not name.
+            /// Undeclared members.
             pub extra: $crate::wire::Extra,
         }
 

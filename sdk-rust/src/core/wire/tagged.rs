@@ -103,7 +103,7 @@ macro_rules! tagged {
         }
 
         impl $name {
-            /// The value of the tag.
+            /// Returns the value of the tag.
             pub fn tag(&self) -> &str {
                 $crate::wire::tagged!(@match $open self { $( $name::$variant(_) => $value, )* } unknown => &unknown.tag)
             }
@@ -166,7 +166,7 @@ macro_rules! tagged {
         #[allow(clippy::large_enum_variant)]
         pub enum $name {
             $( $(#[doc = $vdoc])* $variant($ty), )*
-            /// One that the declaration does not name, with all that it carried.
+            /// An undeclared variant, with all of its members.
             Unknown($crate::wire::Unknown),
         }
     };

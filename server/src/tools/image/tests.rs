@@ -11,7 +11,7 @@ fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// An image that no encoder can compress.
+/// Returns an image that no encoder can compress.
 fn noise(width: u32, height: u32) -> DynamicImage {
     let mut state = 1u32;
     RgbImage::from_fn(width, height, |_, _| {
@@ -141,7 +141,7 @@ fn fm_f90_bombs_are_refused_by_their_header() {
     }
 }
 
-/// The checksum of PNG chunks.
+/// Returns the checksum of PNG chunks.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))

@@ -25,7 +25,8 @@ pub(super) struct Job(OwnedHandle);
 
 impl Job {
     pub(super) fn new() -> io::Result<Self> {
-        // SAFETY: no attributes and no name are given; a handle that is not null is open and belongs to nobody else.
+        // SAFETY: no attributes and no name are passed; a handle that is not null is open and has no other
+        // owner.
         let job = unsafe {
             let handle = CreateJobObjectW(ptr::null(), ptr::null());
             if handle.is_null() {
