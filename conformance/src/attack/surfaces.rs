@@ -5,9 +5,9 @@ use agentese::types::Profile;
 /// Command lines of the programs before an agent, and configuration of the programs beside it. An area whose
 /// member is `None` is skipped.
 ///
-/// Arguments are separated by spaces. Placeholders inside them: `{program}` for the agent's program,
-/// `{dialect}` for its dialect, `{front}` for the dialect of the client, `{script}` for the file with the
-/// model script, `{rights}` for the arguments that restrict a page. An argument `{agent}` is replaced by all
+/// Arguments are separated by spaces and may contain placeholders. `{program}` is the agent's program,
+/// `{dialect}` its dialect, and `{front}` the dialect of the client. `{script}` is the file with the model
+/// script, and `{rights}` the arguments that restrict a page. An argument `{agent}` is replaced by all
 /// arguments of the agent's command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surfaces {

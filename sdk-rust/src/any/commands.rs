@@ -1,5 +1,5 @@
-//! The neutral commands as methods. A method fails with [`Error::NotInDialect`], before any frame is sent, if
-//! the agent's dialect has no command for it or the command lacks one of the parameters.
+//! The neutral commands as methods. A method fails with [`Error::NotInDialect`] if the agent's dialect has no
+//! command for it or the command lacks one of the parameters. In that case no frame is sent.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};

@@ -197,12 +197,12 @@ impl<D: Dialect> Run<D> {
 
     /// Waits for the end of the run as [`Run::result`] does, and returns a failed run as a result.
     ///
-    /// After the agent has acknowledged an abort and reports no new work, the run ends within [ten
-    /// seconds](crate::run_tracker::STOP_WITHIN) plus the time of one request for the agent's state.
+    /// After an acknowledged abort without new work, the run ends within [ten
+    /// seconds](crate::run_tracker::STOP_WITHIN) plus the time of one state request.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it, [`Error::Terminated`] if
-    /// the connection ended first, [`Error::Detached`] if this handle was cut off.
+    /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if
+    /// the connection ended first. [`Error::Detached`] if this handle was cut off.
     pub async fn wait(mut self) -> Result<RunResult<D>, Error> {
         while self.next_raw().await.is_some() {}
         let last = self.events.last().cloned().map(RawEvent::new);

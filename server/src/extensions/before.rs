@@ -86,9 +86,8 @@ impl Host {
         Coming(self.before.coming.clone())
     }
 
-    /// If prompts wait for extensions that are still loading: waits for the extensions, then at most
-    /// `patience` until the prompts have started and commands of extensions have ended. Returns at once if no
-    /// prompt waits.
+    /// Waits for extensions that are still loading, and then at most `patience` for the waiting prompts to
+    /// start and for commands of extensions to end. Returns at once if no prompt waits.
     pub async fn let_begin(&self, patience: Duration) {
         // A waiting prompt may still be on its way when the extensions have just loaded.
         if *self.before.coming.borrow() == 0 {

@@ -46,8 +46,8 @@ impl NodeHost {
         Self::Bundled(folders)
     }
 
-    /// Returns the command line of the host. Fails with the end of a sentence if there is no host, if Node is
-    /// missing or too old, or if the program cannot be unpacked.
+    /// Returns the command line of the host. Fails if there is no host, if Node is missing or too old, or if
+    /// the program cannot be unpacked. The error is the end of a sentence.
     pub(super) async fn command(
         &self,
         spawner: &dyn Spawner,

@@ -66,9 +66,9 @@ impl SystemPrompt {
         sections.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// Returns the sections in order, each with a name: `preamble`, `tools`, `rules` (working rules),
-    /// `appended`, `context` (instructions of the project), `project_rules`, `skills`, `cwd` (date and
-    /// directory). Sections without text are omitted. A verbatim text is a preamble.
+    /// Returns the sections in order, each with a name. The names are `preamble`, `tools`, `rules` (working
+    /// rules), `appended`, `context` (instructions of the project), `project_rules`, `skills`, `cwd` (date
+    /// and directory). Sections without text are omitted. A verbatim text is a preamble.
     pub fn sections(&self, tools: &ToolSet, date: Date) -> Vec<(&'static str, String)> {
         match self {
             Self::Verbatim(text) if text.is_empty() => Vec::new(),

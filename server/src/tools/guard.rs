@@ -19,8 +19,8 @@
 //! This socket becomes the program's standard input and output. Otherwise the program reads from the null
 //! device.
 //!
-//! The guard is in a session of its own. Signals of a terminal to the server's group do not reach it, and a
-//! command that requests a password from a terminal fails instead of waiting forever.
+//! The guard is in a session of its own. Signals of a terminal to the server's group do not reach it.
+//! A command that requests a password from a terminal fails instead of waiting forever.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -134,8 +134,8 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
 }
 
 /// Installs handlers without an effect, so that these signals have their default effect in the started
-/// program. A program inherits ignored signals, such as those under `nohup` or in the background of a script;
-/// a signal with a handler is reset to its default. The guard itself does not use these signals.
+/// program. A program inherits ignored signals, such as those under `nohup` or in the background of a script.
+/// A signal with a handler is reset to its default. The guard itself does not use these signals.
 fn heed_signals() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
     for signal in [SIGHUP, SIGINT, SIGQUIT] {

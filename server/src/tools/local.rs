@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Runs commands on this machine.
 ///
 /// With a guard, no process of a command outlives this process; see [`super::guard`]. Without a guard,
-/// background processes and the commands of a killed process are left behind; this mode is for programs that
+/// background processes and the commands of a killed process are left behind. This mode is for programs that
 /// use the tools as a library. Dropping a spawner ends the background processes of its guarded commands.
 #[derive(Debug)]
 pub struct LocalSpawner {

@@ -27,7 +27,7 @@ pub trait TextFiles: Send + Sync {
 
 impl ToolContext {
     /// Returns the text of a file from the editor. Returns `None` without an editor, for a file that is not
-    /// text, and if the editor cannot read it; then the file of this machine applies.
+    /// text, and if the editor cannot read it. In these cases the file of this machine applies.
     pub(super) async fn read_elsewhere(&self, path: &Path) -> Result<Option<String>, String> {
         let Some(files) = self.files.as_ref().filter(|files| files.reads()) else { return Ok(None) };
         let looked = path.to_owned();

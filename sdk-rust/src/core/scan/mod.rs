@@ -190,8 +190,8 @@ pub fn scan<'a, const N: usize>(text: &'a str, wanted: &Wanted<N>) -> Result<Fou
     look(text, wanted, None)
 }
 
-/// Works as [`scan`] and records the positions of members in the same pass: all members of the object, and
-/// the members of inner objects that are not wanted. The text must be shorter than 4 GiB.
+/// Works as [`scan`] and also records the positions of members. These are all members of the object, and the
+/// members of inner objects that are not wanted. The text must be shorter than 4 GiB.
 pub fn scan_and_outline<'a, const N: usize>(
     text: &'a str,
     wanted: &Wanted<N>,

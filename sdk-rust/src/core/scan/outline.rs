@@ -1,7 +1,7 @@
 //! The positions of the members of an object, for later access.
 
-/// Offsets into the text, in bytes: start and end of a member's name (without its quotes, with its escapes),
-/// then start and end of its value.
+/// Offsets into the text, in bytes: start and end of a member's name, then start and end of its value. The
+/// name excludes its quotes and includes its escapes.
 pub type Place = [u32; 4];
 
 /// The positions of the members of an object, and of the members of its inner objects.

@@ -194,8 +194,8 @@ fn over<T: Clone + Send + Sync + 'static>(work: &Ready<T>) -> BoxFuture<'static,
     work.clone().map(drop).boxed()
 }
 
-/// Fills a copy with the current files and gives it a git directory of its own, so that git commands of a
-/// subagent only affect the copy.
+/// Fills a copy with the current files and gives it a git directory of its own. Git commands of a subagent
+/// therefore only affect the copy.
 async fn fill(
     git: &Git,
     repository: &Arc<Repository>,
