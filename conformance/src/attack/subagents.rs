@@ -209,7 +209,7 @@ fn snapshot(git: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// Returns a file in a folder for copies of repositories; `None` if there is none down to this depth.
+/// Returns a file in a folder for copies of repositories; `None` without a file down to this depth.
 fn copies(folder: &Path, depth: usize) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();

@@ -289,7 +289,7 @@ impl Agent {
     }
 
     /// Returns the current session, for dialects with several sessions per connection; otherwise `None`.
-    /// Opens a session if there is none yet.
+    /// Opens a session if no session exists yet.
     ///
     /// # Errors
     /// As for every call.
@@ -362,8 +362,8 @@ impl Agent {
         Ok(Run::new(self.clone(), events, heard, results))
     }
 
-    /// Returns the command of an intent. Fails if the dialect has none or the command lacks one of the
-    /// parameters.
+    /// Returns the command of an intent. Fails if there is no such command or the command lacks
+    /// one of the parameters.
     fn carrier(&self, intent: Intent, params: &Map<String, Value>) -> Result<&'static Carrier, Error> {
         let spec = self.spec();
         let lacks = |param: Option<&String>| Error::NotInDialect {

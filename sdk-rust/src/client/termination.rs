@@ -111,7 +111,7 @@ impl Termination {
         self.0.closed_by_us || self.0.cause == Cause::Closed
     }
 
-    /// Returns the last output of the process on stderr; empty if there is none.
+    /// Returns the last output of the process on stderr; empty without output.
     pub fn stderr_tail(&self) -> &str {
         match &self.0.cause {
             Cause::Exited(exit) if self.0.stderr_tail.is_empty() => &exit.stderr_tail,

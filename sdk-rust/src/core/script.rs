@@ -182,7 +182,7 @@ pub struct Tokens {
     pub cache_write: u64,
 }
 
-/// Returns the token numbers of a response; round default numbers if the script has none.
+/// Returns the token numbers of a response; round default numbers if the script has no numbers.
 pub fn tokens_of(answer: &ScriptResponse) -> Tokens {
     let count = |pick: fn(&ScriptUsage) -> Option<u64>| answer.usage.as_ref().and_then(pick);
     Tokens {

@@ -170,7 +170,7 @@ impl Calls {
         self.state().asked.get(&id.parse().ok()?).map(|(asked, _)| asked.clone())
     }
 
-    /// Returns the newest request to the given extension, or to any extension if none is given.
+    /// Returns the newest request to the given extension, or to any extension for `None`.
     pub fn newest(&self, extension: Option<&str>) -> Option<Arc<Asked>> {
         let state = self.state();
         let mut asked = state.asked.values().rev().map(|(asked, _)| asked);

@@ -78,8 +78,8 @@ impl Shows for Secrets {
     }
 }
 
-/// Returns the start of the longest beginning of a secret at the end of a text; the length of the text if
-/// there is none.
+/// Returns the start of the longest beginning of a secret at the end of a text; the length of the text
+/// without such a beginning.
 fn begun(text: &str, secret: &str) -> usize {
     let longest = text.len().min(secret.len() - 1);
     let length = (1..=longest).rev().find(|length| {
@@ -88,7 +88,7 @@ fn begun(text: &str, secret: &str) -> usize {
     text.len() - length.unwrap_or(0)
 }
 
-/// Returns the start of a secret across a position; the position itself if there is none.
+/// Returns the start of a secret across a position; the position itself without such a secret.
 fn straddling(text: &str, secret: &str, at: usize) -> usize {
     let starts = text.match_indices(secret).map(|(start, _)| start);
     let both_sides = |start: &usize| *start < at && at < *start + secret.len();

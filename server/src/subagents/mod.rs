@@ -3,7 +3,7 @@
 //! A subagent is an engine of its own, with its own conversation; [`crate::tools::Agents`] starts it. This
 //! module contains its prompts, its working directory, the verification of its work, and the return of its
 //! changes. The user's files do not change before the end of a call; then all of the changes are applied, or
-//! none.
+//! nothing.
 //!
 //! | file | concept |
 //! |---|---|

@@ -14,7 +14,7 @@ pub fn validate(tool: &str, schema: &Value, arguments: &Value) -> Result<Value, 
     let mut problems = Vec::new();
     let coerced = match arguments {
         Value::Object(members) => object(schema, members, &mut problems),
-        // Models omit the arguments for tools that need none.
+        // Models omit the arguments for tools that need no arguments.
         Value::Null => object(schema, &Map::new(), &mut problems),
         _ => {
             problems.push("root: must be object".to_owned());

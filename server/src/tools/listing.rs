@@ -41,7 +41,7 @@ impl Listing {
         self.details.insert(name.to_owned(), value.into());
     }
 
-    /// Returns the output: the lines, or `nothing` if there are none, and the notices in brackets.
+    /// Returns the output: the lines, or `nothing` without lines, and the notices in brackets.
     pub(crate) fn finish(mut self, nothing: &str) -> ToolOutput {
         let cut = truncate_head_of(&self.window, self.total, Limits::default());
         let mut text = if self.is_empty() { nothing.to_owned() } else { cut.content.clone() };

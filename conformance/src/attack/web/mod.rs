@@ -199,7 +199,7 @@ async fn flood(round: &mut Round, line: &str) -> Result<u64, Trouble> {
         let head = if key == "method" { r#""jsonrpc":"2.0","# } else { "" };
         let frame = format!("{{{head}\"id\":\"{number}-{long}\",\"{key}\":\"{denied}\"}}");
         let open = tab.send(Message::text(frame)).await;
-        // Answers are read at intervals, so that none accumulate.
+        // Answers are read at intervals, so that they do not accumulate.
         let check = format!("flood-{number}");
         if !open || (number % 50 == 0 && !page.asks(&mut tab, &check).await?) {
             tab = page.address.tab("flood-again").await?;

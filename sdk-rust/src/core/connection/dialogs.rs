@@ -16,7 +16,7 @@ use crate::scan;
 use crate::tap::Diagnostic;
 
 /// The open questions of one connection. Each connection has its own table, so questions of an earlier agent
-/// never mix with questions of its successor, whatever their ids.
+/// never mix with questions of its successor, even if ids repeat.
 #[derive(Default)]
 pub(super) struct OpenDialogs {
     questions: Mutex<Vec<Question>>,

@@ -58,7 +58,7 @@ fn matches_of_sixteen(sixteen: &[u8; 16], wanted: u8) -> u32 {
 }
 
 /// Returns the offset of the first quote or backslash among the first bytes of `rest`, the rest of a string.
-/// Returns the number of checked bytes as the error if there is none.
+/// Returns the number of checked bytes as the error if neither occurs.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {
@@ -74,7 +74,7 @@ pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {
 }
 
 /// Returns the offset of the first quote or backslash among the first bytes of `rest`, the rest of a string.
-/// Returns the number of checked bytes as the error if there is none.
+/// Returns the number of checked bytes as the error if neither occurs.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {

@@ -2,7 +2,7 @@
 //! other languages reject them. This module replaces them with U+FFFD on input, and the library never writes
 //! them.
 
-/// Returns the text with lone surrogates replaced, or `None` if there are none.
+/// Returns the text with lone surrogates replaced; `None` without lone surrogates.
 pub fn replace_lone_surrogates(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::new();

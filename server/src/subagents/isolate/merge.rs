@@ -1,4 +1,4 @@
-//! Return of changes to the user's files: all of them or none, and nothing else.
+//! Return of changes to the user's files: all of the changes or no change, and nothing else.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ const NOBODY: [(&str, &str); 4] = [
 ];
 
 impl Lease {
-    /// Applies patches to the user's files, all of them or none. Returns true if there was anything to apply.
+    /// Applies all patches to the user's files, or no patch. Returns true if there was anything to apply.
     /// If the patches conflict, or the files have changed meanwhile, the call fails and the files stay
     /// unchanged.
     pub async fn apply(&self, patches: &[PathBuf]) -> Result<bool, String> {

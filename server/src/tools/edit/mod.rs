@@ -18,7 +18,7 @@ pub enum Edit {
     #[default]
     One,
     /// Any number of replacements: `{path, edits: [{oldText, newText}]}`. All of them refer to the file
-    /// before the call, and either all or none are applied.
+    /// before the call, and if one fails, no replacement is applied.
     List,
 }
 
