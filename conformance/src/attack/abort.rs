@@ -16,12 +16,13 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// How long a question is repeated that says whether work still goes on.
+/// Interval of the state requests during unfinished work.
 const AGAIN: Duration = Duration::from_millis(5);
-/// The most aborts in one session: a longer one makes each of them slower.
+/// Maximum number of aborts in one session, because each abort is slower in a longer session.
 const MOST: u64 = 60;
 
-/// A run with all that there is: reasoning, text in pieces, a command with output, a second turn.
+/// Returns the script of a run with all kinds of content: reasoning, text in pieces, a command with output, a
+/// second turn.
 fn script(shell: &str) -> Value {
     json!({"responses": [
         {"when": {"tool_results": false}, "keep": true, "delay_ms": 1, "blocks": [
@@ -42,7 +43,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
         let mut victim = site.start().await?;
         events = run(&mut victim, "whole").await?;
         for number in 0..MOST {
-            // Each place in turn, and then any of them.
+            // Each position in turn, then random positions.
             let at = if number < events { number } else { round.rng.u64(..events) };
             one(&mut victim, &format!("a{number}"), at).await?;
             aborts += 1;
@@ -57,7 +58,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     Ok(vec![("aborts", aborts), ("events of a run", events)])
 }
 
-/// A prompt, an abort after so many events, and a prompt that works.
+/// Sends a prompt, an abort after `at` events, and another prompt that must succeed.
 async fn one(victim: &mut Victim, id: &str, at: u64) -> Result<(), Trouble> {
     let prompt = victim.speech.prompt(id, "go");
     victim.send(prompt);
@@ -86,7 +87,7 @@ fn acknowledges(victim: &Victim) -> bool {
     all.any(|command| command.run == RunRole::Starts && command.answer == Answer::Acknowledged)
 }
 
-/// A prompt to its end; gives how many events it had.
+/// Sends a prompt and waits for the end of its run; returns the number of its events.
 pub(super) async fn run(victim: &mut Victim, id: &str) -> Result<u64, Trouble> {
     let prompt = victim.speech.prompt(id, "go");
     victim.send(prompt);
@@ -121,7 +122,7 @@ pub(super) async fn run(victim: &mut Victim, id: &str) -> Result<u64, Trouble> {
     Ok(events)
 }
 
-/// Waits until no work goes on, where the dialect has a question for that.
+/// Waits until the agent is idle, if the dialect has a state request.
 pub(super) async fn settled(victim: &mut Victim, id: &str) -> Result<(), Trouble> {
     let Some(barrier) = victim.speech.spec.run_end.barrier else {
         return victim.is_well(&format!("{id}-settled")).await;

@@ -1,4 +1,4 @@
-//! A bridge whose agent stops, dies, or writes what is none of its dialect.
+//! A bridge whose agent stops, dies, or writes lines outside of its dialect.
 
 use std::time::Duration;
 
@@ -19,15 +19,15 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// The prompts that wait for an agent that has stopped.
+/// Number of prompts to a stopped agent.
 const WAITING: u64 = 2500;
-/// The length of each in bytes.
+/// Length of each prompt in bytes.
 const WORDS: usize = 1000;
-/// The most memory that the bridge may take for them, in MiB: some kB each, and what an allocator keeps.
+/// Maximum growth of the bridge's memory for them, in MiB: some kB each, and the overhead of an allocator.
 const GROWTH: u64 = 48;
-/// How long nothing comes from a bridge that has refused what it was asked without naming it.
+/// Time without a frame from a bridge after rejections without ids.
 const QUIET: Duration = Duration::from_secs(5);
-/// The runs with an agent that babbles.
+/// Number of runs with an agent that writes garbage.
 const RUNS: u64 = 5;
 
 async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
@@ -58,7 +58,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     ])
 }
 
-/// A result whose finding names the dialect of the client.
+/// Adds the client's dialect to a finding.
 fn named<T>(front: &Speech, result: Result<T, Trouble>) -> Result<T, Trouble> {
     result.map_err(|trouble| match trouble {
         Trouble::Found(text) => Trouble::Found(format!("to a client of {}: {text}", front.spec.name)),
@@ -71,7 +71,7 @@ async fn start(site: &Site, line: &str, front: &Speech, agent: &[String]) -> Res
     site.open(site.spawn(&argv, front.clone())?).await
 }
 
-/// An agent with garbage between its lines: what it says beside is carried.
+/// Tests an agent with garbage between its lines: the bridge must forward its frames.
 async fn babbling(round: &mut Round, line: &str, front: &Speech) -> Result<u64, Trouble> {
     let site = Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
     let garble =
@@ -86,7 +86,8 @@ async fn babbling(round: &mut Round, line: &str, front: &Speech) -> Result<u64, 
     Ok(RUNS)
 }
 
-/// An agent that is stopped while prompts come, and then killed: the bridge stays small, and each prompt has an answer.
+/// Stops an agent while prompts arrive, then kills it. The memory of the bridge must stay small, and each
+/// prompt must have an answer.
 async fn stopped(round: &mut Round, line: &str, front: &Speech) -> Result<u64, Trouble> {
     let site = Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
     let agent = site.agent().to_vec();
@@ -130,7 +131,8 @@ async fn stopped(round: &mut Round, line: &str, front: &Speech) -> Result<u64, T
     Ok(grown)
 }
 
-/// Waits until what stands behind the prompts is answered. In some dialects a refusal has no id: then until nothing comes.
+/// Waits for the answer to a request after the prompts. In some dialects a rejection has no id; there the
+/// wait ends when no further frame arrives.
 async fn has_read_them(victim: &mut Victim) -> Result<(), Trouble> {
     let question = victim.speech.question("behind-the-prompts");
     victim.send(question);
@@ -142,7 +144,7 @@ async fn has_read_them(victim: &mut Victim) -> Result<(), Trouble> {
                     return Err(Trouble::found("the bridge ended before its agent"));
                 }
             }
-            // What is answered after the agent's death shows whether something was lost.
+            // Answers after the agent's death show if a prompt was lost.
             Err(_) => break,
         }
     }

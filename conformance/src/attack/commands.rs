@@ -14,7 +14,7 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// How many commands are under way at once at most.
+/// Maximum number of concurrent commands.
 const AT_ONCE: usize = 32;
 
 async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
@@ -26,7 +26,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     Ok(vec![("commands", commands), ("agents", agents)])
 }
 
-/// Two thousand commands, or as many as the time allows, to one agent.
+/// Sends two thousand commands, or as many as the time allows, to one agent.
 async fn one(round: &mut Round) -> Result<u64, Trouble> {
     let site =
         Site::new(&round.field, json!({"responses": [], "default": {"text": "OK.", "delay_ms": 1}})).await?;
@@ -52,7 +52,7 @@ async fn one(round: &mut Round) -> Result<u64, Trouble> {
     Ok(count)
 }
 
-/// Waits until each of a batch has an answer. What waits for a run to end is helped by stopping it.
+/// Waits for an answer to each command of a batch. A stop command ends runs that commands wait for.
 async fn settle(victim: &mut Victim, batch: &[(String, bool)]) -> Result<(), Trouble> {
     let stops = victim.speech.spec.commands.iter().any(|command| command.run == RunRole::Stops);
     if stops {

@@ -1,4 +1,4 @@
-//! A home on a disk that is full.
+//! A home directory on a full disk.
 
 use std::process::Stdio;
 
@@ -14,8 +14,8 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// Becomes an agent whose home lies on a disk of its own that has room for what was there and 16 KiB more. It needs a
-/// system that lets users mount in a name space of their own.
+/// Script that starts an agent whose home is on a separate disk with room for its contents and 16 KiB more.
+/// Requires a system that allows users to mount in their own namespace.
 const SMALL_HOME: &str = r#"set -e
 copy=$(mktemp -d)
 cp -a "$HOME/." "$copy"
@@ -26,7 +26,7 @@ dd if=/dev/zero of="$HOME/.room" bs=1k count=16 2>/dev/null
 dd if=/dev/zero of="$HOME/.filled" bs=1k 2>/dev/null || true
 rm "$HOME/.room"
 exec "$@""#;
-/// How many prompts are sent: their answers do not fit.
+/// Number of prompts: their answers exceed the disk.
 const PROMPTS: u64 = 12;
 
 async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
@@ -36,7 +36,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     if site.home().is_none() {
         return Err(Trouble::NotHere("the profile says nothing of a HOME".to_owned()));
     }
-    // One that does not start at all is no finding.
+    // An agent that does not start at all is not a finding.
     site.start().await?.finish(LONG).await?;
     if !may_mount(&wrapper).await {
         return Err(Trouble::NotHere("this user may not mount a disk of its own".to_owned()));
@@ -49,7 +49,8 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     victim.is_well("last").await?;
     let memory = victim.memory_is_bounded(&round.field)?;
     let (exit, stderr) = victim.finish(LONG).await?;
-    // What it says in its frames is the dialect's affair; somebody has to hear of it.
+    // The dialect determines the frames about the failure; the user must at least see a message or an exit
+    // code.
     if exit.success() && stderr.trim().is_empty() {
         return Err(Trouble::found(
             "its disk was full, and it said nothing: its stderr is empty, its exit code 0",

@@ -15,10 +15,10 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// The moments lie within this time after the prompt.
+/// Maximum time between a prompt and the kill.
 const WITHIN: Duration = Duration::from_millis(500);
 
-/// Turns with a command that leaves a process behind for a minute, and one that lasts.
+/// Turns with a command that leaves a process behind for a minute, and a command that takes time.
 fn script(shell: &str) -> Value {
     let lasting = "(exec sleep 60) & echo started; sleep 0.02";
     let turn = |number: usize| {
@@ -49,7 +49,7 @@ async fn one(round: &Round, moment: Duration) -> Result<u64, Trouble> {
     let kept = place(&mut victim).await?;
     let prompt = victim.speech.prompt("go", "go");
     victim.send(prompt);
-    // The moment is what is drawn; what is said meanwhile is read.
+    // The moment is random; frames are read until then.
     let mut seen = Vec::new();
     let end = tokio::time::Instant::now() + moment;
     while let Ok(heard) = tokio::time::timeout_at(end, victim.next("an event", LONG)).await {
@@ -59,7 +59,7 @@ async fn one(round: &Round, moment: Duration) -> Result<u64, Trouble> {
         }
     }
     victim.kill();
-    // What was written before; a last line that was cut off is not a frame.
+    // Earlier output; an incomplete last line is not a frame.
     while let Ok(Some(heard)) = victim.next("what was said before the kill", LONG).await {
         note(&victim.speech, &heard, &mut seen);
     }
@@ -72,7 +72,7 @@ async fn one(round: &Round, moment: Duration) -> Result<u64, Trouble> {
     Ok(seen.len() as u64)
 }
 
-/// Where the session is kept; none where the dialect has no way to ask that and to look again.
+/// Returns the place of the session, or `None` if the dialect cannot report the place or open it again.
 async fn place(victim: &mut super::victim::Victim) -> Result<Option<String>, Trouble> {
     let Some(question) = victim.speech.place("state") else { return Ok(None) };
     let answer = serde_json::from_slice(&victim.ask("state", question).await?).unwrap_or_default();
@@ -87,7 +87,7 @@ fn note(speech: &Speech, heard: &Heard, seen: &mut Vec<Value>) {
     }
 }
 
-/// What another agent reads has everything that was seen, in order.
+/// Checks that another agent reads all observed messages in order.
 async fn check(site: &Site, file: &str, seen: &[Value]) -> Result<(), Trouble> {
     let mut reader = site.start().await?;
     let Some(opening) = reader.speech.open("open-again", file) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Lines that are no frames, or hardly.
+//! Lines that are invalid or unusual frames.
 
 use serde_json::json;
 
@@ -12,9 +12,9 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// The longest line, in bytes: more than any agent has to take.
+/// Maximum length of a line, in bytes: more than any agent must accept.
 const GIANT: usize = 96 << 20;
-/// How deep the deepest one nests.
+/// Maximum nesting of a line.
 const DEEP: usize = 200_000;
 
 async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
@@ -26,7 +26,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
         let bytes =
             if count == 7 { giant() } else { hostile(round, count, &victim.speech.question("within")) };
         victim.send(bytes);
-        // What is answered to it has no id that anybody waits for. The next command has.
+        // Answers to the line have no expected id; the answer to the next command has one.
         let id = format!("after-{count}");
         victim.is_well(&id).await?;
         victim.each_is_answered_once([(id, false)].into_iter())?;
@@ -67,13 +67,13 @@ fn hostile(round: &mut Round, number: u64, question: &str) -> Vec<u8> {
         8 => b"{\"id\":\"d\",\"id\":\"e\",\"type\":\"nobody_knows\",\"type\":\"nobody\"}".to_vec(),
         9 => b"{\"type\":1e400,\"id\":-0,\"method\":[],\"params\":9007199254740993}".to_vec(),
         10 => b"{\"id\":\"s\",\"type\":\"\\ud800\",\"method\":\"\\udfff\",\"jsonrpc\":\"2.0\"}".to_vec(),
-        // A list of commands is no command.
+        // A list of commands is not a command.
         _ => match ["null", "true", "\"text\"", "17", "[]", "{}", ""][rng.usize(..7)] {
             "" => format!("[{}]", question.trim_end()).into_bytes(),
             value => value.into(),
         },
     };
-    // A line feed within would make two lines of it.
+    // A line feed inside would split the line.
     line.retain(|byte| *byte != b'\n');
     line.push(b'\n');
     line

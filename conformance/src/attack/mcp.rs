@@ -1,4 +1,4 @@
-//! MCP servers that flood, babble, hang and die.
+//! MCP servers that flood, write garbage, hang and die.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// The defects, the first of which is looked at while the agent is idle.
+/// The defects; the first one is observed while the agent is idle.
 const DEFECTS: [&str; 7] = [
     "changes-its-tools",
     "offers-many",
@@ -26,9 +26,10 @@ const DEFECTS: [&str; 7] = [
     "hangs-in-a-call",
     "says-nothing",
 ];
-/// How long an idle agent is looked at. More time allows more lists, so a slow machine finds nothing by itself.
+/// Duration of the observation of an idle agent. The limit grows with the time, so a slow machine causes no
+/// findings.
 const IDLE: Duration = Duration::from_secs(3);
-/// The lists of tools that are allowed for each second, and at the start.
+/// Permitted number of list requests for each second, and at the start.
 const LISTS: f64 = 5.0;
 const FIRST_LISTS: f64 = 20.0;
 
@@ -102,7 +103,7 @@ async fn one(round: &Round, file: &str, defect: &str) -> Result<Used, Trouble> {
     Ok(used)
 }
 
-/// A call that nobody answers, and an abort of it.
+/// Starts a call that never gets an answer, and aborts it.
 async fn hanging(victim: &mut super::victim::Victim, called: impl Fn() -> bool) -> Result<(), Trouble> {
     let prompt = victim.speech.prompt("hanging", "go");
     victim.send(prompt);
@@ -118,7 +119,7 @@ async fn hanging(victim: &mut super::victim::Victim, called: impl Fn() -> bool) 
     super::abort::settled(victim, "hanging").await
 }
 
-/// Looks at an agent to which nobody speaks. Returns its processor time meanwhile.
+/// Observes an idle agent. Returns its processor time.
 async fn idle(victim: &super::victim::Victim, lists: impl Fn() -> u64) -> Result<u64, Trouble> {
     let (before, ticks, begun) = (lists(), usage::ticks(victim.id()), Instant::now());
     tokio::time::sleep(IDLE).await;

@@ -1,7 +1,7 @@
-//! Attacks on an agent (kills, storms, hostile lines, full disks) and on what stands before or beside it (a page, a
-//! bridge, an editor, MCP servers, subagents, tools). Each is drawn from a seed, ends within its time, and
-//! holds an agent to what every dialect promises: one answer for each command, nothing lost, nothing left behind,
-//! memory within bounds.
+//! Attacks on an agent (kills, storms, hostile lines, full disks) and on programs around it (a page, a
+//! bridge, an editor, MCP servers, subagents, tools). Each attack is drawn from a seed, ends within its time,
+//! and checks the common promises of all dialects. Each command has one answer, nothing is lost or left
+//! behind, and memory is bounded.
 
 mod abort;
 mod acp;
@@ -37,26 +37,26 @@ use crate::player::PlayError;
 pub use surfaces::Surfaces;
 use victim::Field;
 
-/// How attacks are carried out.
+/// Parameters of the attacks.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What everything is drawn from.
+    /// Random seed.
     pub seed: u64,
-    /// How long all attacks may take together, about.
+    /// Approximate time limit for all attacks together.
     pub time: Duration,
-    /// The most memory that an agent may take, in MiB.
+    /// Maximum memory of an agent, in MiB.
     pub memory: u64,
-    /// The most agents that are started at once.
+    /// Maximum number of agents started at once.
     pub starts: usize,
-    /// The agent, in place of the profile's command.
+    /// The command of the agent, in place of the profile's command.
     pub command: Option<Vec<String>>,
-    /// How what stands before the agent, or beside it, is started.
+    /// Start commands of the programs around the agent.
     pub surfaces: Surfaces,
     /// The attacks to carry out.
     pub attacks: Vec<Attack>,
 }
 
-/// An attack: a file of this folder has one, and one row that names it.
+/// An attack: one file of this folder and one row in the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Attack {
     name: &'static str,
@@ -64,11 +64,11 @@ pub struct Attack {
     carry_out: for<'a> fn(&'a mut Round) -> Work<'a>,
 }
 
-/// An attack that goes on.
+/// An attack in progress.
 type Work<'a> = Pin<Box<dyn Future<Output = Result<Counts, Trouble>> + 'a>>;
 
 impl Attack {
-    /// All of them, in the order in which they are carried out.
+    /// All attacks, in the order of their execution.
     pub const ALL: &[Self] = &[
         lines::ATTACK,
         commands::ATTACK,
@@ -87,26 +87,26 @@ impl Attack {
         starts::ATTACK,
     ];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What is done, and what has to hold.
+    /// Returns the actions of the attack and the required properties.
     pub fn says(&self) -> &'static str {
         self.says
     }
 }
 
-/// What was done how often.
+/// Actions with their counts.
 type Counts = Vec<(&'static str, u64)>;
 
-/// What an attack is carried out with.
+/// Context of an attack.
 #[derive(Debug)]
 struct Round {
     field: Field,
     rng: Rng,
-    /// Nothing new begins after that. One thing is always done.
+    /// No further action starts after this time. At least one action is always performed.
     deadline: Instant,
     starts: usize,
 }
@@ -117,14 +117,14 @@ impl Round {
     }
 }
 
-/// Why an attack ended before its time.
+/// Reason for an early end of an attack.
 #[derive(Debug)]
 enum Trouble {
-    /// The agent did what it must not.
+    /// The agent violated a requirement.
     Found(String),
-    /// The agent cannot be attacked that way, or not here.
+    /// The attack does not apply to the agent or to this machine.
     NotHere(String),
-    /// There is nothing to attack.
+    /// The environment of the attack failed.
     Ground(String),
 }
 
@@ -134,12 +134,12 @@ impl Trouble {
     }
 }
 
-/// Findings of an attack that goes on behind its first one.
+/// Findings of an attack that continues after its first finding.
 #[derive(Debug, Default)]
 struct Findings(Vec<String>);
 
 impl Findings {
-    /// Notes a finding. Returns `None` in its place; other trouble ends the attack.
+    /// Records a finding and returns `None`. Any other error ends the attack.
     fn note<T>(&mut self, result: Result<T, Trouble>) -> Result<Option<T>, Trouble> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -153,7 +153,7 @@ impl Findings {
         }
     }
 
-    /// The counts, if nothing was found.
+    /// Returns the counts if there are no findings.
     fn or(self, counts: Counts) -> Result<Counts, Trouble> {
         if self.0.is_empty() { Ok(counts) } else { Err(Trouble::Found(self.0.join("\n"))) }
     }
@@ -169,33 +169,33 @@ impl From<PlayError> for Trouble {
     }
 }
 
-/// What came of an attack.
+/// Outcome of an attack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The agent held.
+    /// No finding.
     Held,
-    /// It did not, and how.
+    /// A finding, with its description.
     Found(String),
-    /// It cannot be attacked that way, or not on this machine, and why.
+    /// The attack does not apply to the agent or to this machine, with the reason.
     NotHere(String),
-    /// The attack could not be carried out, and why.
+    /// The attack failed to run, with the reason.
     Broken(String),
 }
 
-/// An attack that is over.
+/// A completed attack.
 #[derive(Debug, Clone)]
 pub struct Carried {
     /// The attack.
     pub attack: Attack,
-    /// What came of it.
+    /// Outcome of the attack.
     pub outcome: Outcome,
-    /// What was done how often.
+    /// Actions with their counts.
     pub counts: Counts,
-    /// How long it took.
+    /// Duration of the attack.
     pub took: Duration,
 }
 
-/// Carries out the attacks of a plan, one after the other, and hands each on when it is over.
+/// Runs the attacks of a plan in order, and passes each result to `over`.
 pub async fn attack(profile: &Profile, plan: &Plan, mut over: impl FnMut(&Carried)) -> Vec<Carried> {
     let field = Field {
         profile: profile.clone(),
@@ -207,7 +207,7 @@ pub async fn attack(profile: &Profile, plan: &Plan, mut over: impl FnMut(&Carrie
     let mut all = Vec::new();
     for attack in &plan.attacks {
         let begun = Instant::now();
-        // Each draws from a seed of its own, so that it does the same alone.
+        // Each attack has a seed of its own, so that it behaves the same when run alone.
         let own = attack.name().bytes().fold(plan.seed, |seed, byte| seed.rotate_left(8) ^ u64::from(byte));
         let mut round = Round {
             field: field.clone(),
@@ -229,7 +229,7 @@ pub async fn attack(profile: &Profile, plan: &Plan, mut over: impl FnMut(&Carrie
 }
 
 impl Carried {
-    /// One line, and a second one where something was found.
+    /// Returns one line, and further lines for findings.
     pub fn text(&self) -> String {
         let counts: Vec<String> = self.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
         let name = self.attack.name();
@@ -261,7 +261,7 @@ impl Carried {
     }
 }
 
-/// The report as JSON.
+/// Returns the report as JSON.
 pub fn json(profile: &Profile, plan: &Plan, all: &[Carried]) -> Value {
     json!({
         "attack_report": 1, "agent": profile.agent, "dialect": profile.dialect, "seed": plan.seed,
@@ -270,7 +270,7 @@ pub fn json(profile: &Profile, plan: &Plan, all: &[Carried]) -> Value {
     })
 }
 
-/// 0: the agent held; 1: something was found; 2: an attack could not be carried out.
+/// Returns the exit code. 0: no finding; 1: a finding; 2: an attack could not run.
 pub fn exit_code(all: &[Carried]) -> u8 {
     let any = |wanted: fn(&Outcome) -> bool| all.iter().any(|carried| wanted(&carried.outcome));
     match (

@@ -16,13 +16,13 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// The sessions that are opened at first; with more time, more are.
+/// Minimum number of sessions; with more time, more sessions are opened.
 const SESSIONS: u64 = 80;
-/// The most sessions in one process.
+/// Maximum number of sessions in one process.
 const MOST: u64 = 1000;
-/// The most threads, and the most descriptors, of a process with any number of used sessions that are idle.
+/// Maximum number of threads, and of descriptors, of a process with any number of idle sessions.
 const BOUND: u64 = 64;
-/// The directory that is not there.
+/// A directory that does not exist.
 const NOWHERE: &str = "/no/such/directory";
 
 async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
@@ -40,7 +40,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     found.or(vec![("sessions", sessions), ("odd parameters", refused)])
 }
 
-/// Sessions that are kept and prompted once. Returns how many there were.
+/// Opens many sessions and prompts each once. Returns their number.
 async fn many(round: &Round, site: &Site, opener: &Command, member: &str) -> Result<u64, Trouble> {
     let mut victim = site.start().await?;
     let mut sessions = 0;
@@ -75,7 +75,7 @@ fn is_small(victim: &Victim, sessions: u64) -> Result<(), Trouble> {
     )))
 }
 
-/// Opens a session by its name and speaks of it from then on. Returns whether the agent opened it.
+/// Opens a session by its name and uses it from then on. Returns true if the agent opened it.
 async fn named(
     victim: &mut Victim,
     id: &str,
@@ -83,7 +83,7 @@ async fn named(
     member: &str,
     name: &str,
 ) -> Result<bool, Trouble> {
-    // The speech of this connection would name its first session.
+    // The existing encoder of this connection would add its first session.
     let fresh = Speech::of(&victim.speech.spec.id()).unwrap_or_else(|| victim.speech.clone());
     let line = fresh.line(id, opener.wire, Map::from_iter([(member.to_owned(), json!(name))]));
     let answer = victim.ask(id, line).await?;
@@ -94,7 +94,8 @@ async fn named(
     Ok(opened)
 }
 
-/// Opens one session in two processes. The second is refused, or nothing that either wrote is hidden from a third.
+/// Opens one session in two processes. The agent must reject the second one, or a third process must see the
+/// entries of both.
 async fn one_session_in_two_processes(site: &Site, opener: &Command, member: &str) -> Result<(), Trouble> {
     let mut first = site.start().await?;
     let mut second = site.start().await?;
@@ -128,7 +129,8 @@ async fn one_session_in_two_processes(site: &Site, opener: &Command, member: &st
     site.nothing_is_left().await
 }
 
-/// Opens sessions with a declared parameter of another type, and a run in a session that nobody opened: all are refused.
+/// Opens sessions with a declared parameter of another type, and starts a run in an unknown session: the
+/// agent must reject all of them.
 async fn odd_parameters(
     round: &mut Round,
     site: &Site,
@@ -172,7 +174,7 @@ async fn odd_parameters(
     Ok(odd.len() as u64 + 1)
 }
 
-/// Values that a type does not allow.
+/// Returns values that a type does not allow.
 fn wrong(ty: &Ty) -> Vec<Value> {
     match ty {
         Ty::String => vec![json!(5), json!(["a"]), json!({"a": 1}), json!(true)],

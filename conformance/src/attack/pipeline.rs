@@ -1,4 +1,4 @@
-//! Questions with big answers, written without reading.
+//! Requests with large responses, sent without reading.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// The text of the one big message, in bytes.
+/// Length of the text of the large message, in bytes.
 const TEXT: usize = 2 << 20;
-/// How many questions are written: two megabytes to answer each of them.
+/// Number of requests, each with a response of two megabytes.
 const QUESTIONS: u64 = 400;
-/// How long nobody reads. Longer than it takes to answer some; what is asked is how much it takes meanwhile.
+/// Time without reading. It suffices for some responses; the attack measures the memory meanwhile.
 const UNREAD: Duration = Duration::from_millis(1500);
 
 async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
@@ -37,7 +37,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
         }
         tokio::time::sleep(UNREAD).await;
         victim.memory_is_bounded(&round.field)?;
-        // All of them are answered, in time for each; those that are refused are answered, too.
+        // Every request gets a response in time, including rejected requests.
         while ids.iter().any(|id| !victim.answers.contains_key(id)) {
             if victim.next("the answers to what was written", LONG).await?.is_none() {
                 return Err(Trouble::found("it ended while its answers were read"));

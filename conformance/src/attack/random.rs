@@ -1,4 +1,4 @@
-//! Commands at random, out of the declaration: mostly as declared, sometimes of a wrong kind.
+//! Random commands from the declaration: mostly valid, sometimes with values of a wrong type.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use super::speech::{Speech, fields};
 use crate::matching::Rules;
 use crate::matching::tables::{Command, Constant, Field, Shape, Ty};
 
-/// Texts that are harmless wherever they stand: as a message, a name, a path, a command of the shell.
+/// Texts that are harmless in any position: as a message, a name, a path, a shell command.
 const TEXTS: [&str; 12] = [
     "",
     "alpha",
@@ -23,17 +23,17 @@ const TEXTS: [&str; 12] = [
     "fake-anthropic",
 ];
 
-/// How many in a hundred values are of a wrong kind.
+/// Percentage of values with a wrong type.
 const WRONG: u8 = 15;
-/// How deep lists and records go.
+/// Maximum nesting of lists and records.
 const DEEPEST: usize = 4;
 
-/// The fields of a declared record by its name.
+/// Returns the fields of a declared record by its name.
 pub(super) fn record(name: &str) -> Option<&'static [Field]> {
     fields(&Rules::named(name)?.shape)
 }
 
-/// A command, and the line that says it.
+/// Returns a random command and its line.
 pub(super) fn command(speech: &Speech, rng: &mut Rng, id: &str) -> (&'static Command, String) {
     let all = speech.commands();
     let command = &all[rng.usize(..all.len())];
@@ -44,7 +44,7 @@ pub(super) fn command(speech: &Speech, rng: &mut Rng, id: &str) -> (&'static Com
 fn members(fields: &'static [Field], rng: &mut Rng, depth: usize) -> Map<String, Value> {
     let mut members = Map::new();
     for field in fields {
-        // A required one may be missing, too; then the command is refused, which is an answer as well.
+        // A required parameter may be missing too; the rejection is a response as well.
         let there = if field.required { rng.u8(..100) >= WRONG / 3 } else { rng.bool() };
         if there {
             let null = field.nullable && rng.u8(..4) == 0;
@@ -96,7 +96,7 @@ fn value(ty: &'static Ty, rng: &mut Rng, depth: usize) -> Value {
     }
 }
 
-/// Something that fits nowhere in particular.
+/// Returns a value that fits no particular type.
 fn wrong(rng: &mut Rng) -> Value {
     let all = [
         json!(null),

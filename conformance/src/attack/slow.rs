@@ -1,4 +1,4 @@
-//! A long answer that nobody reads.
+//! A long message without a reader.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// The pieces of the answer: 32 MiB in all, far more than pipes and queues hold.
+/// Number of pieces of the message: 32 MiB in total, far more than pipes and queues contain.
 const PIECES: usize = 8192;
 const PIECE: usize = 4096;
 
@@ -32,7 +32,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
                 matches!(&heard.said, super::speech::Said::Event(_))
             })
             .await?;
-        // Nobody reads for a while, which is drawn.
+        // The client reads nothing for a random time.
         tokio::time::sleep(Duration::from_millis(round.rng.u64(200..2000))).await;
         victim.memory_is_bounded(&round.field)?;
         let stop = victim.speech.stop("stop");

@@ -1,4 +1,4 @@
-//! What is said to an agent, and what it says, in the frames of its dialect.
+//! Frames for an agent, and classification of its frames, by its dialect.
 
 use agentese::spec::{Framing, RunEffect, RunRole, Spec};
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::generated::DIALECTS;
 use crate::matching::tables::{Command, Sessions, Shape, Tables, Ty};
 
-/// A dialect, and the session that is spoken of where a connection has several.
+/// A dialect, and the current session for dialects with several sessions per connection.
 #[derive(Debug, Clone)]
 pub(super) struct Speech {
     pub spec: &'static Spec,
@@ -16,7 +16,7 @@ pub(super) struct Speech {
     session: Option<Value>,
 }
 
-/// What stands at the head of a line of an agent. What is in it is looked at by those who ask for it.
+/// Envelope of a line from an agent. Other members are read on demand.
 #[derive(Debug, Deserialize)]
 struct Head<'a> {
     #[serde(rename = "type", default)]
@@ -35,33 +35,33 @@ struct Head<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// What a line of an agent is.
+/// Kind of a line from an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Said {
-    /// An answer: the command's id where it has one, and whether it is a success.
+    /// A response: the id of the command, if present, and true for success.
     Answer(Option<String>, bool),
     /// An event by its name.
     Event(String),
-    /// Something else of the dialect: a dialog, say.
+    /// Another frame of the dialect, such as a dialog.
     Other,
-    /// No JSON object.
+    /// Not a JSON object.
     Broken,
 }
 
 impl Speech {
-    /// The words of a dialect (`NAME@REVISION`); none where it is not known.
+    /// Returns the encoder of a dialect (`NAME@REVISION`), or `None` for an unknown dialect.
     pub(super) fn of(dialect: &str) -> Option<Self> {
         let spec = agentese::dynamic::spec(dialect).ok()?;
         let tables = DIALECTS.iter().find(|tables| tables.name == spec.name)?;
         Some(Self { spec, tables, session: None })
     }
 
-    /// The commands that are drawn at random: all but those that would end what is to be asked.
+    /// Returns the commands for random selection: all except commands that would end the attack.
     pub(super) fn commands(&self) -> &'static [Command] {
         self.tables.commands
     }
 
-    /// The first command that can be said at once and whose answer has that member.
+    /// Returns the first command that can be sent at once and whose response has that member.
     fn giving(&self, member: &str) -> Option<&'static str> {
         let has = |record: &str| {
             super::random::record(record)
@@ -72,27 +72,26 @@ impl Speech {
         giving.find(|command| self.needs(command).is_empty()).map(|command| command.wire)
     }
 
-    /// The parameters without which a command is refused, but for the session.
+    /// Returns the required parameters of a command, except the session.
     fn needs(&self, command: &Command) -> Vec<&'static str> {
         let fields = command.params.and_then(super::random::record).unwrap_or_default();
         let own = |name: &str| self.session.is_some() && Some(name) == self.spec.session_member;
         fields.iter().filter(|field| field.required && !own(field.name)).map(|field| field.name).collect()
     }
 
-    /// The question where the session is kept, and what reads that from its answer; none where the dialect cannot open
-    /// such a place.
+    /// Returns the request for the place of the session, or `None` if the dialect cannot open such a place.
     pub(super) fn place(&self, id: &str) -> Option<String> {
         let (command, _) = self.sessions().files?.told;
         Some(self.line(id, command, Map::new()))
     }
 
-    /// The place that the answer to [`Speech::place`] names.
+    /// Returns the place in the response to [`Speech::place`].
     pub(super) fn placed(&self, answer: &Value) -> Option<String> {
         let (_, member) = self.sessions().files?.told;
         answer["data"][member].as_str().map(str::to_owned)
     }
 
-    /// The command that goes on with the session of a file.
+    /// Returns the command that opens the session of a file.
     pub(super) fn open(&self, id: &str, file: &str) -> Option<String> {
         let (command, member) = self.sessions().files?.opened;
         Some(self.line(id, command, Map::from_iter([(member.to_owned(), json!(file))])))
@@ -102,12 +101,12 @@ impl Speech {
         &self.tables.matching.sessions
     }
 
-    /// Whether an event says that a message is finished.
+    /// Returns true if an event reports a finished message.
     pub(super) fn finishes(&self, event: &str) -> bool {
         self.tables.matching.snapshots.as_ref().is_some_and(|snapshots| snapshots.ends == event)
     }
 
-    /// A line with a command.
+    /// Returns the line of a command.
     pub(super) fn line(&self, id: &str, wire: &str, params: Map<String, Value>) -> String {
         let mut line = match self.spec.framing {
             Framing::JsonRpc { .. } => {
@@ -140,19 +139,20 @@ impl Speech {
         params.is_some_and(|fields| fields.iter().any(|field| field.name == member))
     }
 
-    /// The command to be answered before anything else can be said; none where there is no such thing.
+    /// Returns the command that must be answered before any other command, or `None`.
     pub(super) fn opening(&self, id: &str) -> Option<String> {
         Some(self.line(id, self.giving(self.spec.session_member?)?, Map::new()))
     }
 
-    /// Takes the session from the answer to the opening.
+    /// Sets the session from the response to the opening.
     pub(super) fn opened(&mut self, answer: &[u8]) {
         let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
         let member = self.spec.session_member.unwrap_or_default();
         self.session = answer.get("result").and_then(|result| result.get(member)).cloned();
     }
 
-    /// The command that opens a session, and its member that names one; `None` where a connection has one session.
+    /// Returns the command that opens a session and its member for the name; `None` in dialects with one
+    /// session per connection.
     pub(super) fn opener(&self) -> Option<(&'static Command, &'static str)> {
         let member = self.spec.session_member?;
         let wire = self.giving(member)?;
@@ -160,17 +160,17 @@ impl Speech {
         self.takes(wire, member).then_some((command, member))
     }
 
-    /// The command that changes nothing and needs no parameters.
+    /// Returns a command that changes nothing and needs no parameters.
     pub(super) fn harmless(&self) -> &'static str {
         self.tables.probe_command
     }
 
-    /// The command that starts a run.
+    /// Returns the command that starts a run.
     pub(super) fn starter(&self) -> &'static str {
         self.role(RunRole::Starts)
     }
 
-    /// A prompt: the command that starts a run, with its one text.
+    /// Returns a prompt: the command that starts a run, with its only text.
     pub(super) fn prompt(&self, id: &str, text: &str) -> String {
         let command = self.role(RunRole::Starts);
         let tables = self.tables.commands.iter().find(|known| known.wire == command);
@@ -184,24 +184,24 @@ impl Speech {
         self.line(id, command, Map::from_iter([(name.to_owned(), json!(text))]))
     }
 
-    /// The command that stops a run.
+    /// Returns the command that stops a run.
     pub(super) fn stop(&self, id: &str) -> String {
         self.line(id, self.role(RunRole::Stops), Map::new())
     }
 
-    /// What a stranger may ask first, which changes nothing.
+    /// Returns the line of a command that is always allowed and changes nothing.
     pub(super) fn question(&self, id: &str) -> String {
         self.line(id, self.tables.probe_command, Map::new())
     }
 
-    /// The question for the whole history.
+    /// Returns the request for the whole history.
     pub(super) fn history(&self, id: &str) -> Option<String> {
         let (wire, _) = self.sessions().history?;
         let command = self.tables.commands.iter().find(|command| command.wire == wire)?;
         self.needs(command).is_empty().then(|| self.line(id, wire, Map::new()))
     }
 
-    /// The messages in the answer to [`Speech::history`].
+    /// Returns the messages in the response to [`Speech::history`].
     pub(super) fn messages(&self, answer: &Value) -> Vec<Value> {
         let messages = self.sessions().history.map(|(_, member)| &answer["data"][member]);
         messages.and_then(Value::as_array).cloned().unwrap_or_default()
@@ -212,12 +212,12 @@ impl Speech {
         found.map_or("", |command| command.wire)
     }
 
-    /// The tool that runs commands of the shell.
+    /// Returns the name of the tool that runs shell commands.
     pub(super) fn shell(&self) -> &'static str {
         self.sessions().shell
     }
 
-    /// Whether an event may be the last one of a run.
+    /// Returns true if an event may be the last one of a run.
     pub(super) fn may_end(&self, event: &str) -> bool {
         let effect = self.spec.event(event).map(|event| event.run);
         matches!(
@@ -232,7 +232,7 @@ impl Speech {
         )
     }
 
-    /// What a line is.
+    /// Returns the kind of a line.
     pub(super) fn read(&self, line: &[u8]) -> Said {
         let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else { return Said::Broken };
         let text = |id: Value| id.as_str().map_or_else(|| id.to_string(), str::to_owned);
@@ -263,7 +263,7 @@ impl Speech {
     }
 }
 
-/// The fields of a declared record.
+/// Returns the fields of a declared record.
 pub(super) fn fields(shape: &'static Shape) -> Option<&'static [crate::matching::tables::Field]> {
     match shape {
         Shape::Record { fields, .. } => Some(fields),
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(said(r#"{"type":"agent_end","event":"a text"}"#), Said::Event("agent_end".into()));
         assert_eq!(said("[]"), Said::Broken);
         let mut opal = Speech::of("opal").unwrap();
-        // Nothing but the opening can be said before it.
+        // Before the opening no other command is possible.
         assert!(opal.opening("o").is_some() && opal.history("h").is_none());
         opal.opened(br#"{"result": {"session_id": "s"}}"#);
         assert!(opal.history("h").unwrap().contains("\"session_id\":\"s\""));

@@ -15,12 +15,13 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// How much of the memory that is free the agents may take together: one part in that many.
+/// The agents together may use this fraction of the free memory: one part in that many.
 const PART: u64 = 3;
 
 async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     let site = Arc::new(Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?);
-    // The first one says how much memory one takes: a machine without room for all is not the agent's fault.
+    // The first agent shows the memory of one agent: too little memory on a machine is not a defect of the
+    // agent.
     let first = site.start().await?;
     let each = first.memory().unwrap_or(64).max(1);
     first.finish(LONG).await?;
@@ -48,7 +49,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     Ok(vec![("agents at once", count as u64), ("MiB of memory each", each)])
 }
 
-/// How much memory is free, in MiB; none where the system does not say.
+/// Returns the free memory in MiB, or `None` if the system does not report it.
 fn free() -> Option<u64> {
     let all = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = all.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

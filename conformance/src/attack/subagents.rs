@@ -1,4 +1,4 @@
-//! Subagents that fail, are aborted, and change the repository in which they are set to work.
+//! Subagents that fail, are aborted, and change the repository in which they work.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,11 +16,12 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// The tool that sets subagents to work, and the one with which they hand in a result.
+/// The tool that starts subagents, and the tool that submits a result.
 const TOOL: &str = "task";
 const RESULT: &str = "submit_result";
 
-/// A repository with all that git lets others do: hooks, filters, a repository within, files that are not added.
+/// A repository with all features of git that run programs or complicate copies: hooks, filters, a nested
+/// repository, untracked files.
 const SETUP: &str = r#"git init -q -b main .
 git config user.name user; git config user.email user@example.com
 printf 'one\n' > tracked.txt
@@ -29,11 +30,11 @@ printf '#!/bin/sh\ntouch hook-ran\n' > .git/hooks/post-checkout; chmod +x .git/h
 printf 'two\n' >> tracked.txt; printf 'new\n' > untracked.txt
 git init -q -b main sub; git -C sub -c user.name=u -c user.email=u@example.com commit -q --allow-empty -m sub"#;
 
-/// A filter on top, which an agent may refuse to run: then no subagent begins its work.
+/// An additional filter, which an agent may refuse to run: then no subagent starts its work.
 const FILTER: &str = r"git config filter.noisy.clean cat; git config filter.noisy.smudge cat
 printf '*.txt filter=noisy\n' > .gitattributes; git add .gitattributes; git commit -q -m filter";
 
-/// Commands of subagents that change what belongs to the user.
+/// Commands of subagents that change data of the user.
 const MEDDLING: [&str; 6] = [
     "git branch meddled; git tag meddled",
     "git config meddled.with yes",
@@ -43,10 +44,10 @@ const MEDDLING: [&str; 6] = [
     "sleep 60 & git worktree add -f ../meddled || true",
 ];
 
-/// The most delegations in one place.
+/// Maximum number of delegations in one repository.
 const DELEGATIONS: usize = 8;
 
-/// Ends of subagents that did not do their work.
+/// Returns responses of subagents that fail.
 fn ends() -> [Value; 4] {
     [
         json!({"blocks": [{"tool": {"name": RESULT, "args": {"result": {"error": "cannot be done"}}}}]}),
@@ -110,7 +111,7 @@ impl Place {
             {"when": {"user": "SUBJOB", "tool_results": false}, "keep": true,
              "blocks": [{"tool": {"name": shell, "args": {"command": meddling}}}]},
         ]);
-        // One for each delegation: a subagent that repeats what is refused would never end.
+        // One for each delegation: a subagent that repeats a rejected call would never end.
         responses.as_array_mut().expect("a list").extend(std::iter::repeat_n(last, DELEGATIONS));
         let script = json!({"responses": responses, "default": {"text": "OK."}});
         let setup = if round.rng.u8(..4) == 0 { vec![SETUP, FILTER] } else { vec![SETUP] };
@@ -120,7 +121,7 @@ impl Place {
         Ok(Self { site, before, arguments: arguments.to_vec() })
     }
 
-    /// Starts the agent, and looks whether its model is offered the tool.
+    /// Starts the agent and checks that its model has the tool.
     async fn start(&self) -> Result<Victim, Trouble> {
         let mut victim = self.site.start_with(&self.arguments).await?;
         super::abort::run(&mut victim, "offered").await?;
@@ -131,7 +132,7 @@ impl Place {
         Ok(victim)
     }
 
-    /// References, settings and hooks of the user's repository are as they were.
+    /// Checks that references, settings and hooks of the user's repository are unchanged.
     fn is_untouched(&self, after: &str) -> Result<(), Trouble> {
         let now = snapshot(&self.site.work().join(".git"));
         let names = self.before.keys().chain(now.keys());
@@ -145,7 +146,7 @@ impl Place {
         Err(Trouble::found(format!("behind {after}, the user's .git has changed: {}", changed.join(", "))))
     }
 
-    /// The requests that subagents made of the model.
+    /// Returns the number of requests of subagents to the model.
     fn asked(&self) -> u64 {
         let is_theirs = |body: &str| body.contains("SUBJOB go") && !body.contains("delegate");
         let requests = self.site.requests();
@@ -162,7 +163,7 @@ impl Place {
     }
 }
 
-/// Sets subagents to work, and aborts after so many events. Returns how many there were.
+/// Starts subagents and aborts after `at` events. Returns the number of events.
 async fn delegate(victim: &mut Victim, id: &str, at: Option<u64>) -> Result<u64, Trouble> {
     victim.send(victim.speech.prompt(id, "delegate"));
     let ends = victim.speech.spec.run_end.answer_ends;
@@ -187,7 +188,7 @@ async fn delegate(victim: &mut Victim, id: &str, at: Option<u64>) -> Result<u64,
     Ok(events)
 }
 
-/// The files that say what a repository is: all but its objects, its index and what notes where HEAD was.
+/// Returns the files that define a repository: all except its objects, its index and the logs of HEAD.
 fn snapshot(git: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![git.to_owned()];
@@ -208,7 +209,7 @@ fn snapshot(git: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// A file in a folder for copies of repositories; `None` if there is none so deep.
+/// Returns a file in a folder for copies of repositories; `None` without a file down to this depth.
 fn copies(folder: &Path, depth: usize) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();

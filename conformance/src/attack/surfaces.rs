@@ -1,29 +1,30 @@
-//! Programs that stand before an agent or beside it, and how they are started.
+//! Programs before or beside an agent, and their start commands.
 
 use agentese::types::Profile;
 
-/// Command lines of what stands before an agent, and how the agent is told of what stands beside it. An area whose
+/// Command lines of the programs before an agent, and configuration of the programs beside it. An area whose
 /// member is `None` is skipped.
 ///
-/// Words are separated by spaces. In them `{program}` stands for the agent's program, `{dialect}` for its dialect,
-/// `{front}` for that of the client, `{script}` for the file with the model's script, `{rights}` for the words that
-/// restrict a page. A word `{agent}` stands for all words of the agent's command line.
+/// Arguments are separated by spaces and may contain placeholders. `{program}` is the agent's program,
+/// `{dialect}` its dialect, and `{front}` the dialect of the client. `{script}` is the file with the model
+/// script, and `{rights}` the arguments that restrict a page. An argument `{agent}` is replaced by all
+/// arguments of the agent's command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surfaces {
     /// The server of a page, which prints its address as the first line.
     pub web: Option<String>,
     /// A bridge between a client and an agent of two dialects.
     pub bridge: Option<String>,
-    /// The agent as an editor starts it.
+    /// The agent as started by an editor.
     pub acp: Option<String>,
-    /// The file that names MCP servers, as in a case: `agent/…`, `home/…` or `work/…`.
+    /// The file with definitions of MCP servers, as in a case: `agent/…`, `home/…` or `work/…`.
     pub mcp: Option<String>,
-    /// Arguments with which the agent has a tool for subagents.
+    /// Arguments that give the agent a tool for subagents.
     pub subagents: Option<String>,
 }
 
 impl Surfaces {
-    /// The surfaces of an agent of this project; of another one none but its tool for subagents.
+    /// Returns the surfaces of an agent of this project; for another agent only its tool for subagents.
     pub fn of(profile: &Profile) -> Self {
         if profile.agent != "agentese" {
             return Self { subagents: Some(String::new()), ..Self::default() };
@@ -39,7 +40,7 @@ impl Surfaces {
     }
 }
 
-/// The words of a command line, with each name in braces replaced by its words.
+/// Splits a command line into arguments, with each name in braces replaced by its values.
 pub(super) fn fill(line: &str, values: &[(&str, Vec<String>)]) -> Vec<String> {
     let mut words = Vec::new();
     for word in line.split_whitespace() {

@@ -13,15 +13,15 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// The calls of one run.
+/// Number of calls in one run.
 const CALLS: usize = 12;
 
-/// Prepares what hostile paths name.
+/// Creates the targets of hostile paths.
 const SETUP: &str = "mkfifo fifo; ln -s loop-b loop-a; ln -s loop-a loop-b; ln -s / root; mkdir 'line
 feed'; echo text > 'line
 feed/file'; printf 'a\\033]52;c;eA==\\007b' > control; truncate -s 3G sparse; mkdir -p deep; ln -s ../deep deep/again";
 
-/// Paths that no tool may hang on, or take memory for.
+/// Paths on which no tool may hang or use unbounded memory.
 const PATHS: &[&str] = &[
     "fifo",
     "/dev/zero",
@@ -41,7 +41,7 @@ const PATHS: &[&str] = &[
     "\u{202e}txt",
 ];
 
-/// Commands of the shell that end by themselves, or with the shell.
+/// Shell commands that end by themselves, or with the shell.
 const COMMANDS: &[&str] = &[
     "kill -9 $$",
     "kill -SEGV $$",
@@ -65,7 +65,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     let (mut calls, mut agents, mut memory) = (0, 0, 0);
     let (tools, shell) = offered(round).await?;
     while agents == 0 || round.goes_on() {
-        // No command comes twice in one agent: some take seconds.
+        // No command is repeated in one agent: some take seconds.
         let mut commands = COMMANDS.to_vec();
         round.rng.shuffle(&mut commands);
         let drawn: Vec<Value> = (0..CALLS).map(|_| call(round, &tools, &shell, &mut commands)).collect();
@@ -77,7 +77,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     Ok(vec![("calls of tools", calls), ("tools", offered), ("MiB of memory at most", memory)])
 }
 
-/// The tools that the agent offers its model, and its shell.
+/// Returns the tools that the agent offers its model, and its shell.
 async fn offered(round: &Round) -> Result<(Vec<String>, String), Trouble> {
     let site = Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
     let mut victim = site.start().await?;
@@ -109,7 +109,7 @@ fn call(round: &mut Round, tools: &[String], shell: &str, commands: &mut Vec<&st
     json!({"tool": {"name": name, "args": arguments}})
 }
 
-/// Arguments of which any tool that takes a path, a pattern or a text finds some.
+/// Returns arguments for any tool that takes a path, a pattern or a text.
 fn arguments(rng: &mut fastrand::Rng, path: &str) -> Value {
     let text = [json!("x"), json!("x".repeat(1 << 20)), json!(null), json!(-1), json!({"a": []})];
     let mut any = || text[rng.usize(..text.len())].clone();
@@ -123,7 +123,7 @@ fn arguments(rng: &mut fastrand::Rng, path: &str) -> Value {
     Value::Object(all)
 }
 
-/// Runs calls one after the other. Returns the most memory that the agent took.
+/// Runs calls one after the other. Returns the maximum memory of the agent.
 async fn one(round: &Round, calls: &[Value]) -> Result<u64, Trouble> {
     let responses: Vec<Value> = calls.iter().map(|call| json!({"blocks": [call]})).collect();
     let site = Site::with(
@@ -136,7 +136,7 @@ async fn one(round: &Round, calls: &[Value]) -> Result<u64, Trouble> {
     let before = site.requests().len();
     let prompt = victim.speech.prompt("go", "go");
     victim.send(prompt);
-    // A call may use up its own limit of time; each event is one that the agent is not silent.
+    // A call may use up its own time limit; each event restarts the time limit of the wait.
     let outcome = async {
         let ends = victim.speech.spec.run_end.answer_ends;
         victim

@@ -1,35 +1,35 @@
-//! The use that a process makes of the system. Every figure is `None` on systems without `/proc`.
+//! Resource usage of a process. Every value is `None` on systems without `/proc`.
 
-/// The most memory that a process took so far, in MiB.
+/// Returns the maximum memory of a process so far, in MiB.
 pub(super) fn peak(pid: u32) -> Option<u64> {
     status(pid, "VmHWM:").map(|kib| kib >> 10)
 }
 
-/// The memory that a process takes now, in MiB.
+/// Returns the current memory of a process, in MiB.
 pub(super) fn memory(pid: u32) -> Option<u64> {
     status(pid, "VmRSS:").map(|kib| kib >> 10)
 }
 
-/// The threads of a process.
+/// Returns the number of threads of a process.
 pub(super) fn threads(pid: u32) -> Option<u64> {
     status(pid, "Threads:")
 }
 
-/// The open descriptors of a process.
+/// Returns the number of open descriptors of a process.
 pub(super) fn descriptors(pid: u32) -> Option<u64> {
     std::fs::read_dir(format!("/proc/{pid}/fd")).ok().map(|all| all.count() as u64)
 }
 
-/// The processor time of a process, in ticks of the system.
+/// Returns the processor time of a process, in ticks of the system.
 pub(super) fn ticks(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program stands in parentheses and may contain anything.
+    // The name of the program is in parentheses and may contain any character.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     Some(number(11)? + number(12)?)
 }
 
-/// The processes that a process started.
+/// Returns the child processes of a process.
 pub(super) fn children(pid: u32) -> Vec<u32> {
     let parent = |child: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).ok()?;

@@ -23,51 +23,52 @@ use crate::termination::Termination;
 use crate::transport::{ChildOptions, Transport};
 use crate::view::{Conversation, View};
 
-/// How an agent is connected.
+/// Connection options of an [`Agent`].
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// The dialect, `NAME` or `NAME@REVISION`; it is found out where it is not named.
+    /// The dialect, as `NAME` or `NAME@REVISION`. Without a name the client detects the dialect.
     pub dialect: Option<String>,
-    /// Answers the agent's questions; without it the declared policy dismisses them.
+    /// Handler for the agent's questions. Without a handler the declared policy dismisses them.
     pub asked: Option<Arc<dyn Asked>>,
-    /// How long calls wait for their answers, in place of the commands' own defaults.
+    /// Time limit for every call, in place of the limits of the commands.
     pub timeout: Option<Duration>,
-    /// Sees every frame, keys redacted.
+    /// Receives every frame, with keys redacted.
     pub tap: Option<Arc<dyn Tap>>,
-    /// How long an agent may take to say something while its dialect is found out; 20 seconds by default.
+    /// Time limit for the first response of the agent during detection of its dialect; 20 seconds by default.
     pub detect_within: Option<Duration>,
 }
 
 impl Options {
-    /// The defaults: the dialect is found out.
+    /// Returns the defaults, with detection of the dialect.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Names the dialect: `NAME` or `NAME@REVISION`.
+    /// Sets the dialect: `NAME` or `NAME@REVISION`.
     #[must_use]
     pub fn dialect(mut self, name: impl Into<String>) -> Self {
         self.dialect = Some(name.into());
         self
     }
 
-    /// Answers the agent's questions.
+    /// Sets the handler that answers the agent's questions.
     #[must_use]
     pub fn asked(mut self, handler: impl Asked) -> Self {
         self.asked = Some(Arc::new(handler));
         self
     }
 
-    /// How long calls wait for their answers. Commands whose work may take any time stay without a limit.
+    /// Sets the time limit for every call, in place of the limits of the commands. The limit also applies to
+    /// commands without a limit of their own, such as prompts. The run of a prompt has no limit.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sees every frame, keys redacted.
+    /// Sets the tap, which receives every frame with keys redacted.
     #[must_use]
     pub fn tap(mut self, tap: impl Tap) -> Self {
         self.tap = Some(Arc::new(tap));
@@ -81,8 +82,8 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// An agent of any dialect. Clones share the connection; when the last one and the last of their streams are gone, the
-/// agent is shut down in the background.
+/// An agent of any dialect. Clones share the connection. When the last clone and the last of its streams are
+/// dropped, the agent shuts down in the background.
 #[derive(Clone)]
 pub struct Agent {
     shared: Arc<Shared>,
@@ -92,7 +93,7 @@ struct Shared {
     client: dynamic::Client,
     table: &'static Table,
     folded: Arc<Folded>,
-    /// Held while the first session is opened, where a connection has several.
+    /// Held while the first session opens, for dialects with several sessions per connection.
     beginning: tokio::sync::Mutex<()>,
 }
 
@@ -103,10 +104,11 @@ impl std::fmt::Debug for Agent {
 }
 
 impl Agent {
-    /// Starts a program with its arguments and finds out which dialect it speaks. Must be called on a tokio runtime.
+    /// Starts a program with its arguments and detects its dialect. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// [`Error::Spawn`] where the program cannot be started, [`Error::NotRecognised`] where it speaks no known dialect.
+    /// [`Error::Spawn`] if the program cannot be started, [`Error::NotRecognised`] if the program speaks no
+    /// known dialect.
     pub async fn connect<I, S>(command: I) -> Result<Self, Error>
     where
         I: IntoIterator<Item = S>,
@@ -120,16 +122,17 @@ impl Agent {
     /// Starts a program.
     ///
     /// # Errors
-    /// As [`Agent::over`], and [`Error::Spawn`] where the program cannot be started.
+    /// As [`Agent::over`], and [`Error::Spawn`] if the program cannot be started.
     pub async fn spawn(child: ChildOptions, options: Options) -> Result<Self, Error> {
         Self::over(Transport::from_child(child)?, options).await
     }
 
-    /// Drives whatever is at the other end of a transport. Must be called on a tokio runtime.
+    /// Connects to the agent at the other end of a transport. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// [`Error::UnknownDialect`] and [`Error::UnknownRevision`] where the options name one that is not known,
-    /// [`Error::NotRecognised`] where they name none and nothing that comes belongs to one.
+    /// [`Error::UnknownDialect`] and [`Error::UnknownRevision`] if the options name an unknown dialect or
+    /// revision. [`Error::NotRecognised`] if the options name no dialect and no received frame belongs to a
+    /// known dialect.
     pub async fn over(transport: Transport, options: Options) -> Result<Self, Error> {
         let (spec, revision, transport) = match &options.dialect {
             Some(name) => {
@@ -171,32 +174,34 @@ impl Agent {
         Ok(Agent { shared: Arc::new(Shared { client, table, folded, beginning }) })
     }
 
-    /// The tables of the dialect that the agent speaks, in its revision where that is known.
+    /// Returns the tables of the agent's dialect, in the agent's revision if that is known.
     #[must_use]
     pub fn spec(&self) -> &'static Spec {
         self.shared.client.revision().unwrap_or_else(|| self.shared.client.spec())
     }
 
-    /// The dialect's name.
+    /// Returns the name of the dialect.
     #[must_use]
     pub fn dialect(&self) -> &'static str {
         self.spec().name
     }
 
-    /// Whether the agent's dialect has a command for it. Where its revision is not known yet, whether any revision has.
+    /// Returns true if the agent's dialect has a command for the intent. While the revision is unknown, a
+    /// command of any revision suffices.
     #[must_use]
     pub fn can(&self, intent: Intent) -> bool {
         self.shared.table.carrier(self.spec(), intent).is_some()
     }
 
-    /// Whether the agent's command for it takes that neutral parameter. Where its revision is not known yet, whether every
-    /// revision's does.
+    /// Returns true if the agent's command for the intent takes the neutral parameter. While the revision is
+    /// unknown, the command must take the parameter in every revision.
     #[must_use]
     pub fn takes(&self, intent: Intent, param: &str) -> bool {
         super::takes(self.spec(), intent, param)
     }
 
-    /// Whether the agent's command for it begins a run where none goes on. Words that are to wait for a run begin one there.
+    /// Returns true if the agent's command for the intent starts a run when the agent is idle. With such a
+    /// command, a steering message or follow-up to an idle agent starts a run.
     #[must_use]
     pub fn begins(&self, intent: Intent) -> bool {
         let carrier = self.shared.table.carrier(self.spec(), intent);
@@ -204,71 +209,76 @@ impl Agent {
         row.is_some_and(|row| row.run == RunRole::Starts)
     }
 
-    /// The conversation as it stands.
+    /// Returns the current conversation.
     #[must_use]
     pub fn conversation(&self) -> Arc<Conversation> {
-        // Whoever has heard of the end of the connection finds it here too.
+        // A caller that knows of the end of the connection sees the end in the conversation too.
         if let Some(end) = self.shared.client.ended() {
             self.shared.folded.end(&end);
         }
         self.shared.folded.conversation()
     }
 
-    /// Listens to everything that happens from now on.
+    /// Subscribes to all events from now on.
     #[must_use]
     pub fn events(&self) -> Events {
         Events::new(self.shared.client.clone(), self.shared.folded.listen())
     }
 
-    /// The client of the dialect without types: any command by its wire name. It shares the connection.
+    /// Returns the untyped client of the dialect, which sends any command by its wire name. It shares the
+    /// connection.
     #[must_use]
     pub fn as_dynamic(&self) -> &dynamic::Client {
         &self.shared.client
     }
 
-    /// The typed client of the dialect `D`, where the agent speaks it. It shares the connection.
+    /// Returns the typed client of the dialect `D`, or `None` if the agent speaks another dialect. The client
+    /// shares the connection.
     #[must_use]
     pub fn typed<D: Dialect>(&self) -> Option<RpcClient<D>> {
         (D::CLIENT.name == self.shared.client.spec().name)
             .then(|| RpcClient::over(self.shared.client.clone()))
     }
 
-    /// The typed client, where the agent speaks pi. It shares the connection.
+    /// Returns the typed client, or `None` if the agent does not speak pi. The client shares the connection.
     #[cfg(feature = "pi")]
     #[must_use]
     pub fn as_pi(&self) -> Option<crate::pi::Client> {
         self.typed()
     }
 
-    /// The typed client, where the agent speaks omp. It shares the connection.
+    /// Returns the typed client, or `None` if the agent does not speak omp. The client shares the connection.
     #[cfg(feature = "omp")]
     #[must_use]
     pub fn as_omp(&self) -> Option<crate::omp::Client> {
         self.typed()
     }
 
-    /// The typed client, where the agent speaks pisces. It shares the connection.
+    /// Returns the typed client, or `None` if the agent does not speak pisces. The client shares the
+    /// connection.
     #[cfg(feature = "pisces")]
     #[must_use]
     pub fn as_pisces(&self) -> Option<crate::pisces::Client> {
         self.typed()
     }
 
-    /// The typed client, where the agent speaks Operator. It shares the connection.
+    /// Returns the typed client, or `None` if the agent does not speak Operator. The client shares the
+    /// connection.
     #[cfg(feature = "operator")]
     #[must_use]
     pub fn as_operator(&self) -> Option<crate::operator::Client> {
         self.typed()
     }
 
-    /// The typed client, where the agent speaks Opal. It shares the connection.
+    /// Returns the typed client, or `None` if the agent does not speak Opal. The client shares the
+    /// connection.
     #[cfg(feature = "opal")]
     #[must_use]
     pub fn as_opal(&self) -> Option<crate::opal::Client> {
         self.typed()
     }
 
-    /// Resolves when the connection is over.
+    /// Resolves when the connection ends.
     pub async fn terminated(&self) -> Termination {
         self.shared.client.terminated().await
     }
@@ -278,13 +288,15 @@ impl Agent {
         self.shared.client.close().await
     }
 
-    /// The session that is followed, where a connection has several; one is opened where there is none yet.
+    /// Returns the current session, for dialects with several sessions per connection; otherwise `None`.
+    /// Opens a session if no session exists yet.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn session(&self) -> Result<Option<String>, Error> {
         let Some(opens) = self.spec().opens_session else { return Ok(None) };
-        // Where another one is followed already, nobody waits for a first one that is still being opened.
+        // If another session is current, this call does not wait for a first session that is still being
+        // opened.
         if let Some(followed) = self.conversation().session.id.clone() {
             return Ok(Some(followed));
         }
@@ -297,16 +309,18 @@ impl Agent {
             let _opening = self.shared.folded.switch(opens);
             self.ask(opens, members).await?;
         }
-        // Of several that are opened at once, the one whose answer came last.
+        // Of several sessions that are opened at once, the session with the last response.
         Ok(self.conversation().session.id.clone())
     }
 
-    /// Carries out an intent with neutral parameters, and gives its neutral results
-    /// ([the list](https://agentese.github.io/agentese/docs/reference/intents/)). A prompt has [`Agent::prompt`].
+    /// Sends the command of an intent with neutral parameters, and returns the neutral results ([the
+    /// list](https://agentese.github.io/agentese/docs/reference/intents/)). For prompts use
+    /// [`Agent::prompt`].
     ///
     /// # Errors
-    /// [`Error::NotInDialect`] where the dialect has no command for it, or none that takes one of the parameters, in the
-    /// agent's revision (in all of them where that is not known): nothing was sent. Else as every call.
+    /// [`Error::NotInDialect`], before any frame is sent, if the dialect has no command for the intent or the
+    /// command lacks one of the parameters. The agent's revision decides; while the revision is unknown, all
+    /// revisions decide. Otherwise as for every call.
     pub async fn call(
         &self,
         intent: Intent,
@@ -321,7 +335,7 @@ impl Agent {
         Ok(write::results(self.shared.table, carrier, members, data))
     }
 
-    /// As [`Agent::call`], with the results as a record.
+    /// Calls [`Agent::call`] and decodes the results into a record.
     pub(super) async fn get<T: DeserializeOwned>(
         &self,
         intent: Intent,
@@ -336,7 +350,7 @@ impl Agent {
         })
     }
 
-    /// Begins a run.
+    /// Starts a run.
     pub(super) async fn start(&self, intent: Intent, params: Map<String, Value>) -> Result<Run, Error> {
         let carrier = self.carrier(intent, &params)?;
         let members = self.members(carrier, &params).await?;
@@ -348,7 +362,8 @@ impl Agent {
         Ok(Run::new(self.clone(), events, heard, results))
     }
 
-    /// The command that carries an intent, where it takes these parameters.
+    /// Returns the command of an intent. Fails if there is no such command or the command lacks
+    /// one of the parameters.
     fn carrier(&self, intent: Intent, params: &Map<String, Value>) -> Result<&'static Carrier, Error> {
         let spec = self.spec();
         let lacks = |param: Option<&String>| Error::NotInDialect {
@@ -365,7 +380,7 @@ impl Agent {
         }
     }
 
-    /// The parameters of a command, with the session where it needs one.
+    /// Returns the parameters of a command, with the session if the command needs one.
     async fn members(
         &self,
         carrier: &Carrier,
@@ -390,7 +405,7 @@ impl Agent {
     }
 }
 
-/// The data of an answer; none where it has none.
+/// Decodes the data of a response. Returns `None` if the response has no data.
 fn read(command: &str, data: Option<FrameText>) -> Result<Option<Value>, Error> {
     let Some(data) = data else { return Ok(None) };
     crate::wire::decode(data.as_str()).map(Some).map_err(|error| Error::Decode {

@@ -1,4 +1,4 @@
-//! The agent's questions in neutral form, and how answers to them are written.
+//! The agent's questions in neutral form, and the encoding of answers.
 
 use std::sync::Arc;
 
@@ -25,26 +25,26 @@ pub struct Question {
     /// The question.
     #[serde(default)]
     pub title: String,
-    /// What it is about.
+    /// Explanation of the question.
     pub text: Option<String>,
-    /// What can be chosen.
+    /// The options to choose from.
     #[serde(default)]
     pub options: Vec<String>,
-    /// Grey text in the empty field.
+    /// Placeholder text for the empty field.
     pub placeholder: Option<String>,
-    /// The text to begin with.
+    /// Initial text of the field.
     pub prefill: Option<String>,
-    /// Whether the answer is a secret.
+    /// True if the answer is a secret.
     #[serde(default)]
     pub secret: bool,
-    /// After how many milliseconds the agent answers for itself.
+    /// Time in milliseconds after which the agent answers the question itself.
     pub timeout_ms: Option<f64>,
 }
 
 /// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// What was chosen, entered or edited.
+    /// The chosen option, or the entered or edited text.
     Text(String),
     /// Yes or no.
     Confirmed(bool),
@@ -59,10 +59,11 @@ impl From<Answer> for Value {
     }
 }
 
-/// Answers the questions of an agent, whatever its dialect.
+/// Handler for the questions of an agent of any dialect.
 pub trait Asked: Send + Sync + 'static {
-    /// Asks for an answer; `None` in the end dismisses the question. Called on the connection's own tasks: it must not
-    /// block. The future is dropped when the agent takes its question back or the connection ends.
+    /// Returns the answer to a question; `None` dismisses the question. The connection calls this on its own
+    /// tasks, so the method must not block. The future is dropped if the agent withdraws its question or the
+    /// connection ends.
     fn ask(&self, question: Question) -> BoxFuture<'static, Option<Answer>>;
 }
 
@@ -75,7 +76,7 @@ where
     }
 }
 
-/// A neutral handler behind the dialogs of a dialect.
+/// Adapter from a neutral handler to the dialogs of a dialect.
 pub(super) struct Neutral {
     pub table: &'static Table,
     pub handler: Arc<dyn Asked>,
@@ -92,7 +93,7 @@ impl Dialogs for Neutral {
     }
 }
 
-/// A dialog as a question; none where it is none.
+/// Converts a dialog into a question. Returns `None` if the dialog is no question.
 fn question(table: &Table, method: &str, params: &str) -> Option<Question> {
     let params: Value = crate::wire::decode(params).ok()?;
     let rules = table.meaning.dialogs.get(method)?;

@@ -1,5 +1,5 @@
-//! Which dialect an agent speaks: it is asked one harmless command in each framing, and what it answers is compared with
-//! what each dialect declares.
+//! Detection of an agent's dialect. The client sends one harmless command in each framing and compares the
+//! responses with the declarations of all dialects.
 
 use std::io::Cursor;
 use std::time::Duration;
@@ -16,41 +16,41 @@ use crate::schema::{Side, schema};
 use crate::spec::{Dialect, Framing, Spec};
 use crate::transport::Transport;
 
-/// How long an agent may take to answer what is asked.
+/// Default time limit for the first response.
 pub(super) const FIRST: Duration = Duration::from_secs(20);
 
-/// How long the other answers may take, once the first one is there.
+/// Time limit for the other responses after the first one.
 const REST: Duration = Duration::from_millis(300);
 
-/// How many lines are looked at.
+/// Maximum number of lines read during detection.
 const LINES: usize = 300;
 
-/// What an id of a question begins with.
+/// Prefix of the ids of detection requests.
 const ASKED: &str = "agentese-detect-";
 
-/// A dialect that answers were compared with.
+/// A dialect and its score.
 struct Candidate {
     spec: &'static Spec,
-    /// How often what came fits, less what does not.
+    /// Number of matching frames, less the frames that do not match.
     score: i32,
 }
 
-/// What was found out of an agent.
+/// Result of the detection.
 pub struct Detected {
-    /// The tables of its dialect.
+    /// The tables of the dialect.
     pub spec: &'static Spec,
-    /// The connection with it. What came besides the answers comes again.
+    /// The connection to the agent. It replays the frames that arrived besides the responses.
     pub transport: Transport,
-    /// Whether every question was answered. If not, an answer may still come: with an id that nobody else uses, or
-    /// without one where the agent refuses the question.
+    /// True if the agent answered every request. Otherwise a response may still arrive: with an id that no
+    /// other request uses, or without an id if the agent rejects the request.
     pub is_answered: bool,
 }
 
-/// Finds out which dialect is spoken at the other end. An agent may take `first` to answer. Must be called on a tokio
-/// runtime.
+/// Detects the dialect of the agent at the other end. `first` is the time limit for the first response. Must
+/// be called on a tokio runtime.
 ///
 /// # Errors
-/// [`Error::NotRecognised`] where nothing that comes belongs to a dialect.
+/// [`Error::NotRecognised`] if no received frame belongs to a known dialect.
 pub async fn detect(transport: Transport, first: Duration) -> Result<Detected, Error> {
     let Transport { reader, mut writer, child } = transport;
     let questions = questions();
@@ -59,7 +59,7 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<Detected, E
         text.push_str(&question.line);
         text.push('\n');
     }
-    // A program that has ended already said what it had to say.
+    // A write error is ignored: the output of a program that has ended can still be read.
     let written = async { writer.write_all(text.as_bytes()).await.and(writer.flush().await) };
     let _ = tokio::time::timeout(first, written).await;
     let mut reader = BufReader::new(reader);
@@ -69,10 +69,10 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<Detected, E
     let mut has_ended;
     let until = tokio::time::Instant::now() + first;
     loop {
-        // What refuses a question says little; the answer to the other one may take its time.
+        // A rejection carries little information; the response to the other request may be slow.
         let limit =
             if lines.iter().any(is_success) { until.min(tokio::time::Instant::now() + REST) } else { until };
-        // What a line has so far is kept in it where the time is up.
+        // After a timeout `line` keeps the bytes of an incomplete line.
         let read = tokio::time::timeout_at(limit, reader.read_until(b'\n', &mut line)).await;
         has_ended = matches!(read, Ok(Ok(0) | Err(_)));
         if !matches!(read, Ok(Ok(1..))) || !line.ends_with(b"\n") {
@@ -115,7 +115,7 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<Detected, E
                     (false, _) => format!("it said nothing within {first:?}"),
                 },
                 Some(line) => {
-                    // Keys are looked for before it is cut: half a key is not known for one.
+                    // Redaction precedes the cut, because half a key is not recognised as a key.
                     let shown: String = crate::redact::redact(line.as_str()).chars().take(80).collect();
                     format!("it says `{shown}`")
                 }
@@ -125,14 +125,14 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<Detected, E
     }
 }
 
-/// A command that is asked.
+/// A command sent for detection.
 struct Question {
     id: String,
     command: String,
     line: String,
 }
 
-/// What is asked: one command for each framing.
+/// Returns the commands to send: one for each framing.
 fn questions() -> Vec<Question> {
     let mut asked: Vec<(bool, String)> = Vec::new();
     for spec in CLIENTS {
@@ -157,7 +157,8 @@ fn is_rpc(spec: &Spec) -> bool {
     matches!(spec.framing, Framing::JsonRpc { .. })
 }
 
-/// Whether a line answers a question, or fails to: agents refuse what they do not know without an id.
+/// Returns true if a line is a response to a detection request or a failure without an id. Agents reject
+/// unknown commands without an id.
 fn is_answer(text: &str) -> bool {
     let Ok(frame) = crate::wire::decode::<Value>(text) else { return false };
     let asked = frame["id"].as_str().is_some_and(|id| id.starts_with(ASKED));
@@ -166,18 +167,18 @@ fn is_answer(text: &str) -> bool {
     asked || frame["id"].is_null() && fails && is_response(&frame)
 }
 
-/// Whether a frame is the answer to a command, in its framing.
+/// Returns true if a frame is the response to a command, in its framing.
 fn is_response(frame: &Value) -> bool {
     frame["type"] == "response" || frame["jsonrpc"] == "2.0" && frame.get("method").is_none()
 }
 
-/// Whether a line answers a question with success.
+/// Returns true if a line is a successful response.
 fn is_success(line: &FrameText) -> bool {
     let frame = crate::wire::decode::<Value>(line.as_str()).unwrap_or_default();
     frame["success"] == true || !frame["result"].is_null()
 }
 
-/// Whether a question was answered with success, and whatever else was asked was answered too.
+/// Returns true if one request succeeded and there are at least as many responses as requests.
 fn is_clear(lines: &[FrameText], questions: &[Question]) -> bool {
     let frames: Vec<Value> =
         lines.iter().filter_map(|line| crate::wire::decode(line.as_str()).ok()).collect();
@@ -185,12 +186,12 @@ fn is_clear(lines: &[FrameText], questions: &[Question]) -> bool {
     good && frames.iter().filter(|frame| is_response(frame)).count() >= questions.len()
 }
 
-/// The dialect that fits best; none where nothing fits.
+/// Returns the dialect with the best score, or `None` if no dialect matches.
 fn weigh(lines: &[FrameText], questions: &[Question]) -> Option<&'static Spec> {
     let mut best: Option<Candidate> = None;
     for spec in CLIENTS {
         let score = lines.iter().map(|line| score(spec, line, questions)).sum();
-        // Where nothing tells a dialect from the one that it extends, the one that is extended is meant.
+        // If no frame distinguishes a dialect from its base dialect, the base dialect is selected.
         if score > 0 && best.as_ref().is_none_or(|best| score > best.score) {
             best = Some(Candidate { spec, score });
         }
@@ -198,7 +199,7 @@ fn weigh(lines: &[FrameText], questions: &[Question]) -> Option<&'static Spec> {
     best.map(|best| best.spec)
 }
 
-/// How well a line fits a dialect.
+/// Returns the score of a line for a dialect.
 fn score(spec: &'static Spec, line: &FrameText, questions: &[Question]) -> i32 {
     let Ok(frame) = crate::wire::decode::<Value>(line.as_str()) else { return 0 };
     if (frame["jsonrpc"] == "2.0") != is_rpc(spec) {
@@ -207,7 +208,7 @@ fn score(spec: &'static Spec, line: &FrameText, questions: &[Question]) -> i32 {
     let asked = questions.iter().find(|question| frame["id"] == *question.id);
     let asked = asked.map(|question| question.command.as_str());
     match decode(spec, line, asked) {
-        // An answer without id and command says that a line was not understood, in any dialect.
+        // A response without id and command reports an unknown line, in any dialect.
         Ok(Said::Failure) => 0,
         Ok(Said::Answer) => {
             let data = if is_rpc(spec) { &frame["result"] } else { &frame["data"] };
@@ -220,7 +221,7 @@ fn score(spec: &'static Spec, line: &FrameText, questions: &[Question]) -> i32 {
     }
 }
 
-/// What a line is.
+/// Kind of a line.
 enum Said {
     Answer,
     Failure,
@@ -257,7 +258,8 @@ fn said<D: Dialect>(line: &FrameText, asked: Option<&str>) -> Result<Said, ()> {
     })
 }
 
-/// How many members of an answer's data none of the dialect's revisions declares, in the one that declares most of them.
+/// Returns the number of undeclared members in the data of a response, for the revision that declares most of
+/// them.
 fn undeclared(spec: &Spec, command: &str, data: &Value) -> usize {
     let one: [&Spec; 1] = [spec];
     let revisions = if spec.revisions.is_empty() { &one[..] } else { spec.revisions };

@@ -1,14 +1,15 @@
-//! The differences between two states of a conversation, in the order in which they are told.
+//! The differences between two states of a conversation, in the order of their events.
 
 use std::sync::Arc;
 
 use super::event::Event;
 use crate::view::{Block, Conversation, Message, Role, RunState, ToolBlock, ToolState, Usage};
 
-/// The least difference of costs that is told, in US dollars.
+/// The smallest difference in cost that causes an event, in US dollars.
 const LEAST_COST: f64 = 1e-9;
 
-/// What has happened between two states of a conversation, one frame apart: for those who fold frames themselves.
+/// Returns the events between two states of a conversation that are one frame apart. For callers that fold
+/// frames themselves.
 #[must_use]
 pub fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
     let mut events = Vec::new();
@@ -33,7 +34,7 @@ pub fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
     for question in new.dialogs.iter().filter(|one| old.dialogs.iter().all(|known| known.key != one.key)) {
         events.push(Event::Asked { question: question.clone() });
     }
-    // Keys grow: what is behind the last one that was known is new.
+    // Keys grow: notices after the last known key are new.
     let known = old.notices.last().map(|notice| notice.key.as_str());
     let first = known.and_then(|key| new.notices.iter().position(|notice| notice.key == key));
     for notice in &new.notices[first.map_or(0, |place| place + 1)..] {
@@ -59,7 +60,8 @@ pub fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
     events
 }
 
-/// Whether tokens are the same, and the cost but for what adding it up in another order makes.
+/// Returns true if the tokens are equal and the costs are equal up to rounding from another order of
+/// addition.
 fn used_the_same(old: &Usage, new: &Usage) -> bool {
     let cost = match (old.cost, new.cost) {
         (Some(old), Some(new)) => (old - new).abs() < LEAST_COST,
@@ -119,9 +121,9 @@ fn messages(old: &Conversation, new: &Conversation, events: &mut Vec<Event>) {
     }
 }
 
-/// What a message has more, and what its tools have done.
+/// Adds the events for the growth of a message and for the changes of its tools.
 fn growth(old: &Message, new: &Message, events: &mut Vec<Event>) {
-    // What others than the model say comes whole.
+    // Only messages of the model arrive in pieces.
     if old.is_growing() && new.role == Role::Assistant {
         for (place, block) in new.blocks.iter().enumerate() {
             grown(&new.key, place, old.blocks.get(place), block, events);

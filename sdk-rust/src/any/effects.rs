@@ -1,11 +1,11 @@
-//! What the rules of a dialect tell of a conversation, whatever they are called.
+//! Effects of a dialect's rules on a conversation, independent of their names.
 
 use crate::view::meaning::{Act, Rule, Source};
 
-/// What an act tells, with what tells its kinds apart.
+/// An effect: the act, and the text that distinguishes kinds of the act.
 pub(super) type Effect = (Act, String);
 
-/// What a command tells: of a compaction only that which was asked for.
+/// Returns the effect of a command. A command causes only requested compactions.
 pub(super) fn when_asked((act, kind): Effect) -> Effect {
     match act {
         Act::Compacting | Act::Compacted => (act, ASKED.to_owned()),
@@ -13,13 +13,13 @@ pub(super) fn when_asked((act, kind): Effect) -> Effect {
     }
 }
 
-/// The kind of a compaction that a client has asked for.
+/// The kind of a compaction that a client requested.
 const ASKED: &str = "asked";
 
-/// The kind of what a tool shows while it runs.
+/// The kind of the output of a running tool.
 pub(super) const SHOWN: &str = "output";
 
-/// What a rule tells: its act, with the constant that tells kinds apart.
+/// Returns the effects of a rule: its act, with the constant that distinguishes kinds.
 pub(super) fn effects(rule: &Rule) -> Vec<Effect> {
     let kind = |slot: &str| match rule.slots.get(slot) {
         Some(Source::Is { is }) => is.as_str().unwrap_or_default().to_owned(),
@@ -32,13 +32,13 @@ pub(super) fn effects(rule: &Rule) -> Vec<Effect> {
         Act::Retry => vec![(rule.act, kind("reason"))],
         Act::Notice => vec![(rule.act, kind("text"))],
         Act::Tool if rule.slots.contains_key(SHOWN) => vec![(rule.act, SHOWN.to_owned())],
-        // Each member that is set is something told.
+        // Each assigned member is an effect of its own.
         Act::Set | Act::Keep => rule.slots.keys().map(|slot| (Act::Set, slot.clone())).collect(),
         act => vec![(act, String::new())],
     }
 }
 
-/// The acts that tell the same, if less directly.
+/// Returns the acts with the same effect in a less direct form.
 pub(super) fn instead(act: Act) -> &'static [Act] {
     match act {
         Act::Begin | Act::Message => &[Act::Piece, Act::Snapshot, Act::End],

@@ -1,4 +1,4 @@
-//! What happens, in a form that no dialect has.
+//! Events in a form that is independent of the dialect.
 
 use std::sync::Arc;
 
@@ -9,103 +9,104 @@ use crate::view::{
     Block, Context, Message, Notice, OpenQuestion, Retry, Role, RunState, ToolState, Usage, Waiting,
 };
 
-/// One difference between the conversation before a frame and after it. As JSON it is the same in every language.
+/// One difference between the conversation before a frame and after it. The JSON form is the same in every
+/// language.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Event {
-    /// What the agent is doing. `idle` may be followed by work again (a retry, a compaction, a queued prompt): a
-    /// [`Run`](super::Run) knows when it is over.
+    /// The activity of the agent changed. Work may follow `idle` again (a retry, a compaction, a queued
+    /// prompt); a [`Run`](super::Run) determines its own end.
     State {
-        /// In one word.
+        /// The new state.
         state: RunState,
-        /// Why the last run failed.
+        /// Reason for the failure of the last run.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// A message begins.
+    /// A message started.
     MessageBegan {
-        /// Its key in the conversation.
+        /// Key of the message in the conversation.
         message: String,
-        /// Who it is from.
+        /// Author of the message.
         role: Role,
     },
-    /// A block of the model's text has more. Messages of others come whole, when they end.
+    /// A block of the model's text grew. Messages of other authors arrive complete, with `MessageEnded`.
     TextGrew {
         /// The message's key.
         message: String,
-        /// The place of the block.
+        /// Index of the block.
         block: usize,
-        /// What was added.
+        /// The added text.
         text: String,
     },
-    /// A block of reasoning has more.
+    /// A block of reasoning grew.
     ThinkingGrew {
         /// The message's key.
         message: String,
-        /// The place of the block.
+        /// Index of the block.
         block: usize,
-        /// What was added.
+        /// The added text.
         text: String,
     },
-    /// A call is being written.
+    /// The arguments of a tool call grew.
     ArgumentsGrew {
         /// The message's key.
         message: String,
-        /// The place of the block.
+        /// Index of the block.
         block: usize,
         /// The call's id.
         call_id: String,
         /// The tool's name.
         name: String,
-        /// What was added to the JSON text, where the agent sends pieces.
+        /// The added part of the JSON text, if the agent sends pieces.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<String>,
-        /// The arguments as far as they can be read.
+        /// The arguments, as far as they can be parsed.
         #[serde(skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
     },
-    /// A block stands otherwise than before, or is of another kind: an image, data, text that was changed.
+    /// A block changed in another way or changed its kind: an image, data, or edited text.
     BlockChanged {
         /// The message's key.
         message: String,
-        /// The place of the block.
+        /// Index of the block.
         block: usize,
-        /// The block as it stands.
+        /// The new block.
         value: Block,
     },
     /// A message is complete.
     MessageEnded {
-        /// The message, with usage, stop reason and error where it has them.
+        /// The message, with usage, stop reason and error if present.
         #[serde(serialize_with = "whole")]
         message: Arc<Message>,
     },
-    /// A message is no longer in the model's context.
+    /// The model's context no longer contains a message.
     MessageGone {
         /// The message's key.
         message: String,
     },
-    /// A tool begins.
+    /// A tool started.
     ToolStarted {
         /// The call's id.
         call_id: String,
         /// The tool's name.
         name: String,
-        /// The arguments, complete.
+        /// The complete arguments.
         #[serde(skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
     },
-    /// A tool shows how far it is.
+    /// A tool reported progress.
     ToolUpdated {
         /// The call's id.
         call_id: String,
-        /// What it has shown so far, all of it.
+        /// The complete output so far.
         output: Vec<Block>,
-        /// Facts for a front end.
+        /// Structured details for a front end.
         #[serde(skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
     },
-    /// A tool is done.
+    /// A tool ended.
     ToolEnded {
         /// The call's id.
         call_id: String,
@@ -113,64 +114,65 @@ pub enum Event {
         name: String,
         /// `done`, `failed`, or `skipped`.
         state: ToolState,
-        /// What came of it.
+        /// The result of the tool.
         result: Vec<Block>,
-        /// Facts for a front end.
+        /// Structured details for a front end.
         #[serde(skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
     },
-    /// The conversation was told anew: another session, or its history. What was said before counts no more.
+    /// The agent replaced the conversation: another session, or the full history. Earlier events no longer
+    /// apply.
     Replaced {
         /// All messages.
         #[serde(serialize_with = "each")]
         messages: Vec<Arc<Message>>,
     },
-    /// What waits to enter the conversation, all of it.
+    /// The queue changed. The event contains all queued input.
     Queue {
-        /// The user's words.
+        /// The queued input of the user.
         waiting: Vec<Waiting>,
     },
-    /// The agent asks.
+    /// The agent sent a question.
     Asked {
         /// The question.
         question: OpenQuestion,
     },
-    /// A question waits no longer: it was answered, taken back, or its time is up.
+    /// A question is closed: answered, withdrawn by the agent, or timed out.
     Answered {
         /// The question's key.
         question: String,
     },
-    /// Something for the user to know.
+    /// A notice for the user.
     Notice {
-        /// It.
+        /// The notice.
         notice: Notice,
     },
-    /// A request to the model will be made again.
+    /// A retry of a request to the model is scheduled.
     RetryBegan {
-        /// Which, and after how long.
+        /// Number and delay of the retry.
         retry: Retry,
     },
-    /// That is over.
+    /// The retry ended.
     RetryEnded,
-    /// A summary is being made.
+    /// A compaction started.
     CompactionBegan {
-        /// Why.
+        /// Reason for the compaction.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// That is over; the summary is a message before this.
+    /// The compaction ended; the event of the summary message precedes this event.
     CompactionEnded,
-    /// What the session has used so far.
+    /// The usage of the session changed.
     Usage {
         /// Tokens and cost.
         usage: Usage,
-        /// How full the model's context is.
+        /// Fill level of the model's context.
         #[serde(skip_serializing_if = "Option::is_none")]
         context: Option<Context>,
     },
-    /// Other members of the conversation have changed: look there.
+    /// Other members of the conversation changed; read them from the conversation.
     Changed {
-        /// Their names, as the conversation's JSON has them.
+        /// Names of the changed members, as in the JSON form of the conversation.
         members: Vec<&'static str>,
     },
 }

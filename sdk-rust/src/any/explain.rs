@@ -1,4 +1,4 @@
-//! What is lost where an agent of one dialect stands behind a front end of another, computed from the declared tables.
+//! Losses between a front end of one dialect and an agent of another, computed from the declared tables.
 
 mod differences;
 
@@ -16,66 +16,68 @@ use crate::view::meaning::{Act, Rule, Rules};
 
 pub use differences::Difference;
 
-/// What kind of row it is.
+/// Kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RowKind {
-    /// What the front end sends.
+    /// Sent by the front end.
     Command,
-    /// What it is told.
+    /// Received by the front end.
     Event,
-    /// What it is asked or shown.
+    /// A question or a notification for the front end.
     Dialog,
 }
 
-/// What becomes of a row.
+/// Fidelity of the translation of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Fate {
-    /// The agent has the same.
+    /// The agent has an equivalent.
     Carried,
-    /// Who stands between the two makes it from what it has seen, or some of it is missing.
+    /// The translator derives the row from earlier frames, or some of it is missing.
     Approximated,
-    /// The agent has nothing of the kind.
+    /// The agent has no equivalent.
     Lost,
 }
 
-/// What becomes of a row of the front end's dialect.
+/// Result of the translation of one row of the front end's dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RowFate {
-    /// What kind of row it is.
+    /// Kind of the row.
     pub kind: RowKind,
-    /// Its wire name.
+    /// Wire name of the row.
     pub row: String,
-    /// What becomes of it.
+    /// Fidelity of the translation.
     pub fate: Fate,
-    /// Why, or how; empty where it is carried whole.
+    /// Reason or method; empty if the row is carried completely.
     pub reason: String,
-    /// The intents that it stands for; empty for events and dialogs.
+    /// The intents of the row; empty for events and dialogs.
     pub intents: Vec<&'static str>,
-    /// The parameters of a command that the agent does not get, by their wire names; none of one that is lost.
+    /// The command parameters that do not reach the agent, by their wire names; empty if the command is lost.
     pub untaken: Vec<String>,
-    /// What is other behind a command, or with its answer, than the front end's dialect says.
+    /// Differences in the effects or the response of the command from the front end's dialect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<Difference>,
-    /// The members of its answers or frames that come from the agent. Of a row that is lost there are none.
+    /// The members of the row's responses or frames that come from the agent; empty if the row is lost.
     pub members: Vec<Member>,
-    /// Those that the agent does not tell: who stands between the two makes them from what it has seen, or leaves them out.
-    /// They are approximated. What neither list names, such as what repeats other frames, is not the agent's to tell.
+    /// Members that the agent does not send. The translator derives them from earlier frames or omits them;
+    /// they are approximated. Members in neither list, such as repetitions of other frames, do not come from
+    /// the agent.
     pub untold: Vec<Member>,
-    /// What a command that is lost would have changed of the conversation, by its place in the neutral form, which stands for
-    /// all that is in it. Nothing else follows from its loss.
+    /// Changes to the conversation that a lost command would have caused, as places in the neutral form. A
+    /// place includes everything inside it. The loss has no other effect.
     pub changes: Vec<String>,
 }
 
-/// What becomes of each row of the front end's dialect where an agent of another dialect stands behind it. Both may be
-/// those of one revision or of a client, which has all of them.
+/// Returns the result of the translation for each row of the front end's dialect, with an agent of another
+/// dialect behind it. Each argument is the tables of one revision, or the tables of a client, which contain
+/// all revisions.
 ///
 /// # Errors
-/// [`Error::UnknownDialect`] where the feature of one of the dialects is off.
+/// [`Error::UnknownDialect`] if the feature of one of the dialects is off.
 ///
 /// ```
 /// use agentese::any::{Fate, RowKind, explain};
@@ -123,7 +125,7 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Everything that the dialect's frames tell.
+    /// Returns all effects of the dialect's frames.
     fn tells(&self) -> BTreeSet<Effect> {
         let meaning = &self.table.meaning;
         let events = meaning.events.iter().filter(|(name, _)| self.spec.event(name).is_some());
@@ -135,8 +137,8 @@ impl Side<'_> {
     }
 }
 
-/// What becomes of a command that stands for several intents: where they differ, some of it is missing. Every reason is
-/// told, with the intents that it is about.
+/// Combines the fidelities of a command with several intents. If they differ, some of the command is missing.
+/// The result lists every reason with its intents.
 fn joined(fates: impl Iterator<Item = (Intent, (Fate, String))>) -> (Fate, String) {
     let fates: Vec<_> = fates.collect();
     let fate = match &fates[..] {
@@ -153,7 +155,7 @@ fn joined(fates: impl Iterator<Item = (Intent, (Fate, String))>) -> (Fate, Strin
         }
     }
     let told = match &reasons[..] {
-        // It is about all of the command.
+        // The reason applies to the whole command.
         [(reason, names)] if names.len() == fates.len() => (*reason).to_owned(),
         reasons => {
             let each = reasons.iter().map(|(reason, names)| format!("{}: {reason}", names.join(", ")));
@@ -163,7 +165,7 @@ fn joined(fates: impl Iterator<Item = (Intent, (Fate, String))>) -> (Fate, Strin
     (fate, told)
 }
 
-/// What becomes of an event or a dialog.
+/// Returns the result for an event or a dialog.
 fn row_of(kind: RowKind, name: &str, fate: Fate, reason: &str) -> RowFate {
     let (row, reason) = (name.to_owned(), reason.to_owned());
     let (intents, untaken, differs, changes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -171,7 +173,7 @@ fn row_of(kind: RowKind, name: &str, fate: Fate, reason: &str) -> RowFate {
     RowFate { kind, row, fate, reason, intents, untaken, differs, members, untold, changes }
 }
 
-/// Members of a conversation whose changes who stands between keeps, and tells nobody.
+/// Members of a conversation whose changes the translator stores and does not forward.
 const KEPT: &[&str] = &["todos"];
 
 struct Pair<'a> {
@@ -184,7 +186,7 @@ impl Pair<'_> {
         self.front.spec.name == self.agent.spec.name
     }
 
-    /// What a command of the front end stands for.
+    /// Returns the intents of a command of the front end.
     fn stands_for(&self, wire: &str) -> impl Iterator<Item = (Intent, &'static Carrier)> {
         let table = self.front.table;
         let carriers = Intent::ALL
@@ -193,7 +195,7 @@ impl Pair<'_> {
         carriers.filter(move |(_, carrier)| carrier.command == wire)
     }
 
-    /// The parameters of a command that the agent does not get, for whichever of its intents.
+    /// Returns the command parameters that do not reach the agent, for all of its intents.
     fn untaken_params(&self, wire: &str) -> Vec<String> {
         let beside = self.front.table.beside.get(wire).filter(|_| !self.is_same());
         let mut names: BTreeSet<&String> = beside.into_iter().flatten().collect();
@@ -236,7 +238,7 @@ impl Pair<'_> {
         row(self.without_what_is_beside(wire, fate))
     }
 
-    /// What becomes of a command some of whose parameters are for agents of its dialect alone.
+    /// Adjusts the fidelity of a command with parameters that only agents of its dialect support.
     fn without_what_is_beside(&self, wire: &str, (fate, reason): (Fate, String)) -> (Fate, String) {
         let beside = self.front.table.beside.get(wire).filter(|_| fate != Fate::Lost);
         let Some(beside) = beside else { return (fate, reason) };
@@ -270,7 +272,7 @@ impl Pair<'_> {
         if !untold.is_empty() {
             reasons.push(format!("the answer to `{}` does not tell {}", carrier.command, untold.join(", ")));
         }
-        // An answer that comes when the work is done has to be made from the events of it.
+        // A response at the end of the work must be derived from the events of the work.
         let role = |side: &Side<'_>, wire: &str| side.spec.command(wire).map(|row| row.run);
         let ends = |side: &Side<'_>| side.spec.run_end.answer_ends;
         if role(&self.front, wire) == Some(RunRole::Starts) && ends(&self.front) != ends(&self.agent) {
@@ -282,14 +284,15 @@ impl Pair<'_> {
         }
     }
 
-    /// Which neutral parameters of the front end's command the agent's does not take; none where it has no command.
+    /// Returns the neutral parameters of the front end's command that the agent's command does not take.
+    /// Empty if the agent has no command.
     fn untaken_slots<'b>(&self, intent: Intent, front: &'b Carrier) -> Vec<&'b String> {
         let Some(carrier) = self.agent.table.carrier(self.agent.spec, intent) else { return Vec::new() };
         let taken: BTreeSet<&String> = carrier.taken(self.agent.spec).collect();
         front.taken(self.front.spec).filter(|param| !taken.contains(param)).collect()
     }
 
-    /// The same in a sentence.
+    /// Returns the untaken parameters as a sentence.
     fn untaken(&self, intent: Intent, front: &Carrier) -> Option<String> {
         let (side, spec) = (&self.agent, self.agent.spec);
         let carrier = side.table.carrier(spec, intent)?;
@@ -301,7 +304,7 @@ impl Pair<'_> {
             .then(|| format!("`{}` does not take {}{partly}", carrier.command, names.join(", ")))
     }
 
-    /// What becomes of an intent that the agent has no command for.
+    /// Returns the fidelity of an intent without a command of the agent.
     fn without(&self, intent: Intent, front: &Carrier) -> (Fate, String) {
         let also = |how: &str| {
             let also = front.alone.iter().map(|differs| differs.says.as_str());
@@ -355,7 +358,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Whether both are of one family: rows of one name mean the same there.
+    /// Returns true if both dialects belong to one family, in which rows of one name have one meaning.
     fn is_kin(&self) -> bool {
         self.front.spec.framing == self.agent.spec.framing
     }
@@ -376,7 +379,7 @@ impl Pair<'_> {
         let is_told = |effect: &&Effect| tells.contains(*effect);
         let told = wanted.iter().filter(is_told).count();
         let is_near = |(act, kind): &Effect| {
-            // What a tool shows while it runs nothing else tells.
+            // No other effect replaces the output of a running tool.
             if kind == SHOWN {
                 return false;
             }

@@ -1,4 +1,4 @@
-//! The conversation of a connection, folded frame by frame, and those who listen to what happens in it.
+//! The conversation of a connection, folded frame by frame, and the receivers of its events.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,13 +17,13 @@ use crate::tap;
 use crate::termination::Termination;
 use crate::view::{Conversation, Direction, View};
 
-/// How many bytes of events wait for one listener at most; beyond that it is cut off.
+/// Maximum size of the events queued for one receiver, in bytes. A receiver with more is cut off.
 const MOST: usize = 64 << 20;
 
-/// What one event counts besides its text, in bytes.
+/// Size of one event besides its text, in bytes.
 const ONE: usize = 128;
 
-/// A conversation that is followed.
+/// The current conversation of a connection.
 pub(super) struct Folded {
     spec: &'static Spec,
     state: Mutex<State>,
@@ -32,15 +32,17 @@ pub(super) struct Folded {
 struct State {
     view: View,
     listeners: Vec<Listener>,
-    /// The command of each call that waits for another session to be opened, where a connection has several.
+    /// The command of each pending call that opens another session, for dialects with several sessions per
+    /// connection.
     opening: Vec<String>,
-    /// The ids, as JSON, with which such commands were sent: the session that an answer with one of them names is followed.
+    /// The ids, as JSON, of such commands. A response with one of these ids selects the session that it
+    /// names.
     asked: HashSet<String>,
     is_over: bool,
 }
 
 struct Listener {
-    /// None once it is cut off: it reads what it has, and then that nothing follows.
+    /// `None` after the receiver was cut off. The receiver reads the queued events and then the end.
     sender: Option<mpsc::UnboundedSender<Event>>,
     queue: Arc<Queue>,
 }
@@ -52,25 +54,25 @@ struct Queue {
     dropped: AtomicUsize,
 }
 
-/// What a listener reads from.
+/// The receiving end of a queue of events.
 pub(super) struct Heard {
     receiver: mpsc::UnboundedReceiver<Event>,
     queue: Arc<Queue>,
 }
 
 impl Heard {
-    /// The next event; none when nothing follows.
+    /// Polls for the next event; ready with `None` at the end.
     pub fn poll(&mut self, context: &mut std::task::Context<'_>) -> std::task::Poll<Option<Event>> {
         self.receiver.poll_recv(context).map(|event| self.taken(event))
     }
 
-    /// An event that is there.
+    /// Returns a queued event without waiting.
     pub fn ready(&mut self) -> Option<Event> {
         let event = self.receiver.try_recv().ok();
         self.taken(event)
     }
 
-    /// How many events were dropped, where the listener was cut off.
+    /// Returns the number of dropped events if the receiver was cut off; otherwise `None`.
     pub fn cut_off(&self) -> Option<usize> {
         self.queue.cut.load(Ordering::Relaxed).then(|| self.queue.dropped.load(Ordering::Relaxed))
     }
@@ -83,7 +85,7 @@ impl Heard {
     }
 }
 
-/// About how much an event takes, in bytes. Messages are shared with the conversation.
+/// Returns the approximate size of an event, in bytes. Messages are shared with the conversation.
 fn size(event: &Event) -> usize {
     ONE + match event {
         Event::TextGrew { text, .. } | Event::ThinkingGrew { text, .. } => text.len(),
@@ -101,7 +103,7 @@ impl Folded {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // After a panic while the lock was held the view may lack a part of one frame, which is better than no view.
+        // After a panic under the lock the view may lack a part of one frame, which is better than no view.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,7 +111,7 @@ impl Folded {
         self.state().view.conversation()
     }
 
-    /// Listens from now on.
+    /// Subscribes to events from now on.
     pub fn listen(&self) -> Heard {
         let (sender, receiver) = mpsc::unbounded_channel();
         let queue = Arc::new(Queue::default());
@@ -120,14 +122,14 @@ impl Folded {
         Heard { receiver, queue }
     }
 
-    /// A session is being opened with a command, for as long as what this gives is kept: the one that its answer names is
-    /// followed. The first one takes over what was told before it.
+    /// Marks a command as opening a session, for the lifetime of the returned guard. The session in its
+    /// response becomes the current session. The first session takes over the state received before it.
     pub fn switch(self: &Arc<Self>, command: &str) -> Opening {
         self.state().opening.push(command.to_owned());
         Opening { folded: self.clone(), command: command.to_owned() }
     }
 
-    /// The connection has ended: what was going on is over, for that reason, and nothing follows.
+    /// Ends the conversation and all subscriptions: open work ends, with this termination as the reason.
     pub fn end(&self, termination: &Termination) {
         let mut state = self.state();
         if std::mem::replace(&mut state.is_over, true) {
@@ -142,13 +144,14 @@ impl Folded {
         }
     }
 
-    /// Takes a frame.
+    /// Folds a frame into the conversation.
     pub fn take(&self, direction: tap::Direction, text: &str) {
         let Ok(frame) = crate::wire::decode::<Value>(text) else { return };
         let at = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|now| now.as_secs_f64() * 1000.0);
         let mut state = self.state();
         let is_heard = !state.listeners.is_empty();
-        // Whoever holds the conversation has it copied: it is held only where it is compared.
+        // A second reference to the conversation forces a copy, so this function holds one only for a
+        // comparison.
         if direction == tap::Direction::Sent {
             state.note_sent(&frame);
         }
@@ -174,7 +177,7 @@ impl Folded {
         }
     }
 
-    /// The session that is opened, where the answer is to a command that was asked to open one.
+    /// Returns the opened session if the frame is the response to a command that opens a session.
     fn opened(&self, asked: &mut HashSet<String>, text: &str) -> Option<String> {
         let member = self.spec.session_member?;
         let Ok(Routed::Answer { id: Some(id), data, .. }) = route(self.spec, &FrameText::from(text)) else {
@@ -189,7 +192,7 @@ impl Folded {
     }
 }
 
-/// A session that is being opened; dropping it says that this is over.
+/// Guard of a session that is being opened; dropping the guard ends this state.
 pub(super) struct Opening {
     folded: Arc<Folded>,
     command: String,
@@ -201,7 +204,7 @@ impl Drop for Opening {
         if let Some(place) = state.opening.iter().position(|command| *command == self.command) {
             state.opening.swap_remove(place);
         }
-        // An answer for which nobody waits any more changes nothing.
+        // Without a pending call a response changes nothing.
         if state.opening.is_empty() {
             state.asked.clear();
         }
@@ -209,7 +212,7 @@ impl Drop for Opening {
 }
 
 impl State {
-    /// Notes the id of a command that opens another session, where one is being opened.
+    /// Records the id of a sent command if that command is opening a session.
     fn note_sent(&mut self, frame: &Value) {
         let command = frame.get("method").or_else(|| frame.get("type")).and_then(Value::as_str);
         if let (Some(command), Some(id)) = (command, frame.get("id"))
@@ -221,9 +224,10 @@ impl State {
 }
 
 impl Listener {
-    /// Gives an event to the listener, or counts it where the listener is cut off; false where it is gone.
+    /// Sends an event to the receiver, or counts the event if the receiver is cut off. Returns false if the
+    /// receiver was dropped.
     fn hear(&mut self, event: &Event) -> bool {
-        // Its end of the queue is the other one.
+        // The receiver holds the other reference to the queue.
         if Arc::strong_count(&self.queue) == 1 {
             return false;
         }
@@ -258,7 +262,7 @@ mod tests {
             assert_eq!(heard.cut_off(), Some(missed));
         }
         assert!(heard.ready().is_some() && heard.ready().is_none());
-        // What it reads brings it back nothing: it is cut off for good.
+        // Reading does not restore the receiver: the cut is final.
         heard.queue.bytes.store(0, Ordering::Relaxed);
         assert!(listener.hear(&event()) && heard.ready().is_none());
         assert_eq!(heard.cut_off(), Some(4));
@@ -266,7 +270,7 @@ mod tests {
         assert!(!listener.hear(&event()));
     }
 
-    /// A connection that follows the session `one`.
+    /// Returns a connection with the current session `one`.
     fn following() -> Arc<Folded> {
         let spec = crate::dynamic::spec("opal").unwrap();
         Arc::new(Folded::new(spec, View::open(spec.name).unwrap().of_session("one")))
@@ -300,12 +304,12 @@ mod tests {
     fn the_session_is_followed_that_the_answer_to_the_command_that_opens_it_names() {
         let folded = following();
         folded.sends("before", "session/list");
-        // Nobody asked for another session.
+        // No call requested another session.
         folded.answered("before", "three");
         assert_eq!(folded.session().as_deref(), Some("one"));
         let _opening = folded.switch(START);
         folded.sends("new", START);
-        // Older calls are answered first, and once more behind the new session.
+        // Responses to older calls arrive first, and once more after the new session.
         folded.answered("before", "one");
         folded.answered("before", "three");
         folded.answered("new", "two");
@@ -320,7 +324,7 @@ mod tests {
         folded.sends("a", START);
         folded.sends("b", START);
         folded.answered("b", "three");
-        // An older call is answered between them, with the session that was left.
+        // Between them arrives a response to an older call, with the session that was left.
         folded.answered("before", "one");
         assert_eq!(folded.session().as_deref(), Some("three"));
         folded.answered("a", "two");
@@ -328,7 +332,7 @@ mod tests {
         folded.answered("before", "three");
         drop(one);
         assert_eq!(folded.session().as_deref(), Some("two"));
-        // One that is given up brings no other session.
+        // A cancelled call does not change the session.
         let given_up = folded.switch(START);
         folded.sends("c", START);
         drop(given_up);

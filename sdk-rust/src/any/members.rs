@@ -1,5 +1,6 @@
-//! Which members of a row's frames come from the agent, computed from the tables that say what frames mean: a member
-//! does where the agent tells what the front end's dialect has there. And what a command changes, from the same tables.
+//! Members of a row's frames that come from the agent, and changes caused by a command. Both are computed
+//! from the tables of meanings: a member comes from the agent if the agent's frames have the same neutral
+//! value.
 
 use std::collections::BTreeSet;
 
@@ -14,33 +15,36 @@ use crate::view::meaning::{Act, Case, Rule, Rules, Source, Test};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Member {
-    /// Where it stands: names with dots between, `[]` for each item of a list. In answers it begins with `data`.
+    /// Path of the member: names separated by dots, `[]` for each item of a list. In responses the path
+    /// begins with `data`.
     pub path: String,
-    /// Members that have to be these words; of frames in which they are others the member is not told.
+    /// Members that must have these values; in frames with other values the agent does not provide the
+    /// member.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<(String, String)>,
-    /// Where its value stands in the neutral form, as in `message<assistant>.blocks<text>.text`.
+    /// Place of the value in the neutral form, as in `message<assistant>.blocks<text>.text`.
     pub neutral: String,
 }
 
-/// How deep values are looked into: those that contain values of their own kind end somewhere.
+/// Maximum depth of the walk; values may contain values of their own kind.
 const DEEPEST: usize = 6;
 
-/// What whoever stands between makes itself: when something happened there.
+/// Members that the translator produces itself: times and keys.
 const OWN: &[&str] = &["time", "at", "key"];
 
-/// What the agent's own tools give is the agent's, and other than the tools of an agent of another family give.
+/// Results of the agent's tools, which differ from the results of the tools of another family.
 const OF_TOOLS: &[&str] = &["tool.output", "tool.result", "tool.details", "tool.state", "message<tool>"];
 
 /// The members of a row's frames.
 pub(super) struct Members {
-    /// Those whose values the agent tells.
+    /// Members whose values the agent provides.
     pub told: Vec<Member>,
-    /// Those that the dialect has a place for and the agent does not tell.
+    /// Members of the dialect that the agent does not provide.
     pub untold: Vec<Member>,
 }
 
-/// The members of the row's answers, or of its events or dialogs, with an agent that has that side's frames.
+/// Returns the members of the row's responses, events or dialogs that an agent with the given tables provides
+/// and lacks.
 pub(super) fn members(
     front: (&Spec, &'static Table),
     agent: (&Spec, &'static Table),
@@ -64,8 +68,8 @@ pub(super) fn members(
     Members { told, untold }
 }
 
-/// What a command changes of the conversation where it succeeds, by its place in the neutral form: nothing where it only reads.
-/// A place stands for all that is in it.
+/// Returns the changes to the conversation by a successful command, as places in the neutral form; empty for
+/// a command that only reads. A place includes everything inside it.
 pub(super) fn changed(front: (&Spec, &'static Table), wire: &str) -> BTreeSet<String> {
     if front.0.command(wire).is_none_or(|row| row.reads) {
         return BTreeSet::new();
@@ -84,7 +88,7 @@ pub(super) fn changed(front: (&Spec, &'static Table), wire: &str) -> BTreeSet<St
     rules.flat_map(places).collect()
 }
 
-/// A message that a rule puts into the conversation, by its kinds, and how many there are.
+/// Returns the places changed by a message that a rule adds: its kinds, and the number of messages.
 fn added(table: &'static Table, rule: &Rule) -> Vec<String> {
     let Some(Source::Read { read, .. }) = rule.slots.get("message") else { return Vec::new() };
     let cases = table.meaning.readers.get(read).into_iter().flat_map(|reader| &reader.cases);
@@ -99,15 +103,15 @@ pub(super) enum Row<'a> {
     Dialog(&'a str),
 }
 
-/// Which places are looked at.
+/// Selection of places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Which {
     All,
-    /// Without those in which a value of any kind stands as it is: nothing is known of its members.
+    /// Without places for a value of any kind, whose members are unknown.
     Named,
 }
 
-/// Everything that frames of a dialect tell, by its place in the neutral form.
+/// Returns everything that frames of a dialect report, as places in the neutral form.
 fn told(spec: &Spec, table: &'static Table) -> BTreeSet<String> {
     let meaning = &table.meaning;
     let known = |rules: &'static Rules, has: &dyn Fn(&str) -> bool| -> Vec<Member> {
@@ -135,7 +139,7 @@ fn of_command(table: &'static Table, wire: &str) -> Vec<Member> {
             leaves.extend(gives(table, *intent, carrier, Which::Named));
         }
     }
-    // What the client sent is not told by the agent.
+    // The agent does not report values that the client sent.
     leaves.retain(|leaf| leaf.path.starts_with("data"));
     leaves
 }
@@ -144,7 +148,7 @@ fn gives(table: &'static Table, intent: Intent, carrier: &'static Carrier, which
     let mut walk = Walk { table, which, only: Vec::new(), leaves: Vec::new() };
     for (slot, source) in &carrier.gives {
         let told = match slot.as_str() {
-            // How many there are.
+            // The number of messages.
             "messages" if matches!(source, Source::At(_)) => "Count.messages".to_owned(),
             "messages" | "message" => "message".to_owned(),
             "models" | "model" => "model".to_owned(),
@@ -175,7 +179,7 @@ fn of_rules(table: &'static Table, rules: Option<&'static Vec<Rule>>, which: Whi
     leaves
 }
 
-/// Where the value of a slot stands in the neutral form.
+/// Returns the place of a slot's value in the neutral form.
 fn place(rule: &Rule, slot: &str) -> String {
     let kind = |slot: &str| match rule.slots.get(slot) {
         Some(Source::Is { is }) => is.as_str().unwrap_or_default(),
@@ -197,7 +201,7 @@ fn place(rule: &Rule, slot: &str) -> String {
     }
 }
 
-/// The names under which something may be told: the arguments of a call by its message or by its tool, and so on.
+/// Returns the alternative names of a place, such as the arguments of a call by its message or by its tool.
 fn names(told: &str) -> Vec<String> {
     let mut names = vec![told.to_owned()];
     for (one, other) in [
@@ -211,7 +215,7 @@ fn names(told: &str) -> Vec<String> {
             names.extend(told.strip_prefix(other).map(|rest| format!("{one}{rest}")));
         }
     }
-    // Arguments are read of their text; the text is not known where they alone are told.
+    // Arguments are parsed from their text; the text is unknown if only the arguments are sent.
     let read: Vec<String> = names.iter().filter(|name| name.ends_with(".arguments")).cloned().collect();
     names.extend(read.into_iter().map(|name| name + "Text"));
     names
@@ -257,7 +261,7 @@ impl Walk {
             let is_any = self.which == Which::Named && !reader.tag.is_empty();
             let is_whole = |source: &Source| matches!(source, Source::At(path) if path.is_empty());
             for (slot, source) in case.gives.iter().filter(|(_, source)| !(is_any && is_whole(source))) {
-                // A list that is one text has no items.
+                // A list in the form of one text has no items.
                 let prefix = if case.tag == "(string)" { prefix.trim_end_matches("[]") } else { prefix };
                 self.source(source, prefix, &format!("{told}.{slot}"), depth + 1);
             }
@@ -268,7 +272,7 @@ impl Walk {
     }
 }
 
-/// The kind of a message or a block, where a case says it.
+/// Returns the kind of a message or a block, if a case names the kind.
 fn kind(case: &Case) -> String {
     let word = ["role", "type"].iter().find_map(|slot| match case.gives.get(*slot) {
         Some(Source::Is { is }) => is.as_str(),
@@ -278,7 +282,7 @@ fn kind(case: &Case) -> String {
 }
 
 fn join(prefix: &str, path: &str) -> String {
-    // A place in a list stands as any.
+    // An index in a list becomes any index.
     let path: Vec<&str> = path.split('.').filter(|name| !name.is_empty()).collect();
     let mut joined = prefix.to_owned();
     for name in path {

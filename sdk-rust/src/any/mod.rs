@@ -1,9 +1,11 @@
-//! One client for agents of every dialect: what the dialects have in common, with the typed client underneath.
+//! One client for agents of every dialect: the common features of the dialects, with the typed client
+//! underneath.
 //!
-//! [`Agent`] finds out which dialect an agent speaks, carries out neutral commands, and tells what happens as neutral
-//! [`Event`]s beside the [`Conversation`](crate::view::Conversation) that they add up to. Which command of a dialect carries
-//! what is declared; a command that a dialect lacks fails with [`Error::NotInDialect`](crate::Error::NotInDialect) before
-//! anything is sent. [`explain`] says what is lost where an agent of one dialect stands behind a front end of another.
+//! [`Agent`] detects the dialect of an agent, sends neutral commands, and emits neutral [`Event`]s. The
+//! events add up to a [`Conversation`](crate::view::Conversation), which is available at any time. Declared
+//! tables map each intent to a command of the dialect. A command without an equivalent fails with
+//! [`Error::NotInDialect`](crate::Error::NotInDialect) before any frame is sent. [`explain`] computes the
+//! losses between a front end of one dialect and an agent of another.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), agentese::Error> {

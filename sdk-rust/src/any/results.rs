@@ -1,27 +1,27 @@
-//! What the neutral commands take and give.
+//! Parameters and results of the neutral commands.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::view::{Context, ForkPoint, Message, Model, Session, SlashCommand, Todo, Usage};
 
-/// Words of the user.
+/// Input of the user: text and images.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Words {
     /// The text.
     pub text: String,
-    /// Images that go with it, in dialects that take them.
+    /// Images of the input, for dialects that support images.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// `steer` or `followUp`: what becomes of a prompt where a run is going on, in dialects that ask for it.
+    /// Delivery of a prompt during a run, `steer` or `followUp`, for dialects with this choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when_busy: Option<String>,
 }
 
 impl Words {
-    /// The words, with an image more.
+    /// Returns the input with an additional image.
     #[must_use]
     pub fn image(mut self, mime_type: impl Into<String>, data: impl Into<String>) -> Self {
         self.images.push(Image { kind: "image", mime_type: mime_type.into(), data: data.into() });
@@ -35,7 +35,7 @@ impl<T: Into<String>> From<T> for Words {
     }
 }
 
-/// An image that goes with words.
+/// An image of the user's input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -48,22 +48,22 @@ pub struct Image {
     pub data: String,
 }
 
-/// What an agent is doing, and with which settings, as far as its dialect tells.
+/// Activity and settings of an agent, as far as its dialect reports them.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct State {
-    /// The model in use.
+    /// The current model.
     pub model: Option<Model>,
-    /// How hard it thinks.
+    /// The current thinking level.
     pub thinking_level: Option<String>,
-    /// Whether a run is going on.
+    /// True during a run.
     pub working: Option<bool>,
-    /// Whether a summary is being made.
+    /// True during a compaction.
     pub compacting: Option<bool>,
-    /// How many messages the conversation has.
+    /// Number of messages in the conversation.
     pub messages: Option<u64>,
-    /// How many words wait in the queues.
+    /// Number of queued messages.
     pub waiting: Option<u64>,
     /// The session.
     pub session: Session,
@@ -71,7 +71,7 @@ pub struct State {
     pub settings: Map<String, Value>,
     /// Tokens and cost of the session.
     pub usage: Usage,
-    /// How full the model's context is.
+    /// Fill level of the model's context.
     pub context: Context,
 }
 
@@ -82,62 +82,62 @@ pub struct State {
 pub struct Stats {
     /// Tokens and cost.
     pub usage: Usage,
-    /// How many messages the session has.
+    /// Number of messages in the session.
     pub messages: Option<u64>,
-    /// How full the model's context is.
+    /// Fill level of the model's context.
     pub context: Context,
 }
 
-/// A session that is kept.
+/// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct KeptSession {
-    /// What opens it.
+    /// The argument for [`Agent::open_session`](super::Agent::open_session).
     pub session: String,
-    /// Its name.
+    /// Name of the session.
     pub name: Option<String>,
-    /// When it changed last, as the agent says.
+    /// Time of the last change, in the agent's own format.
     pub modified: Option<String>,
 }
 
-/// What came of another place in the conversation.
+/// Result of a fork.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Forked {
-    /// True where an extension of the agent prevented it.
+    /// True if an extension of the agent prevented the fork.
     pub cancelled: bool,
-    /// The words that stood there.
+    /// The text of the input at the fork point.
     pub text: Option<String>,
 }
 
-/// What a shell command of the user did.
+/// Result of a shell command of the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ShellResult {
-    /// What it wrote.
+    /// Output of the command.
     pub output: String,
-    /// Its exit code; none where it was stopped.
+    /// Exit code; `None` if the command was aborted.
     pub exit_code: Option<i64>,
-    /// Whether it was stopped.
+    /// True if the command was aborted.
     pub cancelled: bool,
-    /// Whether the output was cut.
+    /// True if the output was truncated.
     pub truncated: bool,
 }
 
-/// The words that were taken back from the queues.
+/// The input removed from the queues.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ClearedQueue {
-    /// The steering words.
+    /// The steering messages.
     pub steering: Vec<String>,
-    /// The follow-up words.
+    /// The follow-ups.
     pub follow_up: Vec<String>,
 }
 
-/// What any of the commands may give.
+/// Union of the results of all commands.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Given {

@@ -1,4 +1,4 @@
-//! Streams of neutral events: of a run, and of everything.
+//! Streams of neutral events: of one run, and of the whole connection.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::run_tracker::EndedBy;
 use crate::termination::{Cause, Termination};
 use crate::view::{Message, Role};
 
-/// Everything that happens from the moment it was asked for. A [`Stream`] that ends with an error when the connection is
-/// over, or where it was not read and 64 MiB waited.
+/// All events from the moment of the subscription. This [`Stream`] ends with an error when the connection
+/// ends, or if unread events exceed 64 MiB.
 pub struct Events {
     client: dynamic::Client,
     heard: Heard,
@@ -30,7 +30,8 @@ impl Events {
         Events { client, heard, is_over: false }
     }
 
-    /// The next event; after the end its reason, once, and then nothing. Dropping the future loses nothing.
+    /// Returns the next event; at the end the reason, once, and then `None`. Dropping the future loses no
+    /// event.
     pub async fn next(&mut self) -> Option<Result<Event, Error>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
@@ -61,36 +62,36 @@ impl std::fmt::Debug for Events {
     }
 }
 
-/// The work that a prompt started: gives what happens until the run is over, retries and compactions among it. Dropping it
-/// stops listening and nothing else.
+/// The work that a prompt started: a stream of events until the end of the run, including retries and
+/// compactions. Dropping the run only ends the subscription.
 pub struct Run {
     agent: Agent,
     raw: EventStream,
     heard: Heard,
     results: Map<String, Value>,
     is_over: bool,
-    /// Whether somebody was told how it failed.
+    /// True if the caller has received the failure of the run.
     is_told: bool,
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RunResult {
-    /// What ended it.
+    /// Cause of the end.
     pub ended_by: EndedBy,
-    /// Whether it is certain that nothing follows; see [`crate::RunResult`].
+    /// True if no further event of the run can follow; see [`crate::RunResult`].
     pub confirmed: bool,
-    /// The model's last message, with usage, stop reason and error where it has them.
+    /// The model's last message, with usage, stop reason and error if present.
     pub message: Option<Arc<Message>>,
-    /// Whether somebody stopped the run, whoever it was. That is no failure.
+    /// True if any client or the user aborted the run. An abort is not a failure.
     pub aborted: bool,
-    /// Why the run failed, where it did; only [`Run::wait`] gives a result with a failure.
+    /// Reason for a failed run; only [`Run::wait`] returns a result with a failure.
     pub failure: Option<RunFailure>,
 }
 
 impl RunResult {
-    /// The text of the model's last message.
+    /// Returns the text of the model's last message.
     #[must_use]
     pub fn text(&self) -> String {
         self.message.as_ref().map(|message| message.text()).unwrap_or_default()
@@ -102,31 +103,31 @@ impl Run {
         Run { agent, raw, heard, results, is_over: false, is_told: false }
     }
 
-    /// The agent that works on it.
+    /// Returns the agent of the run.
     #[must_use]
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
 
-    /// What the agent said that becomes of the words: `started`, `queued`, or `handled` where no run follows.
+    /// Returns the outcome that the agent reported: `started`, `queued`, or `handled` if no run follows.
     #[must_use]
     pub fn outcome(&self) -> Option<&str> {
         self.results.get("outcome")?.as_str()
     }
 
-    /// The next event; nothing when the run is over. How the run failed comes once, as an error. Dropping the future loses
-    /// nothing.
+    /// Returns the next event, or `None` at the end of the run. A failure of the run is returned once, as an
+    /// error. Dropping the future loses no event.
     pub async fn next(&mut self) -> Option<Result<Event, Error>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         if !self.is_over {
-            // What the run's own events are folded into is heard before the run hears of them.
+            // The neutral events of a frame are queued before the run's own stream yields the frame.
             while let Poll::Ready(event) = self.raw.poll_event(context) {
                 if event.is_none() {
                     self.is_over = true;
-                    // What the end of the connection changes is heard too.
+                    // Queues the events for the end of the connection.
                     let _ = self.agent.conversation();
                     break;
                 }
@@ -137,15 +138,15 @@ impl Run {
         }
         match self.heard.poll(context) {
             Poll::Ready(Some(event)) => Poll::Ready(Some(event)),
-            // Nobody tells anything any more; the run's own stream says why.
+            // No further event follows; the run's own stream has the reason.
             Poll::Ready(None) | Poll::Pending => Poll::Pending,
         }
     }
 
-    /// Waits for the end of the run. Events that were not read are dropped.
+    /// Waits for the end of the run. Unread events are dropped.
     ///
     /// # Errors
-    /// [`Error::RunFailed`] where the request to the model failed, after the retries that the agent makes; else as
+    /// [`Error::RunFailed`] if the request to the model failed, after the agent's own retries; otherwise as
     /// [`Run::wait`].
     pub async fn result(self) -> Result<RunResult, Error> {
         let result = self.wait().await?;
@@ -155,11 +156,11 @@ impl Run {
         }
     }
 
-    /// Waits for the end of the run as [`Run::result`] does, and gives a run that failed as a result.
+    /// Waits for the end of the run as [`Run::result`] does, and returns a failed run as a result.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the agent refused the prompt after all, [`Error::Terminated`] where the connection ended
-    /// first.
+    /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it, [`Error::Terminated`] if
+    /// the connection ended first.
     pub async fn wait(mut self) -> Result<RunResult, Error> {
         while std::future::poll_fn(|context| self.poll_event(context)).await.is_some() {}
         let conversation = self.agent.conversation();

@@ -1,4 +1,4 @@
-//! The tables that say which command of a dialect carries an intent, as they were generated from the declaration.
+//! Mapping from intents to the commands of a dialect, generated from the declaration.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -11,20 +11,20 @@ use crate::generated::meaning::TABLES as MEANINGS;
 use crate::spec::Spec;
 use crate::view::meaning::{Meaning, Reader, Sources};
 
-/// How a parameter of a command is made of neutral ones.
+/// Source of a command parameter.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Send {
     /// The neutral parameter of that name.
     From(String),
-    /// Always that.
+    /// A constant.
     Is { is: Value },
-    /// The neutral parameters that are there, with that text between them.
+    /// The neutral parameters that are present, joined by a separator.
     Joined { join: Vec<String>, with: String },
 }
 
 impl Send {
-    /// The neutral parameters that it reads.
+    /// Returns the neutral parameters that this source reads.
     pub fn params(&self) -> &[String] {
         match self {
             Send::From(param) => std::slice::from_ref(param),
@@ -34,56 +34,58 @@ impl Send {
     }
 }
 
-/// Which command carries an intent.
+/// Mapping from an intent to a command.
 #[derive(Debug, Deserialize)]
 pub(super) struct Carrier {
-    /// Its wire name.
+    /// Wire name of the command.
     pub command: String,
     pub sends: BTreeMap<String, Send>,
-    /// Those of its parameters that some revisions lack, with the revisions that have them.
+    /// Parameters that some revisions lack, with the revisions that have them.
     #[serde(default)]
     only: BTreeMap<String, Vec<String>>,
     pub gives: Sources,
-    /// What is other than the intent says.
+    /// Differences from the intent.
     #[serde(default)]
     pub differs: Vec<Differs>,
-    /// What only agents of the dialect do, and nobody who stands between one of another dialect and a front end.
+    /// Features that only agents of the dialect have, and a translator for an agent of another dialect lacks.
     #[serde(default)]
     pub alone: Vec<Differs>,
 }
 
-/// What is other than an intent says.
+/// A difference from an intent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Differs {
-    /// In words.
+    /// Description of the difference.
     pub says: String,
-    /// What is other behind such a command.
+    /// Places in the neutral form that such a command changes in another way.
     #[serde(default)]
     pub changes: Vec<String>,
-    /// Whether that is so only of a command that comes while a run is going on.
+    /// True if the difference applies only to a command during a run.
     #[serde(default)]
     pub busy: bool,
-    /// Whether the agent has rules of its own for what it refuses.
+    /// True if the agent has its own rules for rejections.
     #[serde(default)]
     pub refuses: bool,
-    /// The parameters of the command with one of which that is so; none where it is so without them.
+    /// The command parameters that trigger the difference, any of them; empty if the difference applies
+    /// without them.
     #[serde(default)]
     pub with: Vec<String>,
-    /// The revisions of the agent of which that is true; none for all of them.
+    /// The revisions of the agent with this difference; empty for all revisions.
     #[serde(default)]
     pub of: Vec<String>,
 }
 
 impl Differs {
-    /// Whether that is true of an agent of that revision; of a client, which has all of them, where it is of one.
+    /// Returns true if the difference applies to an agent of that revision. For a client, which has all
+    /// revisions, it suffices that the difference applies to one.
     pub fn is_of(&self, agent: &Spec) -> bool {
         self.of.is_empty() || !agent.revisions.is_empty() || self.of.contains(&agent.id())
     }
 }
 
 impl Carrier {
-    /// The neutral parameters that the command takes. Of a client's tables, which have all revisions, those that each of
-    /// them takes.
+    /// Returns the neutral parameters that the command takes. For the tables of a client, which have all
+    /// revisions, these are the parameters common to all.
     pub fn taken<'a>(&'a self, spec: &Spec) -> impl Iterator<Item = &'a String> {
         let id = spec.revisions.is_empty().then(|| spec.id());
         let has = move |name: &String| match (self.only.get(name), &id) {
@@ -95,16 +97,16 @@ impl Carrier {
     }
 }
 
-/// Why a command carries no intent.
+/// Reason for a command without an intent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Own {
     pub reason: String,
-    /// Whether who speaks the dialect with a front end answers it.
+    /// True if the adapter of the dialect answers the command itself.
     pub by_front: bool,
 }
 
-/// What a dialect's commands are for.
+/// The generated table of a dialect, as written.
 #[derive(Debug, Deserialize)]
 struct Written {
     readers: HashMap<String, Reader>,
@@ -117,40 +119,40 @@ struct Written {
     by_tool: HashMap<String, String>,
 }
 
-/// What a client of any agent knows of a dialect.
+/// Tables of a dialect for the client of any agent.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// What its frames mean, and how its values are read.
+    /// Meanings of the frames, and readers of the values.
     pub meaning: Meaning,
     /// By the name of the intent.
     carriers: HashMap<String, Vec<Carrier>>,
-    /// Commands that carry no intent.
+    /// Commands without an intent.
     pub own: HashMap<String, Own>,
-    /// Events that who speaks the dialect makes from what others tell.
+    /// Events that an adapter of the dialect derives from other frames.
     pub made: Vec<String>,
-    /// The member of the answer to a dialog that carries what was chosen or entered.
+    /// The member of a dialog's answer that contains the chosen or entered value.
     pub answers: HashMap<String, String>,
-    /// Parameters of commands that carry intents with which only agents of the dialect can do something.
+    /// Parameters of mapped commands that only agents of the dialect support.
     pub beside: HashMap<String, Vec<String>>,
-    /// Dialogs that a tool of the dialect's agents asks, with the tool.
+    /// Dialogs sent by a tool of the dialect's agents, with the name of the tool.
     pub by_tool: HashMap<String, String>,
 }
 
 impl Table {
-    /// The command that carries an intent in a revision: the first one that it has.
+    /// Returns the command of an intent in a revision: the first command that the revision has.
     pub fn carrier(&self, spec: &Spec, intent: Intent) -> Option<&Carrier> {
         self.carriers(intent).iter().find(|carrier| spec.command(&carrier.command).is_some())
     }
 
-    /// All commands that carry an intent.
+    /// Returns all commands of an intent.
     pub fn carriers(&self, intent: Intent) -> &[Carrier] {
         self.carriers.get(intent.name()).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The table of a dialect, where its feature is on.
+/// Returns the table of a dialect, or `None` if its feature is off.
 pub(super) fn table_of(dialect: &str) -> Option<&'static Table> {
-    // Each is read when it is needed: most programs need one of them.
+    // Tables are parsed on demand: most programs need one of them.
     static READ: [OnceLock<Option<Table>>; TABLES.len()] = [const { OnceLock::new() }; TABLES.len()];
     let place = TABLES.iter().position(|(name, _)| *name == dialect)?;
     let read = || {
@@ -165,8 +167,8 @@ pub(super) fn table_of(dialect: &str) -> Option<&'static Table> {
     READ[place].get_or_init(read).as_ref()
 }
 
-/// A command of a dialect without parameters that is answered at any time; none where its feature is off. Nothing else of
-/// its table is kept.
+/// Returns a command without parameters that the dialect's agents always answer, or `None` if the feature is
+/// off. The rest of the table is not retained.
 pub(super) fn probe_of(dialect: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Probe {
@@ -176,21 +178,22 @@ pub(super) fn probe_of(dialect: &str) -> Option<String> {
     serde_json::from_str(text).ok().map(|Probe { probe }| probe)
 }
 
-/// Whether a dialect has a command for an intent: in that revision, or in any of them where it is what a client knows.
+/// Returns true if a dialect has a command for an intent. For the tables of a client, a command in any
+/// revision suffices.
 #[must_use]
 pub fn carries(spec: &Spec, intent: Intent) -> bool {
     table_of(spec.name).is_some_and(|table| table.carrier(spec, intent).is_some())
 }
 
-/// Whether a dialect's command for an intent takes that neutral parameter: in that revision, or in all of them where it is
-/// what a client knows.
+/// Returns true if a dialect's command for an intent takes that neutral parameter. For the tables of a
+/// client, the command must take the parameter in all revisions.
 #[must_use]
 pub fn takes(spec: &Spec, intent: Intent, param: &str) -> bool {
     let carrier = table_of(spec.name).and_then(|table| table.carrier(spec, intent));
     carrier.is_some_and(|carrier| carrier.taken(spec).any(|taken| taken == param))
 }
 
-/// What becomes of an intent with an agent whose dialect has no command for it.
+/// Fallback for an intent without a command of the agent.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Without {
@@ -214,13 +217,14 @@ struct Param {
 }
 
 impl Neutral {
-    /// Whether a parameter is left out where a command does not take it; every other one is refused there.
+    /// Returns true if a parameter is omitted for a command that does not take it. Any other parameter causes
+    /// an error in that case.
     pub fn is_hint(&self, param: &str) -> bool {
         self.params.iter().any(|known| known.hint && known.name == param)
     }
 }
 
-/// The neutral form of an intent.
+/// Returns the neutral form of an intent.
 pub(super) fn neutral(intent: Intent) -> Option<&'static Neutral> {
     static READ: OnceLock<HashMap<String, Neutral>> = OnceLock::new();
     let rows = READ.get_or_init(|| {

@@ -1,11 +1,11 @@
-//! Parameters of commands out of neutral ones, and neutral results out of answers.
+//! Conversion of neutral parameters into command parameters, and of responses into neutral results.
 
 use serde_json::{Map, Value, json};
 
 use super::table::{Carrier, Send, Table};
 use crate::view::read::read_all;
 
-/// The parameters of a command.
+/// Returns the parameters of a command.
 pub(super) fn members(carrier: &Carrier, neutral: &Map<String, Value>) -> Map<String, Value> {
     let mut members = Map::new();
     for (name, send) in &carrier.sends {
@@ -22,7 +22,7 @@ pub(super) fn members(carrier: &Carrier, neutral: &Map<String, Value>) -> Map<St
     members
 }
 
-/// The neutral results in an answer; a name with a dot is a member of an object.
+/// Returns the neutral results of a response; a name with a dot is a member of an object.
 pub(super) fn results(
     table: &Table,
     carrier: &Carrier,

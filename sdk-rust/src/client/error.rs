@@ -1,4 +1,4 @@
-//! What can go wrong in a client.
+//! Errors of a client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,56 +20,56 @@ pub enum Error {
     /// The agent rejected the command.
     #[error(transparent)]
     Refused(Box<Refused>),
-    /// The run failed: its request to the model, after the retries that the agent makes by itself.
+    /// The request to the model failed, after the agent's own retries.
     #[error(transparent)]
     RunFailed(Box<RunFailure>),
-    /// The connection is over: the process ended, the stream ended, or we closed it.
+    /// The connection ended: the process ended, the stream ended, or the client closed it.
     #[error("the connection is over: {0}")]
     Terminated(#[source] Termination),
-    /// No answer came in time. An answer that comes later is dropped.
+    /// No response arrived in time. A later response is dropped.
     #[error("no answer to `{command}` within {after:?}")]
     TimedOut {
         /// The command's wire name.
         command: String,
-        /// How long it was waited for.
+        /// The time limit.
         after: Duration,
-        /// Whether the command changes nothing, so that it may be sent again.
+        /// True if the command changes nothing, so that it may be sent again.
         repeatable: bool,
     },
-    /// No answer came in time because the reader waits for a subscriber that does not read.
+    /// No response arrived in time because the reader waits for a subscriber with a full queue.
     #[error(
         "no answer to `{command}` within {after:?}: the reader is blocked by a subscriber whose queue is full"
     )]
     Stalled {
         /// The command's wire name.
         command: String,
-        /// How long it was waited for.
+        /// The time limit.
         after: Duration,
-        /// Whether the command changes nothing, so that it may be sent again.
+        /// True if the command changes nothing, so that it may be sent again.
         repeatable: bool,
     },
-    /// The command was not sent, because the agent does not read what was sent before.
+    /// The command was not sent, because the agent has not read earlier frames.
     #[error("`{command}` was not sent: {waiting} bytes wait for the agent, which does not read its stdin")]
     NotSent {
         /// The command's wire name.
         command: String,
-        /// How many bytes wait to be read.
+        /// Number of bytes that wait for the agent.
         waiting: usize,
     },
-    /// The command was not sent: its line is longer than the agent reads.
+    /// The command was not sent, because its line exceeds the agent's limit.
     #[error("`{command}` was not sent: its line has {bytes} bytes, and {revision} reads {most} at most")]
     TooLong {
         /// The command's wire name.
         command: String,
-        /// How long its line is, in bytes.
+        /// Length of the line, in bytes.
         bytes: usize,
-        /// How long a line may be, in bytes.
+        /// Maximum length of a line, in bytes.
         most: u64,
         /// The agent's revision, as `operator@live`.
         revision: String,
     },
-    /// The agent speaks a revision of its dialect that does not have the command. Nothing was sent, or the agent
-    /// answered that it does not know the command.
+    /// The agent's revision of the dialect does not have the command. Either the client sent nothing, or the
+    /// agent answered that the command is unknown.
     #[error("`{command}` is not in {revision}, which the agent speaks; it is in {known}")]
     NotInRevision {
         /// The command's wire name.
@@ -79,8 +79,8 @@ pub enum Error {
         /// The revisions that have the command, as `pi@1.5`.
         known: String,
     },
-    /// The agent speaks another dialect than this client: a frame came that the client's dialect cannot have, before any
-    /// that it has. The agent answers nothing that this client sends.
+    /// The agent speaks another dialect than this client. The first recognisable frame is impossible in the
+    /// client's dialect. The agent does not answer the commands of this client.
     #[error(
         "the agent does not speak {dialect}: its frames are those of {seen}, as in {frame}; use a client of that dialect"
     )]
@@ -89,31 +89,32 @@ pub enum Error {
         dialect: &'static str,
         /// The dialects that have such frames, as `opal or acp`.
         seen: String,
-        /// How the frame begins, without keys.
+        /// The beginning of the frame, with keys redacted.
         frame: String,
     },
-    /// The agent's dialect has no command that does that, or none that takes that parameter. Nothing was sent.
+    /// The agent's dialect has no command for the intent, or no such command takes the parameter. No frame
+    /// was sent.
     #[error("{dialect} has no command for `{intent}`{}", with(param.as_deref()))]
     NotInDialect {
-        /// The name of what was wanted, as `export`.
+        /// The name of the intent, as `export`.
         intent: &'static str,
-        /// The parameter that the dialect's command does not take, as `hidden`; none where there is no such command.
+        /// The unsupported parameter, as `hidden`; `None` if there is no command.
         param: Option<String>,
         /// The dialect with its revision, as `opal@0.1`.
         dialect: String,
     },
-    /// Nothing that the program says belongs to a known dialect.
+    /// No output of the program belongs to a known dialect.
     #[error("the agent's dialect was not recognised: {reason}")]
     NotRecognised {
-        /// What was seen.
+        /// Description of the output.
         reason: String,
     },
-    /// A frame does not fit its declaration. The frame is kept.
+    /// A frame does not fit its declaration. The error contains the frame.
     #[error("{what} does not fit its declaration: {reason}")]
     Decode {
-        /// What was read, as in "the answer to `get_state`".
+        /// Description of the value, as in "the answer to `get_state`".
         what: String,
-        /// Which member is wrong, and why.
+        /// The wrong member and the reason.
         reason: String,
         /// The whole frame.
         frame: FrameText,
@@ -123,13 +124,13 @@ pub enum Error {
     Encode {
         /// The command's wire name.
         command: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The subscriber was cut off because its queue was full.
     #[error("cut off with a full queue; {dropped} events were dropped")]
     Detached {
-        /// How many events it did not get.
+        /// Number of dropped events.
         dropped: u64,
     },
     /// The dialect is unknown, or its feature is off.
@@ -155,27 +156,27 @@ pub enum Error {
     NotSpawned,
 }
 
-/// A failure that the agent answered.
+/// A failure that the agent reported.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{}{message}", .command.as_ref().map(|c| format!("`{c}` failed: ")).unwrap_or_default())]
 #[non_exhaustive]
 pub struct Refused {
-    /// The command that the answer names.
+    /// The command named in the response.
     pub command: Option<String>,
-    /// What the agent says.
+    /// The agent's error message.
     pub message: String,
     /// The JSON-RPC code, in dialects that have codes.
     pub code: Option<i64>,
-    /// The JSON-RPC data, where there is any.
+    /// The JSON-RPC data, if present.
     pub data: Option<Value>,
-    /// True where the answer carried no id and was given to the oldest call that it can belong to.
+    /// True if the response carried no id and was assigned to the oldest call that fits.
     pub attributed: bool,
-    /// What kind of failure it is, where the dialect's document names it: `no_api_key`. Typed as the dialect's
+    /// Kind of failure, if the document of the dialect names it: `no_api_key`. Typed as the dialect's
     /// `Failure`, for example [`pi::Failure`](crate::pi::Failure).
     pub failure: Option<&'static str>,
 }
 
-/// The kinds of [`Error`], to branch on.
+/// The kinds of [`Error`], for branching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -185,35 +186,35 @@ pub enum ErrorKind {
     Refused,
     /// The run failed.
     RunFailed,
-    /// The connection is over.
+    /// The connection ended.
     Terminated,
     /// The agent's revision of the dialect does not have the command.
     NotInRevision,
-    /// The agent's dialect has no command that does that.
+    /// The agent's dialect has no command for the intent.
     NotInDialect,
     /// The agent speaks another dialect than the client.
     OtherDialect,
     /// The agent's dialect was not recognised.
     NotRecognised,
-    /// No answer in time.
+    /// No response arrived in time.
     TimedOut,
-    /// No answer in time because a subscriber does not read, or nothing sent because the agent does not.
+    /// A subscriber or the agent does not read: no response arrived in time, or the command was not sent.
     Stalled,
-    /// A frame that does not fit.
+    /// A frame does not fit its declaration.
     Decode,
-    /// A mistake of the caller.
+    /// The caller made a mistake.
     Usage,
     /// A subscriber was cut off.
     Detached,
 }
 
-/// The end of a sentence about a command without that parameter.
+/// Returns the end of a message about a command without that parameter.
 fn with(param: Option<&str>) -> String {
     param.map(|param| format!(" that takes `{param}`")).unwrap_or_default()
 }
 
 impl Error {
-    /// The kind.
+    /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Spawn(_) => ErrorKind::Spawn,
@@ -236,9 +237,9 @@ impl Error {
         }
     }
 
-    /// Whether the same call may be made again on the same connection without doing anything twice: the command was not
-    /// sent, or it changes nothing. A prompt that timed out may still be carried out, so it is not retryable. Of a run that
-    /// failed, whether the same prompt may succeed: see [`RunFailure::retryable`].
+    /// Returns true if repetition of the call on the same connection duplicates no work: the command was not
+    /// sent, or it changes nothing. A prompt that timed out may still be executed, so it is not retryable.
+    /// For a failed run, returns true if the same prompt may succeed: see [`RunFailure::retryable`].
     pub fn is_retryable(&self) -> bool {
         match self {
             Error::TimedOut { repeatable, .. } | Error::Stalled { repeatable, .. } => *repeatable,
@@ -248,7 +249,7 @@ impl Error {
         }
     }
 
-    /// The termination, where the connection is over.
+    /// Returns the termination if the connection ended.
     pub fn termination(&self) -> Option<&Termination> {
         match self {
             Error::Terminated(termination) => Some(termination),
@@ -256,7 +257,7 @@ impl Error {
         }
     }
 
-    /// Why the run failed, where it did.
+    /// Returns the failure if the run failed.
     pub fn run_failure(&self) -> Option<&RunFailure> {
         match self {
             Error::RunFailed(failure) => Some(failure),
@@ -264,7 +265,7 @@ impl Error {
         }
     }
 
-    /// The agent's refusal, where it answered one.
+    /// Returns the agent's rejection if the agent rejected the command.
     pub fn refused(&self) -> Option<&Refused> {
         match self {
             Error::Refused(refused) => Some(refused),

@@ -1,15 +1,15 @@
-//! How long a call waits for its answer.
+//! Time limit of a call.
 
 use std::time::Duration;
 
-/// How long a call waits for its answer.
+/// Time limit of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Limit {
-    /// As long as the client's [`timeout`](crate::Builder::timeout) or the command's declaration says.
+    /// The client's [`timeout`](crate::Builder::timeout), or the limit in the declaration of the command.
     #[default]
     Default,
-    /// Without a limit.
+    /// No limit.
     Never,
-    /// That long.
+    /// This duration.
     After(Duration),
 }

@@ -1,4 +1,4 @@
-//! Runs: the work that a prompt starts, and the events of a connection.
+//! Runs: the work started by a prompt, and the events of a connection.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use crate::termination::{Cause, Termination};
 
 use super::RpcClient;
 
-/// An event as it came: the text, and the typed view on demand.
+/// An event as received: its text, and a typed view on demand.
 #[derive(Debug)]
 pub struct RawEvent<D: Dialect> {
     event: dynamic::Event,
@@ -34,25 +34,25 @@ impl<D: Dialect> RawEvent<D> {
         RawEvent { event, dialect: PhantomData }
     }
 
-    /// The event's type.
+    /// Returns the type of the event.
     pub fn kind(&self) -> &str {
         self.event.kind()
     }
 
-    /// The event's object as it came, without its envelope.
+    /// Returns the object of the event as received, without its envelope.
     pub fn body(&self) -> &FrameText {
         self.event.body()
     }
 
-    /// The whole line as it came. Writing it out again changes not a byte.
+    /// Returns the whole line as received. Writing it out again preserves every byte.
     pub fn frame(&self) -> &FrameText {
         self.event.frame()
     }
 
-    /// The typed event.
+    /// Decodes the event.
     ///
     /// # Errors
-    /// [`Error::Decode`] where a declared event does not fit its declaration.
+    /// [`Error::Decode`] if a declared event does not fit its declaration.
     pub fn decode(&self) -> Result<D::Event, Error> {
         crate::wire::decode(self.event.body().as_str()).map_err(|error| Error::Decode {
             what: format!("the event `{}`", self.event.kind()),
@@ -61,15 +61,15 @@ impl<D: Dialect> RawEvent<D> {
         })
     }
 
-    /// Whether the declaration names the event.
+    /// Returns true if the declaration contains the event.
     pub fn is_known(&self) -> bool {
         self.event.spec().is_some()
     }
 }
 
-/// All events of a connection, from the moment it was asked for.
+/// All events of a connection, from the moment of the subscription.
 ///
-/// A [`Stream`] that ends with an error when the connection is over. Dropping it stops listening.
+/// This [`Stream`] ends with an error when the connection ends. Dropping the stream ends the subscription.
 pub struct Events<D: Dialect> {
     events: EventStream,
     dialect: PhantomData<fn() -> D>,
@@ -80,15 +80,15 @@ impl<D: Dialect> Events<D> {
         Events { events, dialect: PhantomData }
     }
 
-    /// The next event as it came; after the end of the connection its termination, once, and then
-    /// nothing. Dropping the future loses nothing.
+    /// Returns the next event as received. After the end of the connection, returns the termination once,
+    /// then `None`. Dropping the future loses no event.
     pub async fn next_raw(&mut self) -> Option<Result<RawEvent<D>, Error>> {
         let next = std::future::poll_fn(|context| Pin::new(&mut self.events).poll_next(context)).await;
         next.map(|event| event.map(RawEvent::new))
     }
 
-    /// The next event; after the end of the connection its termination, once, and then nothing. Dropping the future
-    /// loses nothing.
+    /// Returns the next event. After the end of the connection, returns the termination once, then `None`.
+    /// Dropping the future loses no event.
     pub async fn next(&mut self) -> Option<Result<D::Event, Error>> {
         Some(self.next_raw().await?.and_then(|event| event.decode()))
     }
@@ -111,9 +111,9 @@ impl<D: Dialect> std::fmt::Debug for Events<D> {
 
 /// The work that a prompt started.
 ///
-/// Gives the events from the moment the prompt was sent until the run is over: retries, automatic
-/// compactions and reminders that start it again are part of it. Dropping the handle stops
-/// listening and nothing else: the agent goes on working (use `abort` to stop it).
+/// Yields the events from the moment the prompt was sent until the end of the run. Retries, automatic
+/// compactions and reminders that restart the work belong to the run. Dropping the handle only ends the
+/// subscription: the agent continues its work (use `abort` to stop it).
 pub struct Run<D: Dialect> {
     client: RpcClient<D>,
     events: EventStream,
@@ -121,20 +121,21 @@ pub struct Run<D: Dialect> {
     answer: Option<FrameText>,
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunResult<D: Dialect> {
-    /// What ended it.
+    /// Cause of the end.
     pub ended_by: EndedBy,
-    /// Whether it is certain that nothing follows. False where the agent was asked for its state after the last event,
-    /// as clients of the pi family do, and did not tell it within five seconds.
+    /// True if no further event of the run can follow. False if the client requested the agent's state after
+    /// the last event and received no response within five seconds. Clients of the pi family make this
+    /// request.
     pub confirmed: bool,
-    /// The last event that could be the end, as `agent_end` in the pi family.
+    /// The last event that could end the run, as `agent_end` in the pi family.
     pub last: Option<RawEvent<D>>,
-    /// Whether somebody stopped the run, whoever it was. That is no failure.
+    /// True if any client or the user aborted the run. An abort is not a failure.
     pub aborted: bool,
-    /// Why the run failed, where it did; only [`Run::wait`] gives a result with a failure.
+    /// Reason for a failed run; only [`Run::wait`] returns a result with a failure.
     pub failure: Option<RunFailure>,
 }
 
@@ -148,42 +149,43 @@ impl<D: Dialect> Run<D> {
         Run { client, events, command, answer }
     }
 
-    /// The client that the run belongs to.
+    /// Returns the client of the run.
     pub fn client(&self) -> &RpcClient<D> {
         &self.client
     }
 
-    /// The session that the run belongs to; empty in dialects that have one session at a time.
+    /// Returns the session of the run; empty in dialects with one session at a time.
     pub fn session(&self) -> &str {
         self.events.session()
     }
 
-    /// The wire name of the command that started the run.
+    /// Returns the wire name of the command that started the run.
     pub fn command(&self) -> &'static str {
         self.command
     }
 
-    /// The raw data of the answer that accepted the run, where there is any.
+    /// Returns the raw data of the response that accepted the run, if present.
     pub fn answer(&self) -> Option<&FrameText> {
         self.answer.as_ref()
     }
 
-    /// The next event as it came; nothing when the run is over or has failed ([`Run::result`] says
-    /// how).
+    /// Returns the next event as received, or `None` when the run has ended or failed ([`Run::result`]
+    /// returns the reason).
     pub async fn next_raw(&mut self) -> Option<RawEvent<D>> {
         self.events.next_event().await.map(RawEvent::new)
     }
 
-    /// The next event; nothing when the run is over. A failure of the run comes once, as an error.
+    /// Returns the next event, or `None` at the end of the run. A failure of the run is returned once, as an
+    /// error.
     pub async fn next(&mut self) -> Option<Result<D::Event, Error>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Waits for the end of the run. Events that were not read are dropped, so this never hangs on
-    /// a full queue; every event of the run has been handed over (or dropped) before it resolves.
+    /// Waits for the end of the run. Unread events are dropped, so a full queue cannot block this method.
+    /// Every event of the run has been delivered or dropped before the future resolves.
     ///
     /// # Errors
-    /// [`Error::RunFailed`] where the request to the model failed, after the retries that the agent makes; else as
+    /// [`Error::RunFailed`] if the request to the model failed, after the agent's own retries; otherwise as
     /// [`Run::wait`].
     pub async fn result(self) -> Result<RunResult<D>, Error> {
         let result = self.wait().await?;
@@ -193,14 +195,14 @@ impl<D: Dialect> Run<D> {
         }
     }
 
-    /// Waits for the end of the run as [`Run::result`] does, and gives a run that failed as a result.
+    /// Waits for the end of the run as [`Run::result`] does, and returns a failed run as a result.
     ///
-    /// After the agent has acknowledged that it stops, and tells of no new work, the run ends within
-    /// [ten seconds](crate::run_tracker::STOP_WITHIN) and the time that the agent takes to tell its state.
+    /// After an acknowledged abort without new work, the run ends within [ten
+    /// seconds](crate::run_tracker::STOP_WITHIN) plus the time of one state request.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the agent refused the prompt after all, [`Error::Terminated`] where
-    /// the connection ended first, [`Error::Detached`] where this handle was cut off.
+    /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if
+    /// the connection ended first. [`Error::Detached`] if this handle was cut off.
     pub async fn wait(mut self) -> Result<RunResult<D>, Error> {
         while self.next_raw().await.is_some() {}
         let last = self.events.last().cloned().map(RawEvent::new);

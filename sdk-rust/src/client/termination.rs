@@ -1,7 +1,7 @@
 //! The end of a connection, as one value.
 //!
-//! Every waiting call, stream and dialog is settled with the same [`Termination`], so that whoever looks first
-//! learns everything that is known: why, what the process said last, what was on the wire, what was pending.
+//! Every pending call, stream and dialog ends with the same [`Termination`]. It contains all known facts: the
+//! cause, the last output of the process, the last frames, and the pending calls.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,13 +12,13 @@ use crate::framing::FrameText;
 use crate::redact::{redact, redact_beginning};
 use crate::transport::Exit;
 
-/// Why a connection ended.
+/// Cause of the end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
     /// The agent's process ended.
     Exited(Exit),
-    /// The agent closed its output, and no process end was seen.
+    /// The agent closed its output, and no end of its process was observed.
     EndOfStream,
     /// This side closed the connection.
     Closed,
@@ -26,10 +26,10 @@ pub enum Cause {
     Io {
         /// The kind of failure.
         kind: io::ErrorKind,
-        /// What the system said.
+        /// Error message of the system.
         text: String,
     },
-    /// This client failed: a defect of its own, or of a callback that it was given.
+    /// This client failed: a defect of the client or of a callback.
     Internal(String),
 }
 
@@ -39,10 +39,10 @@ impl From<&io::Error> for Cause {
     }
 }
 
-/// The end of a connection: why, and everything worth knowing about it. Clones share it.
+/// The end of a connection: its cause and the last observations. Clones share the value.
 ///
-/// Displayed it is one line, with the exit code or signal and the last line of stderr. Debug output leaves the
-/// frames out: they may hold keys.
+/// The displayed form is one line, with the exit code or signal and the last line of stderr. The debug form
+/// omits the frames, because frames may contain keys.
 #[derive(Clone)]
 pub struct Termination(Arc<Inner>);
 
@@ -56,7 +56,7 @@ struct Inner {
 }
 
 impl Termination {
-    /// An end for this cause, of which nothing else is known.
+    /// Creates a termination with this cause and no further facts.
     pub fn new(cause: Cause) -> Self {
         let inner = Inner {
             cause,
@@ -68,36 +68,36 @@ impl Termination {
         Self(Arc::new(inner))
     }
 
-    /// Adds what the process last wrote to stderr, where the cause does not hold it already.
+    /// Adds the last output of the process on stderr, for causes that do not contain it.
     pub fn with_stderr_tail(mut self, tail: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.0).stderr_tail = tail.into();
         self
     }
 
-    /// Adds the last frames that were received, oldest first.
+    /// Adds the last received frames, oldest first.
     pub fn with_last_frames(mut self, frames: Vec<FrameText>) -> Self {
         Arc::make_mut(&mut self.0).last_frames = frames;
         self
     }
 
-    /// Adds the ids of the calls that had no answer yet.
+    /// Adds the ids of the unanswered calls.
     pub fn with_pending(mut self, ids: Vec<String>) -> Self {
         Arc::make_mut(&mut self.0).pending = ids;
         self
     }
 
-    /// Notes that this side asked for the end.
+    /// Marks the termination as caused by this side.
     pub fn with_closed_by_us(mut self) -> Self {
         Arc::make_mut(&mut self.0).closed_by_us = true;
         self
     }
 
-    /// Why the connection ended.
+    /// Returns the cause.
     pub fn cause(&self) -> &Cause {
         &self.0.cause
     }
 
-    /// How the process ended, if that is why.
+    /// Returns the exit of the process if it is the cause.
     pub fn exit(&self) -> Option<&Exit> {
         match &self.0.cause {
             Cause::Exited(exit) => Some(exit),
@@ -105,13 +105,13 @@ impl Termination {
         }
     }
 
-    /// Whether this side ended the connection: the client was closed or dropped, whatever the process behind it did
-    /// then.
+    /// Returns true if this side ended the connection by closing or dropping the client, independent of the
+    /// later exit of the process.
     pub fn is_closed_by_us(&self) -> bool {
         self.0.closed_by_us || self.0.cause == Cause::Closed
     }
 
-    /// The last of what the process wrote to stderr; empty where there is none.
+    /// Returns the last output of the process on stderr; empty without output.
     pub fn stderr_tail(&self) -> &str {
         match &self.0.cause {
             Cause::Exited(exit) if self.0.stderr_tail.is_empty() => &exit.stderr_tail,
@@ -119,23 +119,23 @@ impl Termination {
         }
     }
 
-    /// The last line of stderr that is not blank.
+    /// Returns the last line of stderr that is not blank.
     pub fn last_stderr_line(&self) -> Option<&str> {
         self.stderr_tail().lines().map(str::trim).rfind(|line| !line.is_empty())
     }
 
-    /// The last frames that were received, oldest first, the beginning of each.
+    /// Returns the beginnings of the last received frames, oldest first.
     pub fn last_frames(&self) -> &[FrameText] {
         &self.0.last_frames
     }
 
-    /// The ids of the calls that had no answer.
+    /// Returns the ids of the unanswered calls.
     pub fn pending(&self) -> &[String] {
         &self.0.pending
     }
 }
 
-/// How much of the last stderr line is displayed, in characters.
+/// Maximum displayed length of the last stderr line, in characters.
 const SHOWN_STDERR: usize = 300;
 
 impl fmt::Display for Termination {
@@ -165,7 +165,8 @@ impl fmt::Display for ExitClause<'_> {
     }
 }
 
-/// Text of others in a line of ours: cut, and without control characters, which could move a terminal's cursor.
+/// Foreign text in a displayed line: shortened, and without control characters, which could move a terminal's
+/// cursor.
 struct OneLine<'a>(&'a str);
 
 impl fmt::Display for OneLine<'_> {
@@ -204,22 +205,22 @@ pub(crate) struct RecentFrames {
 #[derive(Debug, Default)]
 struct Beginning {
     text: String,
-    /// Whether there was more of it.
+    /// True if the frame was longer.
     cut: bool,
 }
 
 impl RecentFrames {
-    /// Keeps the first `max_bytes_each` bytes of the last `max_frames` frames.
+    /// Creates a buffer for the first `max_bytes_each` bytes of the last `max_frames` frames.
     pub fn new(max_frames: usize, max_bytes_each: usize) -> Self {
         Self { max_frames, max_bytes_each, frames: VecDeque::with_capacity(max_frames) }
     }
 
-    /// Notes a frame. Its beginning is copied, so that the frame itself is not kept alive.
+    /// Records a frame. A copy of its beginning keeps the frame itself from staying alive.
     pub fn push(&mut self, frame: &str) {
         if self.max_frames == 0 {
             return;
         }
-        // The oldest one's memory serves the newest: every frame passes here.
+        // The oldest entry's memory is reused for the newest, because every frame passes through here.
         let mut kept = match self.frames.len() == self.max_frames {
             true => self.frames.pop_front().unwrap_or_default(),
             false => Beginning::default(),
@@ -234,7 +235,7 @@ impl RecentFrames {
         self.frames.push_back(kept);
     }
 
-    /// The frames noted, oldest first, without the keys in them.
+    /// Returns the recorded frames, oldest first, with keys redacted.
     pub fn take(&mut self) -> Vec<FrameText> {
         let without_keys = |Beginning { text, cut }: Beginning| match cut {
             true => FrameText::from(&*redact_beginning(&text)),
@@ -244,7 +245,7 @@ impl RecentFrames {
     }
 }
 
-/// How many frames a connection remembers.
+/// Number of frames that a connection records.
 pub(crate) const RECENT_FRAMES: usize = 8;
 
 /// Eight frames of 2 KiB.

@@ -1,7 +1,7 @@
-//! Frames that come in pieces: a state machine without I/O that puts them together.
+//! Assembly of frames that arrive in pieces: a state machine without I/O.
 //!
-//! Pieces of one frame follow each other without anything between them. Where that is not so, what has come of the frame is
-//! dropped and told once, and reading goes on.
+//! The pieces of a frame must follow each other without another line between them. Otherwise the assembler
+//! drops the received part, reports the loss once, and continues.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use crate::framing::FrameText;
 use crate::scan;
 use crate::spec::Chunks;
 
-/// What is there of a frame.
+/// The received part of a frame.
 #[derive(Debug)]
 struct Pending {
     id: String,
@@ -21,12 +21,12 @@ struct Pending {
     bytes: Vec<u8>,
 }
 
-/// What one line did.
+/// Effect of one line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// A frame that is whole now.
+    /// A frame that is now complete.
     pub whole: Option<FrameText>,
-    /// Why a frame, or a piece of one, was dropped.
+    /// Reason for dropping a frame or a piece.
     pub fault: Option<String>,
 }
 
@@ -36,21 +36,21 @@ impl Step {
     }
 }
 
-/// The frame whose pieces come at the moment.
+/// Assembler for one frame at a time.
 #[derive(Debug, Default)]
 pub struct Assembler {
     pending: Option<Pending>,
 }
 
 impl Assembler {
-    /// Something that is no piece came, or the end of the connection. Gives what is to be told of the frame that will never
-    /// be whole.
+    /// Ends the incomplete frame because of a line that is no piece, or because of the end of the connection.
+    /// Returns the report for the lost frame, or `None` if no frame was incomplete.
     pub fn interrupted(&mut self, by: &str) -> Option<String> {
         let Pending { id, count, came, .. } = self.pending.take()?;
         Some(format!("{came} of {count} pieces of {id} came, then {by}"))
     }
 
-    /// Takes the object of an event that carries a piece.
+    /// Adds the piece in the object of an event.
     pub fn take(&mut self, chunks: &Chunks, body: &str) -> Step {
         let piece = match Piece::read(chunks, body) {
             Ok(piece) => piece,
@@ -94,7 +94,7 @@ impl Assembler {
     }
 }
 
-/// What is to be told already, and one reason more.
+/// Joins an earlier report, if any, with a further reason.
 fn also(told: Option<String>, reason: String) -> String {
     told.map_or_else(|| reason.clone(), |told| format!("{told}; {reason}"))
 }
@@ -153,7 +153,7 @@ mod tests {
         crate::omp::CLIENT.chunks.as_ref().unwrap()
     }
 
-    /// The pieces of a frame; the letter of its id.
+    /// Returns the pieces of a frame; `id` is the letter of its id.
     fn pieces(id: char, size: usize) -> Vec<serde_json::Value> {
         let parts: Vec<_> = FRAME.as_bytes().chunks(size).collect();
         let piece = |(index, part): (usize, &&[u8])| {

@@ -1,7 +1,7 @@
-//! The connection: one reader, one writer, and the table of what waits.
+//! The connection: one reader, one writer, and the table of pending calls.
 //!
-//! The reader looks at each line once, settles calls, feeds the runs and hands events to their
-//! queues. Nothing here is generic over the dialect; the tables say what differs.
+//! The reader scans each line once, settles calls, feeds the runs and puts events into their queues. This
+//! module is not generic over the dialect; tables contain the differences.
 
 mod dialogs;
 mod events;
@@ -37,13 +37,13 @@ use crate::transport::Transport;
 pub(crate) use events::{EventFrame, EventQueue};
 pub(crate) use runs::RunEnded;
 
-/// How long closing waits for lines that an agent has not read yet.
+/// Time limit during close for lines that the agent has not read yet.
 const FLUSH_WITHIN: Duration = Duration::from_millis(500);
 
-/// Is told of every whole frame, and the way that it goes.
+/// Callback for every whole frame and its direction.
 pub type Watch = dyn Fn(Direction, &str) + Send + Sync;
 
-/// How a connection behaves.
+/// Settings of a connection.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub overflow: Overflow,
@@ -52,24 +52,24 @@ pub(crate) struct Settings {
     pub timeout: Option<Duration>,
     pub tap: Option<Arc<dyn Tap>>,
     pub dialogs: Option<Arc<dyn AnySink>>,
-    /// Sees every whole frame as it is, within this library; called like a tap.
+    /// Receives every whole frame without redaction, for use inside this library; called like a tap.
     pub watch: Option<Arc<Watch>>,
-    /// The revision that the caller named.
+    /// The revision named by the caller.
     pub revision: Option<&'static Spec>,
 }
 
-/// An answer, as it came.
+/// A response as received.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RawAnswer {
-    /// The raw data, where there is any.
+    /// The raw data, if present.
     pub data: Option<FrameText>,
 }
 
-/// Who waits for an answer.
+/// Recipient of a response.
 pub(crate) enum Waiter {
     /// A caller.
     Caller(oneshot::Sender<Result<RawAnswer, Error>>),
-    /// A run that asked for the state.
+    /// A run that requested the agent's state.
     Run { token: u64 },
 }
 
@@ -77,20 +77,21 @@ struct State {
     next_id: u64,
     pending: Table<Waiter>,
     runs: Vec<runs::Slot>,
-    /// The sessions of commands that stop runs, by the keys of commands that are not answered yet.
+    /// The sessions of unanswered abort commands, by the keys of the commands.
     stops: Vec<(String, Option<String>)>,
     subscribers: Vec<events::Subscriber>,
     recent: RecentFrames,
     ended: Option<Termination>,
-    /// Why no call can be answered: the agent speaks another dialect.
+    /// The error for all calls after the agent turned out to speak another dialect.
     other_dialect: Option<Error>,
 }
 
-/// How many commands that stop runs are waited for at once.
+/// Maximum number of tracked abort commands.
 const MOST_STOPS: usize = 64;
 
 impl State {
-    /// A command that stops runs is sent. Those that nobody answers are forgotten in time.
+    /// Records an abort command when it is sent. The oldest record makes room, so unanswered commands do not
+    /// accumulate.
     fn note_stop(&mut self, key: String, session: Option<String>) {
         if self.stops.len() == MOST_STOPS {
             self.stops.remove(0);
@@ -98,43 +99,43 @@ impl State {
         self.stops.push((key, session));
     }
 
-    /// The session of such a command, which is answered; none where it is no such command.
+    /// Removes an answered abort command and returns its session; returns `None` for any other command.
     fn take_stop(&mut self, key: &str) -> Option<Option<String>> {
         let at = self.stops.iter().position(|(known, _)| known == key)?;
         Some(self.stops.remove(at).1)
     }
 }
 
-/// What the connection's tasks share.
+/// State shared by the tasks of a connection.
 pub(crate) struct Shared {
     pub spec: &'static Spec,
     pub settings: Settings,
     state: Mutex<State>,
     outbox: mpsc::UnboundedSender<writer::Outgoing>,
-    /// Which revision the agent speaks.
+    /// Detection of the agent's revision.
     revision: revisions::Seen,
     /// Ends all tasks.
     stop: CancellationToken,
     ended: watch::Sender<Option<Termination>>,
     reader_blocked: AtomicBool,
-    /// Cancelled when the process behind the connection has ended: what it wrote last is being read.
+    /// Cancelled after the end of the process, while its last output is being read.
     exited: CancellationToken,
-    /// Cancelled when the agent's output has been read to its end.
+    /// Cancelled after the agent's output was read to its end.
     read_to_end: CancellationToken,
-    /// How often something was read.
+    /// Number of reads.
     reads: AtomicU64,
-    /// This side has asked for the end.
+    /// True after this side started to close the connection.
     closing: AtomicBool,
-    /// Tells keys of events apart by their session.
+    /// Hash state that makes the keys of events distinct for each session.
     sessions: std::hash::RandomState,
     dialogs: dialogs::OpenDialogs,
     tap_broken: AtomicBool,
     dropped_events: AtomicU64,
-    /// Bytes of lines that wait for an agent that does not read.
+    /// Number of unsent bytes, for an agent that does not read.
     unsent: AtomicUsize,
 }
 
-/// A connection, owned by its clients: when the last one goes, it ends.
+/// A connection, owned by its clients. It ends when the last client is dropped.
 pub(crate) struct Connection {
     pub shared: Arc<Shared>,
     child: Option<ChildProcess>,
@@ -144,12 +145,12 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::Relaxed);
         self.shared.settle(Termination::new(Cause::Closed));
-        // Dropping the child takes it through the shutdown ladder in the background.
+        // Dropping the child starts its shutdown ladder in the background.
     }
 }
 
 impl Connection {
-    /// Starts the tasks. Must be called on a tokio runtime.
+    /// Starts the tasks of the connection. Must be called on a tokio runtime.
     pub fn start(spec: &'static Spec, settings: Settings, transport: Transport) -> Self {
         let Transport { reader, writer, child } = transport;
         let (outbox, inbox) = mpsc::unbounded_channel();
@@ -190,7 +191,8 @@ impl Connection {
         Connection { shared, child }
     }
 
-    /// Closes stdin, waits for the end of the process by the ladder, and settles everything.
+    /// Closes stdin, waits for the end of the process according to the shutdown ladder, and settles all
+    /// pending work.
     pub async fn close(&self) -> Termination {
         self.shared.closing.store(true, Ordering::Relaxed);
         self.shared.send_end().await;
@@ -206,7 +208,7 @@ impl Connection {
         }
     }
 
-    /// The child, where the connection was spawned.
+    /// Returns the child process, or `None` for a connection without one.
     pub fn child(&self) -> Option<&ChildProcess> {
         self.child.as_ref()
     }
@@ -214,16 +216,16 @@ impl Connection {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic while the lock is held cannot leave the tables half changed: each change is one call.
+        // A panic under the lock cannot leave the tables half changed: each change is one call.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Events that nobody was there for.
+    /// Returns the number of events without a subscriber.
     pub fn dropped_events(&self) -> u64 {
         self.dropped_events.load(Ordering::Relaxed)
     }
 
-    /// Resolves when the connection is over.
+    /// Resolves when the connection ends.
     pub async fn terminated(&self) -> Termination {
         let mut ended = self.ended.subscribe();
         match ended.wait_for(Option::is_some).await {
@@ -232,12 +234,13 @@ impl Shared {
         }
     }
 
-    /// The termination, where the connection is over.
+    /// Returns the termination if the connection has ended.
     pub fn ended(&self) -> Option<Termination> {
         self.state().ended.clone()
     }
 
-    /// Settles everything that waits with one value; the first one stays. Gives that value.
+    /// Settles all pending work with one termination and returns it. Later calls return the first
+    /// termination.
     pub fn settle(&self, termination: Termination) -> Termination {
         let (waiters, runs, subscribers, termination) = {
             let mut state = self.state();
@@ -274,7 +277,7 @@ impl Shared {
         termination
     }
 
-    /// Sends a line as it is.
+    /// Sends a raw line.
     pub fn send_line(&self, line: String) -> Result<(), Error> {
         if let Some(termination) = self.ended() {
             return Err(Error::Terminated(termination));
@@ -284,7 +287,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Refuses more lines where too many wait already: the agent does not read its stdin.
+    /// Rejects further lines if too many bytes are unsent: the agent does not read its stdin.
     fn admit(&self, command: &str) -> Result<(), Error> {
         let waiting = self.unsent.load(Ordering::Relaxed);
         if waiting > self.settings.queue_bytes {
@@ -295,19 +298,21 @@ impl Shared {
 
     fn queue_line(&self, line: String) {
         self.unsent.fetch_add(line.len() + 1, Ordering::Relaxed);
-        // The other end is gone only with the connection, which settles whoever waits.
+        // The receiving end lives as long as the connection, and the end of the connection settles all
+        // pending calls.
         let _ = self.outbox.send(writer::Outgoing::Line(line));
     }
 
-    /// Ends the lines; what was sent before is written first, if the agent reads it soon.
+    /// Closes the agent's stdin after earlier lines were written. Waits only briefly for an agent that does
+    /// not read.
     async fn send_end(&self) {
         let (written, flushed) = oneshot::channel();
         let _ = self.outbox.send(writer::Outgoing::End(written));
         let _ = tokio::time::timeout(FLUSH_WITHIN, flushed).await;
     }
 
-    /// An id that was not used before: a string in flat dialects, a number in JSON-RPC. Gives the
-    /// key of the table and the raw JSON.
+    /// Returns a new id: a string in flat dialects, a number in JSON-RPC. The result is the key in the table
+    /// and the raw JSON.
     fn next_id(&self, state: &mut State) -> (String, String) {
         state.next_id += 1;
         let id = state.next_id;
@@ -317,8 +322,7 @@ impl Shared {
         }
     }
 
-    /// Registers a call and sends it; the waiter is in the table before the line is on its way.
-    /// Gives the id.
+    /// Registers a call, then sends it, so that the waiter precedes the line. Returns the id.
     fn send_command(
         &self,
         command: &str,
@@ -343,12 +347,13 @@ impl Shared {
             state.note_stop(key.clone(), self.session_of(members));
         }
         before(&mut state, &key);
-        // The lock is held while the line is queued, so that lines stand in the order of the table.
+        // The lock is held while the line is queued, so that the order of lines equals the order of the
+        // table.
         self.queue_line(line);
         Ok(key)
     }
 
-    /// The session that a command's members name, where a connection has several.
+    /// Returns the session in the members of a command, for dialects with several sessions per connection.
     pub fn session_of(&self, members: &str) -> Option<String> {
         let member = self.spec.session_member?;
         let mut session = None;
@@ -361,7 +366,7 @@ impl Shared {
         session
     }
 
-    /// Sends a command and waits for its answer.
+    /// Sends a command and waits for its response.
     pub async fn call(
         &self,
         command: &str,
@@ -382,7 +387,7 @@ impl Shared {
         answer.unwrap_or_else(|_| Err(Error::Terminated(Termination::new(Cause::Closed))))
     }
 
-    /// Why no answer came in time.
+    /// Returns the error for a call without a response in time.
     pub fn late(&self, command: &str, after: Duration) -> Error {
         let repeatable = self.spec.command(command).is_some_and(|spec| spec.reads);
         let command = command.to_owned();
@@ -393,7 +398,8 @@ impl Shared {
         }
     }
 
-    /// The time limit of a command: the connection's, or the one of its row where the connection has none.
+    /// Returns the time limit of a command: the limit of the connection, otherwise the limit in the command's
+    /// row.
     pub fn timeout(&self, command: &str) -> Option<Duration> {
         self.settings.timeout.or_else(|| self.spec.command(command)?.timeout)
     }
@@ -409,7 +415,7 @@ impl Shared {
     }
 }
 
-/// Settles everything where a task of the connection panics: nothing may wait for it for ever.
+/// Settles all pending work if a task of the connection panics, so that no call waits forever.
 struct SettlesOnPanic(Arc<Shared>);
 
 impl Drop for SettlesOnPanic {
@@ -420,7 +426,7 @@ impl Drop for SettlesOnPanic {
     }
 }
 
-/// Notes in the table that nobody waits for a call any more.
+/// Marks a call as abandoned by its caller when dropped.
 struct Abandon<'a> {
     shared: &'a Shared,
     id: &'a str,

@@ -1,22 +1,22 @@
-//! Which call an answer belongs to.
+//! Correlation of responses with pending calls.
 //!
-//! A table of pending calls, without I/O. An answer with an id settles that call. A failure
-//! without an id (omp and pisces send them, pi 0.55 too) settles the oldest call it can belong to:
-//! the oldest of the same command, and for `parse` the oldest of all. A call that nobody waits for any more (it
-//! timed out, its caller is gone) stays in the table: its late failure belongs to it and not to another call.
+//! A table of pending calls, without I/O. A response with an id settles that call. Some agents send failures
+//! without an id (omp and pisces, also pi 0.55). Such a failure settles the oldest call of the same command;
+//! for `parse` it settles the oldest call of all. An abandoned call (timed out, or its caller was dropped)
+//! stays in the table, so that its late failure is not assigned to another call.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// How many calls that nobody waits for are kept; the oldest are forgotten beyond that.
+/// Maximum number of abandoned calls in the table; beyond that the oldest is removed.
 const ABANDONED: usize = 256;
 
-/// The calls that have no answer, oldest first.
+/// The unanswered calls, oldest first.
 #[derive(Debug)]
 pub struct Table<T> {
     next: u64,
     calls: BTreeMap<u64, Call<T>>,
     by_id: HashMap<String, u64>,
-    /// How many of them nobody waits for.
+    /// Number of abandoned calls.
     abandoned: usize,
 }
 
@@ -24,20 +24,20 @@ pub struct Table<T> {
 struct Call<T> {
     id: String,
     command: String,
-    /// Who waits; none where nobody does any more.
+    /// The waiter; `None` for an abandoned call.
     waiter: Option<T>,
 }
 
-/// A call that an answer was found for.
+/// A call with its response.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Settled<T> {
     /// The call's id.
     pub id: String,
     /// The command.
     pub command: String,
-    /// Who waits; none where nobody does any more, as after a timeout.
+    /// The waiter; `None` for an abandoned call, as after a timeout.
     pub waiter: Option<T>,
-    /// True where the answer carried no id.
+    /// True if the response carried no id.
     pub attributed: bool,
 }
 
@@ -48,12 +48,12 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// An empty table.
+    /// Creates an empty table.
     pub fn new() -> Self {
         Table::default()
     }
 
-    /// Adds a call. Ids are unique as long as the caller makes them so.
+    /// Adds a call. The caller is responsible for unique ids.
     pub fn insert(&mut self, id: impl Into<String>, command: impl Into<String>, waiter: T) {
         let id = id.into();
         self.next += 1;
@@ -61,15 +61,15 @@ impl<T> Table<T> {
         self.calls.insert(self.next, Call { id, command: command.into(), waiter: Some(waiter) });
     }
 
-    /// Takes the call with that id; none where no call has it.
+    /// Removes the call with that id and returns it, or `None` if there is no such call.
     pub fn settle(&mut self, id: &str) -> Option<Settled<T>> {
         let position = *self.by_id.get(id)?;
         self.take(position, false)
     }
 
-    /// Takes the oldest call that a failure without an id can belong to. `command` is what the
-    /// failure names; `catch_all` is the name that may stand for any command. `unlikely` marks
-    /// calls whose failures carry an id by their document: they come last.
+    /// Removes the oldest call that fits a failure without an id. `command` is the name in the failure;
+    /// `catch_all` is the name that may represent any command. `unlikely` marks calls whose failures carry an
+    /// id according to the document; these calls come last.
     pub fn attribute(
         &mut self,
         command: Option<&str>,
@@ -89,7 +89,8 @@ impl<T> Table<T> {
         self.take(position, true)
     }
 
-    /// The id of the call that somebody waits for, of that command where one is named; `None` where there are several.
+    /// Returns the id of the only call with a waiter, restricted to `command` if present. Returns `None` if
+    /// there are several calls or no call.
     pub fn only(&self, command: Option<&str>) -> Option<&str> {
         let is_it =
             |call: &&Call<T>| call.waiter.is_some() && command.is_none_or(|command| call.command == command);
@@ -98,7 +99,7 @@ impl<T> Table<T> {
         calls.next().is_none().then_some(&call.id)
     }
 
-    /// Whether somebody waits for the call with that id.
+    /// Returns true if the call with that id has a waiter.
     pub fn waits(&self, id: &str) -> bool {
         let call = self.by_id.get(id).and_then(|position| self.calls.get(position));
         call.is_some_and(|call| call.waiter.is_some())
@@ -111,7 +112,7 @@ impl<T> Table<T> {
         Some(Settled { id: call.id, command: call.command, waiter: call.waiter, attributed })
     }
 
-    /// Nobody waits for a call any more. Its answer is still its own; gives who waited.
+    /// Marks a call as abandoned and returns its waiter. The table still assigns a late response to the call.
     pub fn abandon(&mut self, id: &str) -> Option<T> {
         let waiter = self.calls.get_mut(self.by_id.get(id)?)?.waiter.take()?;
         self.abandoned += 1;
@@ -123,24 +124,24 @@ impl<T> Table<T> {
         Some(waiter)
     }
 
-    /// The ids of all calls that somebody waits for, oldest first.
+    /// Returns the ids of all calls with a waiter, oldest first.
     pub fn ids(&self) -> Vec<String> {
         self.calls.values().filter(|call| call.waiter.is_some()).map(|call| call.id.clone()).collect()
     }
 
-    /// Takes all calls and gives who waits, oldest first.
+    /// Removes all calls and returns their waiters, oldest first.
     pub fn drain(&mut self) -> Vec<T> {
         self.by_id.clear();
         self.abandoned = 0;
         std::mem::take(&mut self.calls).into_values().filter_map(|call| call.waiter).collect()
     }
 
-    /// Returns the number of calls that somebody waits for.
+    /// Returns the number of calls with a waiter.
     pub fn len(&self) -> usize {
         self.calls.len() - self.abandoned
     }
 
-    /// True where nobody waits.
+    /// Returns true if no call has a waiter.
     pub fn is_empty(&self) -> bool {
         self.calls.len() == self.abandoned
     }

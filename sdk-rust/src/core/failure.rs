@@ -1,12 +1,13 @@
-//! Which documented failure an answer is.
+//! Classification of failures by the documented texts.
 
 use crate::spec::{FailureSpec, Spec};
 
-/// The kind of a failure by its text, and by its code where the dialect has codes. `command` is what the answer names.
+/// Returns the kind of a failure by its text, and by its code for dialects with codes. `command` is the name
+/// in the response.
 ///
-/// A text that begins as answers to unreadable lines do is looked for without that beginning first: real agents answer
-/// failures of commands that way. Of several that fit, the one with the most fixed characters counts. A documented text
-/// without any fixed character fits answers to unreadable lines only.
+/// Some agents prefix failures of commands with the text for unreadable lines, so this function first tries
+/// the text without that prefix. Of several matching texts, the text with the most fixed characters applies.
+/// A documented text without any fixed character matches responses to unreadable lines only.
 pub(crate) fn kind_of(
     spec: &Spec,
     command: Option<&str>,
@@ -21,7 +22,7 @@ pub(crate) fn kind_of(
                 && (pattern.fixed() > 0 || unreadable)
                 && pattern.fits(text)
         };
-        // Of equals the first in the table.
+        // Of equal candidates the first in the table applies.
         let best =
             spec.failures.iter().filter(fits).rev().max_by_key(|failure| Pattern(failure.text).fixed());
         best.map(|failure| failure.kind)
@@ -29,11 +30,11 @@ pub(crate) fn kind_of(
     message.strip_prefix(spec.edges.parse_prefix).and_then(best).or_else(|| best(message))
 }
 
-/// A text in which `{…}` stands for any text.
+/// A text with `{…}` as placeholders for any text.
 struct Pattern(&'static str);
 
 impl Pattern {
-    /// The texts between the placeholders.
+    /// Returns the texts between the placeholders.
     fn parts(&self) -> impl Iterator<Item = &'static str> {
         let mut rest = Some(self.0);
         std::iter::from_fn(move || {
@@ -52,7 +53,7 @@ impl Pattern {
         })
     }
 
-    /// How many of its bytes are fixed.
+    /// Returns the number of fixed bytes.
     fn fixed(&self) -> usize {
         self.parts().map(str::len).sum()
     }
@@ -93,7 +94,7 @@ mod tests {
         }
     }
 
-    /// The cases that the clients of all languages share.
+    /// The cases shared by the clients of all languages.
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<Value> =

@@ -1,8 +1,8 @@
-//! Whole frames, typed: what a proxy, a recorder or a checker reads and writes.
+//! Whole frames as types, for proxies, recorders and checkers.
 //!
-//! Clients and servers do not need this: they look at a frame once and decode the part they want.
-//! A typed frame encodes to the same JSON value that it was decoded from, members that the
-//! declaration does not name among them; but for events that carry a key.
+//! Clients and servers do not need this module: they scan a frame once and decode the relevant part. A typed
+//! frame encodes to the same JSON value that it was decoded from, including undeclared members. Events that
+//! carry a key are the exception.
 
 use std::borrow::Cow;
 
@@ -19,11 +19,11 @@ use crate::route::{Routed, route};
 use crate::spec::{Dialect, Framing, ResponseOrder, Spec};
 use crate::wire::{Answered, Named};
 
-/// Why a text is not a frame of its dialect.
+/// Reason for rejecting a text as a frame of its dialect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct FrameError {
-    /// Which member is wrong, and why.
+    /// The wrong member and the reason.
     pub reason: String,
 }
 
@@ -38,21 +38,21 @@ impl FrameError {
 pub enum ServerFrame<D: Dialect> {
     /// A command succeeded.
     Success {
-        /// The command's id, where it had one.
+        /// The id of the command, if it had one.
         id: Option<Value>,
         /// The command's wire name.
         command: String,
-        /// The data of the answer.
+        /// The data of the response.
         reply: D::Reply,
-        /// Whether the answer carries empty data although there is none.
+        /// True if the response carries empty data although there is no data.
         empty: bool,
     },
     /// A command failed, or a line could not be read.
     Failure {
-        /// The command's id, where the answer carries it. JSON-RPC has null for a line that could
-        /// not be read.
+        /// The id of the command, if the response carries it. JSON-RPC uses null for a line that could not be
+        /// read.
         id: Option<Value>,
-        /// The command that the answer names.
+        /// The command named in the response.
         command: Option<String>,
         /// A text, or a JSON-RPC error object.
         error: Value,
@@ -61,9 +61,9 @@ pub enum ServerFrame<D: Dialect> {
     Event(D::Event),
     /// A question or notice.
     Dialog {
-        /// What the answer has to carry.
+        /// The id that the answer has to carry.
         id: Value,
-        /// What is asked.
+        /// The question or notice.
         dialog: D::Dialog,
     },
     /// A question or notice whose method is not declared.
@@ -75,11 +75,12 @@ fn value(text: &FrameText) -> Result<Value, FrameError> {
 }
 
 impl<D: Dialect> ServerFrame<D> {
-    /// Reads a frame. `command_of` gives the command of an answer by its id, in dialects whose
-    /// answers do not name it. Of events that carry a key the type alone is read; see [`crate::redact::sealed`].
+    /// Decodes a frame. `command_of` returns the command of a response by its id, for dialects whose
+    /// responses do not name it. For events that carry a key, only the type is decoded; see
+    /// [`crate::redact::sealed`].
     ///
     /// # Errors
-    /// Says which member is missing or wrong.
+    /// A [`FrameError`] names the missing or wrong member.
     pub fn decode(
         frame: &FrameText,
         command_of: impl Fn(&Value) -> Option<String>,
@@ -135,18 +136,18 @@ impl<D: Dialect> ServerFrame<D> {
         }
     }
 
-    /// Writes the frame as one line, without its end.
+    /// Encodes the frame as one line, without its line end.
     ///
     /// # Errors
-    /// Never for frames that were decoded.
+    /// Never for decoded frames.
     pub fn encode(&self) -> Result<String, FrameError> {
         self.encode_in(D::CLIENT)
     }
 
-    /// Writes the frame as one line, without its end, as a revision of the dialect writes it.
+    /// Encodes the frame as one line of a revision of the dialect, without its line end.
     ///
     /// # Errors
-    /// Never for frames that were decoded.
+    /// Never for decoded frames.
     pub fn encode_in(&self, spec: &Spec) -> Result<String, FrameError> {
         match self {
             ServerFrame::Success { id, command, reply, empty } => {
@@ -168,7 +169,7 @@ impl<D: Dialect> ServerFrame<D> {
 }
 
 impl Spec {
-    /// Whether frames are bare objects with a `type` (in an envelope or not).
+    /// Returns true if frames are bare objects with a `type`, with or without an envelope.
     pub fn framing_is_flat(&self) -> bool {
         !matches!(self.framing, Framing::JsonRpc { .. })
     }
@@ -178,7 +179,7 @@ fn raw(id: &Option<Value>) -> Option<String> {
     id.as_ref().map(Value::to_string)
 }
 
-/// The line of an answer that carries data. The id is raw JSON, so that it goes back as it came.
+/// Returns the line of a response with data. The id is raw JSON, so that it returns to the client unchanged.
 fn success_line(spec: &Spec, id: Option<&str>, command: &str, data: Option<&str>) -> String {
     let (mut line, after) = success_ends(spec, id, command, data.is_some());
     line.push_str(data.unwrap_or_default());
@@ -186,7 +187,8 @@ fn success_line(spec: &Spec, id: Option<&str>, command: &str, data: Option<&str>
     line
 }
 
-/// What stands before and after the data of an answer, or the whole line in two parts where it carries none.
+/// Returns the texts before and after the data of a response. Without data, returns the whole line in two
+/// parts.
 pub(crate) fn success_ends(
     spec: &Spec,
     id: Option<&str>,
@@ -204,7 +206,7 @@ pub(crate) fn success_ends(
     (line, if !data && spec.edges.empty_data { "{}}" } else { "}" })
 }
 
-/// The line of an answer that says what went wrong: a text, or a JSON-RPC error object.
+/// Returns the line of a failed response. The error is a text, or a JSON-RPC error object.
 pub(crate) fn failure_line(spec: &Spec, id: Option<&str>, command: Option<&str>, error: &Value) -> String {
     if !spec.framing_is_flat() {
         let id = id.unwrap_or("null");
@@ -232,7 +234,7 @@ fn response_head(spec: &Spec, id: Option<&str>, command: Option<&str>, success: 
     line.push_str("\"type\":\"response\",");
     if let Some(command) = command {
         line.push_str("\"command\":");
-        // Names of commands have nothing to escape; what a client calls one may.
+        // Declared command names need no escapes; an unknown name from a client may need them.
         match command.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             true => line.extend(["\"", command, "\""]),
             false => line.push_str(&Value::from(command).to_string()),
@@ -246,13 +248,13 @@ fn response_head(spec: &Spec, id: Option<&str>, command: Option<&str>, success: 
     line
 }
 
-/// The line of an event, from its object.
+/// Returns the line of an event, from its object.
 fn event_line(spec: &Spec, body: &str) -> String {
     let (before, after) = event_ends(spec);
     format!("{before}{body}{after}")
 }
 
-/// What stands before and after the object of an event.
+/// Returns the texts before and after the object of an event.
 pub(crate) fn event_ends(spec: &Spec) -> (Cow<'static, str>, &'static str) {
     match spec.framing {
         Framing::Flat => ("".into(), ""),
@@ -289,7 +291,7 @@ pub(crate) fn dialog_line<N: Named>(spec: &Spec, id: &Value, dialog: &N) -> Resu
         }
         None => {
             let params = serde_json::to_string(&Members(&[], dialog)).map_err(FrameError::new)?;
-            // What nobody answers is a notification.
+            // A dialog without an answer is a notification.
             let id = match spec.dialog(dialog.name()).is_none_or(|dialog| dialog.answered) {
                 true => format!("\"id\":{id},"),
                 false => String::new(),

@@ -4,7 +4,7 @@ use crate::generated::recognition::DIALECTS;
 use crate::scan::{self, Wanted, inner, member};
 use crate::spec::{Framing, Spec};
 
-/// The frames by which a dialect is recognised where dialects are framed otherwise.
+/// Frames that identify a dialect to clients of dialects with another framing.
 #[derive(Debug, Clone, Copy)]
 pub struct Recognised {
     /// The dialect.
@@ -13,7 +13,7 @@ pub struct Recognised {
     pub notification: Option<&'static str>,
     /// The types of its events, in dialects of lines.
     pub events: &'static [&'static str],
-    /// The types of frames that ask, in dialects of lines; the methods of questions in JSON-RPC.
+    /// The types of dialog frames, for dialects of lines; the methods of questions for JSON-RPC.
     pub questions: &'static [&'static str],
 }
 
@@ -28,13 +28,14 @@ static SHOWN: Wanted<8> = Wanted::new([
     inner("event", "type"),
 ]);
 
-/// Returns the dialects that have that frame, where the dialect of `spec` cannot have it. Empty for any other text.
+/// Returns the dialects that have the frame, if the dialect of `spec` cannot have it. Empty for any other
+/// text.
 pub fn other_dialects(spec: &Spec, frame: &str) -> Vec<&'static str> {
     let Ok(found) = scan::scan(frame, &SHOWN) else { return Vec::new() };
     let kind = found.string(1);
     let is_rpc = matches!(spec.framing, Framing::JsonRpc { .. });
     let fits = |dialect: &&Recognised| match (is_rpc, &kind) {
-        // Of lines: a type, and nothing of JSON-RPC.
+        // A line with a type and without members of JSON-RPC.
         (true, Some(kind)) if dialect.notification.is_none() && found.get(0).is_none() => match &**kind {
             "response" => found.boolean(5).is_some(),
             "event" => found.string(7).is_some_and(|inner| dialect.events.contains(&&*inner)),

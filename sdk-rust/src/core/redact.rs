@@ -1,6 +1,6 @@
-//! Taking keys out of text before anybody sees it.
+//! Redaction of keys in text before any receiver gets the text.
 //!
-//! What keys look like is declared: [`generated::secrets`](crate::generated::secrets).
+//! The shapes of keys are declared: [`generated::secrets`](crate::generated::secrets).
 
 mod sealing;
 
@@ -12,21 +12,21 @@ pub(crate) use sealing::{may_be_sealed, sealed_by};
 pub use crate::generated::secrets::REDACTED;
 use crate::generated::secrets::{KEYS, MEMBERS, SUFFIX_LENGTH};
 
-/// How a well-known key looks: it begins with `prefix`, where no ASCII letter or digit stands before it, and goes on
-/// with at least `rest` ASCII letters, digits, `-`, `_` and characters of `also`.
+/// Shape of a well-known key. It begins with `prefix`, not preceded by an ASCII letter or digit. At least
+/// `rest` characters follow: ASCII letters, digits, `-`, `_` and characters of `also`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyShape {
-    /// How it begins.
+    /// Beginning of the key.
     pub prefix: &'static str,
-    /// How many characters follow at least.
+    /// Minimum number of characters after the prefix.
     pub rest: usize,
     /// Characters that may follow beyond letters, digits, `-` and `_`.
     pub also: &'static str,
-    /// True where the prefix is no part of the key: it is kept, and its case does not matter.
+    /// True if the prefix is no part of the key: it stays in the text, and its case does not matter.
     pub scheme: bool,
 }
 
-/// The bytes that a key's prefix can begin with: most of a text is passed over by looking at one byte.
+/// The first bytes of all key prefixes, so that most positions of a text need one look-up.
 static FIRST: [bool; 256] = {
     let mut first = [false; 256];
     let mut at = 0;
@@ -42,22 +42,22 @@ static FIRST: [bool; 256] = {
     first
 };
 
-/// What a text is, as far as looking for keys needs to know it.
+/// Properties of a text that affect the search for keys.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
-    /// It stands in a JSON string: the letter of an escape is no part of the word behind it.
+    /// True for the content of a JSON string: the letter of an escape is no part of the following key.
     escaped: bool,
-    /// Its end was cut off: what stands there and begins as a key does may be one.
+    /// True if the end was cut off: the beginning of a key at the end may be a key.
     cut: bool,
 }
 
-/// The frame with the strings of members that hold keys, and words that look like keys, replaced.
-/// Borrowed where nothing had to be replaced.
+/// Returns the frame with the strings of key members, and texts that look like keys, replaced. Borrowed if
+/// nothing was replaced.
 pub fn redact(frame: &str) -> Cow<'_, str> {
     redact_frame(frame, false)
 }
 
-/// As [`redact`], for the beginning of a frame.
+/// Works as [`redact`], for the beginning of a frame.
 pub(crate) fn redact_beginning(frame: &str) -> Cow<'_, str> {
     redact_frame(frame, true)
 }
@@ -68,7 +68,7 @@ fn redact_frame(frame: &str, cut: bool) -> Cow<'_, str> {
     }
     let mut out = String::new();
     let mut copied = 0;
-    // Whether the next value is a member's that holds a key, and how deep in such a value this is.
+    // `is_next`: the next value belongs to a key member. `depth`: nesting inside such a value.
     let (mut is_next, mut depth) = (false, 0usize);
     let bytes = frame.as_bytes();
     let mut at = 0;
@@ -114,15 +114,15 @@ fn redact_frame(frame: &str, cut: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The text with the words that look like keys replaced. Borrowed where nothing had to be replaced.
+/// Returns the text with texts that look like keys replaced. Borrowed if nothing was replaced.
 ///
 /// The text is plain, without the escapes of JSON; see [`redact`] for frames.
 pub fn redact_text(text: &str) -> Cow<'_, str> {
     without_keys(text, Reading { escaped: false, cut: false }).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// What is shown of a string of a frame, as it stands there; none where it has no keys. All of it is replaced where a key in it has
-/// escapes.
+/// Redacts the raw content of a JSON string; `None` if it contains no keys. If a key in it has escapes, the
+/// whole string is replaced.
 fn string_without_keys(text: &str, cut: bool) -> Option<String> {
     let shown = without_keys(text, Reading { escaped: true, cut });
     if memchr::memchr(b'\\', text.as_bytes()).is_none() {
@@ -136,7 +136,7 @@ fn string_without_keys(text: &str, cut: bool) -> Option<String> {
     }
 }
 
-/// A string without its escapes; of an escape that is none the letter stays.
+/// Resolves the escapes of a string; an invalid escape becomes its letter.
 fn unescaped(text: &str) -> Cow<'_, str> {
     let Some(mut at) = text.find('\\') else { return Cow::Borrowed(text) };
     let mut plain = String::with_capacity(text.len());
@@ -170,7 +170,7 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// A string with the keys in it replaced; none where there are none.
+/// Returns the string with its keys replaced, or `None` if it contains no keys.
 fn without_keys(text: &str, reading: Reading) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::new();
@@ -195,8 +195,8 @@ fn without_keys(text: &str, reading: Reading) -> Option<String> {
     (copied > 0).then(|| out + &text[copied..])
 }
 
-/// Where the key that begins at a place starts and ends; none where no key begins there. Both are between ASCII
-/// characters.
+/// Returns the start and the end of the key at a position, or `None` if no key begins there. Both are between
+/// ASCII characters.
 fn key_at(bytes: &[u8], at: usize, cut: bool) -> Option<(usize, usize)> {
     KEYS.iter().find_map(|shape| {
         let rest_at = at + shape.prefix.len();
@@ -237,7 +237,7 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Whether a member of that name holds a key, by what names of such members look like.
+/// Returns true if a member of that name contains a key, according to the table of such names.
 pub fn holds_key(name: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
@@ -256,7 +256,7 @@ mod tests {
     use crate::operator::Operator;
     use crate::spec::Dialect;
 
-    /// The cases that the clients of all languages share.
+    /// The cases shared by the clients of all languages.
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<Value> =

@@ -1,13 +1,13 @@
-//! Parameters that have another name in some revisions: raw JSON objects in, raw JSON objects out, as lines are.
+//! Parameters with another name in some revisions. Input and output are lines or raw JSON objects.
 
 use std::borrow::Cow;
 
 use crate::scan::{self, Wanted, member};
 use crate::spec::Spec;
 
-/// The line of a command, with the names that its parameters have in the agent's `revision`; `line` has those of the oldest one.
-/// Where the revision is not known they stand there with all their names, unless a revision would not read a line that long.
-/// `client` are the tables that the client speaks with. Borrowed where nothing changes.
+/// Returns the line of a command with the parameter names of the agent's `revision`; `line` has the names of
+/// the oldest revision. If the revision is unknown, the line contains all names, unless a revision could not
+/// read a line of that length. `client` contains the tables of the client. Borrowed if nothing changes.
 pub fn line<'a>(
     client: &Spec,
     revision: Option<&'static Spec>,
@@ -22,7 +22,7 @@ pub fn line<'a>(
     if let Some(revision) = revision {
         return renamed(line, of(revision));
     }
-    // The tables of one revision have the names of that one.
+    // Tables of one revision have the names of that revision.
     if client.revisions.is_empty() {
         return renamed(line, names);
     }
@@ -33,7 +33,7 @@ pub fn line<'a>(
     }
 }
 
-/// Each of these members with both its names.
+/// Returns the object with these members under both names.
 pub(crate) fn with_both<'a>(members: &'a str, names: &[(&'static str, &'static str)]) -> Cow<'a, str> {
     let mut all = Cow::Borrowed(members);
     for (name, later) in names {
@@ -45,12 +45,12 @@ pub(crate) fn with_both<'a>(members: &'a str, names: &[(&'static str, &'static s
     all
 }
 
-/// Each of these members with its second name.
+/// Returns the object with these members under their second names.
 pub(crate) fn renamed<'a>(members: &'a str, names: &[(&'static str, &'static str)]) -> Cow<'a, str> {
     let mut all = Cow::Borrowed(members);
     for (name, later) in names {
         let key = value(&all, name, later).and_then(|value| {
-            // The name stands right before its value.
+            // The name directly precedes its value.
             let before = &all[..value.as_ptr() as usize - all.as_ptr() as usize];
             before.rfind(&format!("\"{name}\"")).map(|at| at + 1)
         });
@@ -62,7 +62,7 @@ pub(crate) fn renamed<'a>(members: &'a str, names: &[(&'static str, &'static str
     all
 }
 
-/// The value of a member, where the other name is not there as well.
+/// Returns the value of a member, or `None` if the object has the other name too.
 fn value<'a>(object: &'a str, name: &'static str, later: &'static str) -> Option<&'a str> {
     let found = scan::scan(object, &Wanted::new([member(name), member(later)])).ok()?;
     found.get(0).filter(|_| found.get(1).is_none())

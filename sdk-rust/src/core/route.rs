@@ -1,4 +1,4 @@
-//! What a line from the agent is, found by one scan over its text.
+//! Classification of a line from the agent, by one scan over its text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,12 +9,12 @@ use crate::framing::FrameText;
 use crate::scan::{self, Outline, ScanError, Wanted, inner, member};
 use crate::spec::{Barrier, EventSpec, Framing, Spec};
 
-/// The type of an event: a row of the tables where there is one, which costs nothing to keep.
+/// The type of an event: a row of the tables if declared, which needs no allocation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
-    /// The declaration names it.
+    /// A declared event.
     Declared(&'static EventSpec),
-    /// It does not.
+    /// An undeclared event.
     Other(Arc<str>),
 }
 
@@ -23,7 +23,7 @@ impl EventKind {
         spec.event(name).map_or_else(|| EventKind::Other(name.into()), EventKind::Declared)
     }
 
-    /// The row, where the declaration names it.
+    /// Returns the row of a declared event, or `None`.
     pub fn spec(&self) -> Option<&'static EventSpec> {
         match self {
             EventKind::Declared(spec) => Some(spec),
@@ -48,16 +48,16 @@ impl fmt::Display for EventKind {
     }
 }
 
-/// A line from the agent, as far as routing needs to know it. Raw JSON where it says raw.
+/// A line from the agent, classified for routing. Fields named raw contain raw JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Routed {
-    /// An answer to a command.
+    /// A response to a command.
     Answer {
         /// The raw id.
         id: Option<FrameText>,
-        /// The command that it names.
+        /// The command named in the response.
         command: Option<String>,
-        /// Whether the command succeeded.
+        /// True if the command succeeded.
         success: bool,
         /// The raw data.
         data: Option<FrameText>,
@@ -66,13 +66,13 @@ pub enum Routed {
     },
     /// An event.
     Event {
-        /// Its type.
+        /// The type of the event.
         kind: EventKind,
-        /// The raw event object, where it is not the whole line.
+        /// The raw event object, if it is not the whole line.
         body: Option<FrameText>,
-        /// The session that it belongs to, where it says so.
+        /// The session of the event, if the frame names it.
         session: Option<String>,
-        /// Where the members of a long line that is the event object itself stand.
+        /// The positions of the members, for a long line that is itself the event object.
         outline: Option<Arc<Outline>>,
     },
     /// A question or notice.
@@ -86,10 +86,11 @@ pub enum Routed {
     },
 }
 
-/// From this length on, in bytes, it is noted where the members of an event stand: who looks at one need not look for it then.
+/// Minimum length of an event for an outline, in bytes. The outline saves later searches for members.
 const OUTLINED: usize = 4 * 1024;
 
-/// Of an event of so many bytes, one in these may be taken for its outline: many small members are not worth more.
+/// Maximum size of an outline, as a fraction of the size of its event. Many small members are not worth a
+/// larger outline.
 const OUTLINE_SHARE: usize = 8;
 
 static FLAT: Wanted<9> = Wanted::new([
@@ -104,7 +105,7 @@ static FLAT: Wanted<9> = Wanted::new([
     inner("event", "type"),
 ]);
 
-/// Where a JSON-RPC frame says what it is; the member that names the session is the dialect's.
+/// Members that classify a JSON-RPC frame; the dialect names the member with the session.
 fn json_rpc_members(spec: &Spec) -> Wanted<7> {
     Wanted::new([
         member("id"),
@@ -117,10 +118,10 @@ fn json_rpc_members(spec: &Spec) -> Wanted<7> {
     ])
 }
 
-/// Says what a line is.
+/// Classifies a line.
 ///
 /// # Errors
-/// Says why it is not a frame.
+/// The reason why the line is not a frame.
 pub fn route(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
     match spec.framing {
         Framing::JsonRpc { notification } => json_rpc(spec, frame, notification, &json_rpc_members(spec)),
@@ -128,10 +129,10 @@ pub fn route(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
     }
 }
 
-/// Says what a line is, where events may stand without the envelope of their dialect, too: lines of a log, for example.
+/// Classifies a line and also accepts events without the envelope of their dialect, as in lines of a log.
 ///
 /// # Errors
-/// Says why it is not a frame.
+/// The reason why the line is not a frame.
 pub fn route_bare(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
     // An event has a type, and may have a member of any other name.
     static SHOWS: Wanted<3> = Wanted::new([member("jsonrpc"), member("method"), member("type")]);
@@ -143,25 +144,25 @@ pub fn route_bare(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
     }
 }
 
-/// Says what lines are, one after the other: the same as [`route`], and faster, because types come again.
+/// Classifies successive lines of one agent. Same result as [`route`], but faster, because types repeat.
 #[derive(Debug)]
 pub struct Router {
     spec: &'static Spec,
     kinds: Kinds,
-    /// What is looked for in dialects of JSON-RPC.
+    /// The wanted members for dialects of JSON-RPC.
     json_rpc: Wanted<7>,
 }
 
 impl Router {
-    /// For the lines of one agent.
+    /// Creates a router for the lines of one agent.
     pub fn new(spec: &'static Spec) -> Self {
         Router { spec, kinds: Kinds::default(), json_rpc: json_rpc_members(spec) }
     }
 
-    /// Says what the next line is.
+    /// Classifies the next line.
     ///
     /// # Errors
-    /// Says why it is not a frame.
+    /// The reason why the line is not a frame.
     pub fn route(&mut self, frame: &FrameText) -> Result<Routed, String> {
         match self.spec.framing {
             Framing::JsonRpc { notification } => json_rpc(self.spec, frame, notification, &self.json_rpc),
@@ -170,7 +171,7 @@ impl Router {
     }
 }
 
-/// Rows of events that came before, each where its type leads to.
+/// Cache of the rows of earlier events, indexed by a hash of their type.
 #[derive(Debug, Default)]
 struct Kinds([Option<&'static EventSpec>; 32]);
 
@@ -236,7 +237,7 @@ fn flat(spec: &Spec, frame: &FrameText, kinds: &mut Kinds) -> Result<Routed, Str
             params: frame.clone(),
         });
     }
-    // Operator's stored server sends events bare although its document wraps them; both are read.
+    // Operator's stored server sends bare events although its document wraps them; the router accepts both.
     if spec.framing == Framing::Enveloped && kind == "event" {
         let body = found.get(7).ok_or("the envelope has no `event`")?;
         let kind = EventKind::of(spec, &found.string(8).ok_or("the event has no `type`")?);
@@ -280,7 +281,8 @@ fn json_rpc(
                 return Err("the response has neither `result` nor `error`".to_owned());
             }
             Ok(Routed::Answer {
-                // A failure with a null id belongs to no request; a success with one answers a null id.
+                // A failure with a null id belongs to no request; a success with a null id answers a request
+                // with that id.
                 id: (!scan::is_null(id) || error.is_none()).then(|| slice(frame, id)),
                 command: None,
                 success: error.is_none(),
@@ -292,13 +294,13 @@ fn json_rpc(
     }
 }
 
-/// A boolean member of an event.
+/// Returns a boolean member of an event.
 pub fn flag(event: &str, name: &'static str) -> Option<bool> {
     let wanted = Wanted::new([member(name)]);
     scan::scan(event, &wanted).ok()?.boolean(0)
 }
 
-/// Whether the data of the answer to the command that tells the state say that work goes on.
+/// Evaluates the data of a state response; true if work continues.
 pub fn is_busy(data: &str, state: &Barrier) -> Option<bool> {
     let found = scan::scan(data, &Wanted::new([member(state.busy)])).ok()?;
     match state.idle {

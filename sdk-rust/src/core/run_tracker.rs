@@ -1,124 +1,124 @@
-//! When a run is over: a state machine without I/O, fed by the connection.
+//! End of a run: a state machine without I/O, driven by the connection.
 //!
-//! The last event of a run is not always the last: a retry, a compaction, a rule or a reminder may
-//! start it again. After an event that may be the end the tracker asks for the agent's state: the
-//! answer comes after everything that was sent before it, so where it says idle, nothing follows
-//! (or only within the dialect's declared gap).
+//! The last event of a run may not be final: a retry, a compaction, a rule or a reminder may restart the run.
+//! After an event that may be the end, the tracker requests the agent's state. The response follows
+//! everything sent before it. If the state is idle, nothing follows, or only within the dialect's declared
+//! gap.
 
 use std::time::Duration;
 
 use crate::spec::RunEnd;
 
-/// How long an accepted prompt may take to begin before its run is looked for. Prompts that an
-/// extension handles never begin one.
+/// Waiting time after an accepted prompt before the tracker checks for its run. Prompts handled by an
+/// extension start no run.
 const BEGIN_WITHIN: Duration = Duration::from_millis(500);
 
-/// How soon an agent that says it is busy, and shows nothing of it, is asked again.
+/// Interval between state requests to an agent that reports itself busy without other events.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-/// How long a run may go on after the agent has acknowledged that it stops, and says of no new work since: then it counts
-/// as over.
+/// Maximum duration of a run after the agent has acknowledged an abort, without new work. Afterwards the run
+/// is considered ended.
 pub const STOP_WITHIN: Duration = Duration::from_secs(10);
 
-/// How often an agent has to be idle before a prompt that began nothing counts as handled.
+/// Number of idle states after which a prompt without a run is considered handled.
 const IDLE_CHECKS: u8 = 2;
 
-/// How often that pause is doubled after a line that could not be read, at most: what goes on may take long.
+/// Maximum number of doublings of that interval after an unreadable line, because the work may take long.
 const DOUBLINGS: u8 = 4;
 
-/// How often an agent that does not tell its state is asked after a line that could not be read.
+/// Maximum number of state requests without a usable response after an unreadable line.
 const STATE_ASKED: u8 = 3;
 
-/// What the tracker is told.
+/// Input of the tracker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// The command that starts the run was answered with success.
+    /// The command that starts the run succeeded.
     Answered,
-    /// An event says that work goes on.
+    /// An event reports that work continues.
     Begins,
-    /// An event says that the run is not over.
+    /// An event reports that the run is not over.
     Holds,
-    /// An event says that the run may be over.
+    /// An event reports that the run may be over.
     MayEnd,
-    /// An event says that the run is over.
+    /// An event reports that the run is over.
     Ends,
-    /// A line could not be read, which may have been the last event of the run.
+    /// A line could not be read. It may have been the last event of the run.
     Lost,
-    /// Another event of its session came.
+    /// Another event of the session arrived.
     Heard,
-    /// The agent has acknowledged that it stops the run.
+    /// The agent acknowledged an abort of the run.
     Stopped,
-    /// Something else has taken the place of the run, or nothing has come of the prompt: it may be over.
+    /// Another run replaced this run, or the prompt had no effect: the run may be over.
     Replaced,
-    /// The connection has ended.
+    /// The connection ended.
     Closed,
-    /// The state was asked for, and says whether work goes on.
+    /// Response to a state request.
     State {
-        /// True where it does.
+        /// True if work continues.
         busy: bool,
     },
-    /// The state was asked for, and the answer is of no use.
+    /// A state request without a usable response.
     NoState,
-    /// The time asked for with [`Action::Wake`] has passed.
+    /// The time of [`Action::Wake`] elapsed.
     Elapsed,
 }
 
-/// What the tracker wants.
+/// Request of the tracker to its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Nothing.
     None,
-    /// The agent's state.
+    /// Request the agent's state.
     AskState,
-    /// To be told when that much time has passed; earlier wishes are void.
+    /// Feed [`Input::Elapsed`] after this time; earlier wake requests are void.
     Wake(Duration),
-    /// The run is over.
+    /// The run ended.
     End(Outcome),
 }
 
-/// How a run ended, and how certain that is.
+/// Cause and certainty of the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// What ended it.
+    /// Cause of the end.
     pub ended_by: EndedBy,
-    /// Whether it is certain that nothing follows. False where the agent was asked for its state and did not tell it
-    /// within the [limit](crate::spec::Barrier::limit), and the run counts as over by its last event alone; and where that
-    /// event could not be read.
+    /// True if no further event of the run can follow. False if the agent did not report its state within the
+    /// [limit](crate::spec::Barrier::limit), so that only the last event indicates the end. Also false if the
+    /// last event could not be read.
     pub confirmed: bool,
 }
 
-/// How a run came to its end.
+/// Cause of the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EndedBy {
     /// Its last event, after which nothing followed.
     Event,
-    /// The answer to its command, where the dialect answers on completion.
+    /// The response to its command, in dialects that respond on completion.
     Answer,
-    /// The agent took the prompt and started no run for it (an extension command, for one).
+    /// The agent accepted the prompt without a run, for example for an extension command.
     Handled,
-    /// The agent acknowledged that it stops, and [nothing ended the run](STOP_WITHIN) after that.
+    /// The agent acknowledged an abort, and [no event ended the run](STOP_WITHIN) afterwards.
     Stopped,
-    /// The agent is idle, and its last event was not seen: a line of the run could not be read.
+    /// The agent is idle, and its last event was not received: a line of the run could not be read.
     Idle,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Sent; nothing has begun.
+    /// The prompt is sent; no work has started.
     Waiting,
-    /// Work goes on.
+    /// Work continues.
     Running,
-    /// It may be over; the state was asked for.
+    /// The run may be over; the state was requested.
     Asking,
-    /// It may be over and the agent is idle; something may follow within the gap.
+    /// The run may be over and the agent is idle; further work may follow within the gap.
     Gap,
-    /// It is over.
+    /// The run is over.
     Over,
 }
 
-/// Follows one run.
+/// Tracker of one run.
 #[derive(Debug, Clone)]
 pub struct RunTracker {
     rules: RunEnd,
@@ -126,24 +126,24 @@ pub struct RunTracker {
     answered: bool,
     begun: bool,
     idle: u8,
-    /// Whether the agent told its state when it was last asked.
+    /// True if the agent answered the last state request.
     confirmed: bool,
-    /// Whether something of the session came.
+    /// True after any event of the session.
     heard: bool,
-    /// Whether its last event that says so says that it may be over.
+    /// True if the last event about the end reported that the run may be over.
     may_be_over: bool,
-    /// How long ago, by the times that were asked for, the agent acknowledged that it stops; none where it did not, or work
-    /// began after that.
+    /// Time since the acknowledged abort, as the sum of the requested wake times. `None` without an abort, or
+    /// if work started after it.
     stopping: Option<Duration>,
-    /// Whether the last event may have been in a line that could not be read: none that was read said so.
+    /// True if an unreadable line may have been the last event and no readable event reported the end.
     lost: bool,
-    /// How often the agent was busy, and did not tell its state, since that line.
+    /// Number of busy states, and of missing states (`mute`), since that line.
     busy: u8,
     mute: u8,
 }
 
 impl RunTracker {
-    /// For a run of a dialect with these rules.
+    /// Creates a tracker for a run of a dialect with these rules.
     pub fn new(rules: RunEnd) -> Self {
         RunTracker {
             rules,
@@ -161,17 +161,17 @@ impl RunTracker {
         }
     }
 
-    /// From here on these rules count: the agent's revision has become known.
+    /// Applies other rules from now on, once the agent's revision is known.
     pub fn follow(&mut self, rules: RunEnd) {
         self.rules = rules;
     }
 
-    /// Whether something of its work was seen.
+    /// Returns true if work of the run was observed.
     pub fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// Takes an input and says what to do.
+    /// Processes an input and returns the next action.
     pub fn feed(&mut self, input: Input) -> Action {
         if self.phase == Phase::Over {
             return Action::None;
@@ -198,17 +198,17 @@ impl RunTracker {
                 self.heard = true;
                 Action::None
             }
-            // An end before anything began belongs to earlier work.
+            // An end before the start belongs to earlier work.
             Input::MayEnd if !self.begun => Action::None,
             Input::MayEnd | Input::Replaced => self.may_end(),
             Input::Ends if self.begun => self.end(EndedBy::Event),
-            // What was queued joins work that has begun before, where nobody can be asked what goes on.
+            // Queued input joins earlier work if the agent has no state to request.
             Input::Ends if self.rules.barrier.is_none() && self.answered && self.heard => {
                 self.end(EndedBy::Event)
             }
             Input::Ends => Action::None,
             Input::Stopped => self.stop(),
-            // Nothing follows any more; whether something would have, only a state can have told.
+            // No further event follows, and only an earlier state could exclude further work.
             Input::Closed if self.may_be_over && (self.answered || self.rules.answer_ends) => {
                 self.confirmed &= self.phase == Phase::Gap;
                 self.end(EndedBy::Event)
@@ -216,7 +216,7 @@ impl RunTracker {
             Input::Closed => Action::None,
             Input::Lost => match self.rules.state {
                 Some(_) => {
-                    // The answer that ends such a run is another line than its last event.
+                    // The response that ends such a run is not the line of its last event.
                     self.lost = !self.may_be_over || self.rules.answer_ends;
                     (self.busy, self.mute) = (0, 0);
                     self.ask()
@@ -263,7 +263,7 @@ impl RunTracker {
         }
     }
 
-    /// Work goes on: look again later, whether something is seen of it or not.
+    /// Schedules another state request while work continues.
     fn look_again(&mut self) -> Action {
         self.idle = 0;
         self.phase = Phase::Waiting;
@@ -281,7 +281,7 @@ impl RunTracker {
     }
 
     fn stop(&mut self) -> Action {
-        // A prompt that nobody has answered is no run yet.
+        // A prompt without a response is no run yet.
         if !self.answered && !self.rules.answer_ends {
             return Action::None;
         }
@@ -293,7 +293,7 @@ impl RunTracker {
         }
     }
 
-    /// The time after a stop has passed: the state tells more, where there is one.
+    /// Handles the elapsed time after an abort: requests the state if the dialect has one.
     fn stopped(&mut self) -> Action {
         match self.rules.barrier {
             Some(_) => self.ask(),
@@ -320,7 +320,8 @@ impl RunTracker {
     }
 
     fn wait(&mut self) -> Action {
-        // An idle agent with our prompt unanswered means that the end belongs to earlier work, if the answer is not the end.
+        // If the agent is idle and this prompt has no response, the end belongs to earlier work, unless the
+        // response is the end.
         let answer_is_lost = self.lost && self.rules.answer_ends;
         if !self.answered && !answer_is_lost {
             self.phase = Phase::Waiting;
@@ -328,7 +329,7 @@ impl RunTracker {
             self.may_be_over = false;
             return Action::None;
         }
-        // What has not begun may still begin: an extension, a token that is fetched.
+        // The run may still start: an extension or a token request may delay it.
         if !self.begun {
             self.idle += 1;
             if self.idle < IDLE_CHECKS {
@@ -377,7 +378,7 @@ mod tests {
         inputs.iter().map(|input| tracker.feed(*input)).filter(|action| *action != Action::None).collect()
     }
 
-    /// The cases that the clients of all languages share.
+    /// The cases shared by the clients of all languages.
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<serde_json::Value> =
@@ -494,7 +495,7 @@ mod tests {
         use Input::*;
         let uncertain = Action::End(Outcome { ended_by: EndedBy::Event, confirmed: false });
         assert_eq!(feed(PI, &[Answered, Begins, MayEnd, NoState]).last(), Some(&uncertain));
-        // What it tells when it is asked again counts.
+        // The state of a later request applies.
         let actions =
             feed(OMP, &[Answered, Begins, MayEnd, NoState, Holds, MayEnd, State { busy: false }, Elapsed]);
         assert_eq!(actions.last(), Some(&certain(EndedBy::Event)));

@@ -2,17 +2,17 @@
 
 use crate::generated::schema::{CHANGES, FORMATS, OPENRPC, PROTOCOLS, SCHEMAS};
 
-/// Which side of a connection.
+/// Side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// The agent.
     Server,
-    /// The program that drives it.
+    /// The program that controls the agent.
     Client,
 }
 
 impl Side {
-    /// `server` or `client`.
+    /// Returns `server` or `client`.
     pub fn name(self) -> &'static str {
         match self {
             Side::Server => "server",
@@ -21,45 +21,45 @@ impl Side {
     }
 }
 
-/// The schema (2020-12) whose root accepts any frame that one side of a dialect may send: known
-/// ones strictly, unknown types only where the set is open. `dialect` is `NAME` or
-/// `NAME@REVISION`; none where there is no such dialect.
+/// Returns the schema (2020-12) whose root accepts any frame that one side of a dialect may send. Known types
+/// are checked strictly; unknown types are accepted only in open sets. `dialect` is `NAME` or
+/// `NAME@REVISION`. Returns `None` if there is no such dialect.
 pub fn schema(dialect: &str, side: Side) -> Option<&'static str> {
     SCHEMAS.iter().find(|row| matches(dialect, row.0, row.1) && row.2 == side.name()).map(|row| row.3)
 }
 
-/// As [`schema()`], for a protocol that is served and is no dialect: `acp`, `agui`.
+/// Works as [`schema()`], for a served protocol that is not a dialect: `acp`, `agui`.
 pub fn protocol(name: &str, side: Side) -> Option<&'static str> {
     PROTOCOLS.iter().find(|row| matches(name, row.0, row.1) && row.2 == side.name()).map(|row| row.3)
 }
 
-/// The OpenRPC document of a dialect that speaks JSON-RPC; none for the others.
+/// Returns the OpenRPC document of a dialect that speaks JSON-RPC; `None` for other dialects.
 pub fn openrpc(dialect: &str) -> Option<&'static str> {
     OPENRPC.iter().find(|row| matches(dialect, row.0, row.1)).map(|row| row.2)
 }
 
-/// What changes from one revision of a dialect to a later one, as JSON; revisions are named as in `pi@1.5`. None where
-/// there is no such pair.
+/// Returns the changes between two revisions of a dialect as JSON; revisions are named as in `pi@1.5`.
+/// Returns `None` if there is no such pair.
 pub fn changes(from: &str, to: &str) -> Option<&'static str> {
     CHANGES.iter().find(|row| row.0 == from && row.1 == to).map(|row| row.2)
 }
 
-/// Every pair of an older and a later revision of which the changes are known.
+/// Returns every pair of an older and a later revision with known changes.
 pub fn known_changes() -> impl Iterator<Item = (&'static str, &'static str)> {
     CHANGES.iter().map(|row| (row.0, row.1))
 }
 
-/// The schema of a file format, by its name as in `model-script`; none where there is no such format.
+/// Returns the schema of a file format by its name, as in `model-script`; `None` if there is no such format.
 pub fn format(name: &str) -> Option<&'static str> {
     FORMATS.iter().find(|row| row.0 == name).map(|row| row.1)
 }
 
-/// The names of the file formats.
+/// Returns the names of the file formats.
 pub fn formats() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|row| row.0)
 }
 
-/// Every dialect with its revision, as `NAME@REVISION`.
+/// Returns every dialect with its revision, as `NAME@REVISION`.
 pub fn dialects() -> Vec<String> {
     let mut names: Vec<String> = SCHEMAS.iter().map(|row| format!("{}@{}", row.0, row.1)).collect();
     names.dedup();

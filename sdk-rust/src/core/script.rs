@@ -1,32 +1,32 @@
-//! Playing a model script: which answer a request gets, and in which pieces it comes.
+//! Model scripts: selection of the response for a request, and its division into pieces.
 //!
-//! A script stands in for a language model. What plays it, a provider inside an agent or a server on
-//! loopback, is another matter: both decode the script here, so that it means the same to both.
+//! A script replaces a language model. A provider inside an agent or a server on loopback plays it. Both
+//! decode the script with this module, so a script has the same meaning for both.
 
 use crate::types::{
     Chunks, ModelScript, ScriptArguments, ScriptBlock, ScriptCondition, ScriptRepeat, ScriptResponse,
     ScriptStop, ScriptUsage,
 };
 
-/// What answers once a script has run out and has no default.
+/// Text of the response after the last response of a script without a default.
 const EXHAUSTED: &str = "(script exhausted)";
 
-/// The tokens that an answer without figures reports.
+/// Default token numbers of a response.
 const INPUT: u64 = 100;
 const OUTPUT: u64 = 20;
 
-/// What a script may ask about a request.
+/// Properties of a request for the conditions of a script.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     /// The text of the user's last message.
     pub user: &'a str,
     /// The system prompt.
     pub system: &'a str,
-    /// The model that is asked for.
+    /// The requested model.
     pub model: &'a str,
-    /// Whether results of tools stand behind the user's last message.
+    /// True if tool results follow the user's last message.
     pub tool_results: bool,
-    /// The whole request as text. Called only for a script that looks into it.
+    /// The whole request as text. Called only for a script with a condition on the body.
     pub body: &'a dyn Fn() -> String,
 }
 
@@ -51,18 +51,18 @@ impl Asked<'_> {
     }
 }
 
-/// The answer to one request.
+/// The response to one request.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    /// The request's number, from 0.
+    /// The number of the request, from 0.
     pub number: u64,
-    /// The answer's place in the script; none where it is the default, or the script has run out.
+    /// The index of the response in the script; `None` for the default and after the end of the script.
     pub place: Option<usize>,
-    /// The answer.
+    /// The response.
     pub answer: ScriptResponse,
 }
 
-/// A script that is being played.
+/// A script in progress.
 #[derive(Debug)]
 pub struct Playlist {
     script: ModelScript,
@@ -71,13 +71,14 @@ pub struct Playlist {
 }
 
 impl Playlist {
-    /// Plays a script from its beginning.
+    /// Starts a script at its beginning.
     pub fn new(script: ModelScript) -> Self {
         Self { used: vec![false; script.responses.len()], script, requests: 0 }
     }
 
-    /// The answer to the next request: the first one whose condition it fits, else the next one
-    /// without a condition, else the default, else a text that says that the script has run out.
+    /// Returns the response to the next request: the first unused response with a matching condition,
+    /// otherwise the next response without a condition. After those, returns the default, or a text about the
+    /// end of the script.
     pub fn next(&mut self, asked: &Asked<'_>) -> Turn {
         let number = self.requests;
         self.requests += 1;
@@ -99,49 +100,49 @@ impl Playlist {
     }
 }
 
-/// What a block is.
+/// Kind of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// Text.
     Text,
     /// Reasoning.
     Thinking {
-        /// The provider's mark.
+        /// The provider's signature.
         signature: Option<String>,
     },
-    /// A tool call; its pieces make up the arguments' JSON text.
+    /// A tool call; its pieces form the JSON text of the arguments.
     ToolCall {
-        /// The call's id, where the script has one.
+        /// The id of the call, if the script has one.
         id: Option<String>,
-        /// The tool.
+        /// Name of the tool.
         name: String,
     },
 }
 
-/// A block of an answer, in the pieces in which it is streamed.
+/// A block of a response, divided into its streamed pieces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// What it is.
+    /// Kind of the block.
     pub kind: Kind,
     /// The pieces.
     pub pieces: Vec<String>,
 }
 
-/// How an answer breaks off.
+/// Interruption of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
-    /// Nothing more comes, and no end either.
+    /// The stream stays open without further data.
     Hang,
     /// The connection is reset.
     Reset,
     /// The connection is closed in good order.
     Close,
-    /// An error comes within the stream.
+    /// An error is sent within the stream.
     Error,
 }
 
-/// Where and how an answer breaks off: after that many pieces, or before anything at all where the
-/// number is negative. None where it comes to its end.
+/// Returns the interruption of a response and the number of pieces before it. A negative number means before
+/// any output. Returns `None` for a complete response.
 pub fn break_of(answer: &ScriptResponse) -> Option<(Break, i64)> {
     [
         (Break::Hang, answer.hang_after),
@@ -153,7 +154,7 @@ pub fn break_of(answer: &ScriptResponse) -> Option<(Break, i64)> {
     .find_map(|(kind, after)| Some((kind, after?)))
 }
 
-/// The blocks of an answer.
+/// Returns the blocks of a response.
 pub fn blocks(answer: &ScriptResponse) -> Vec<Block> {
     match (&answer.blocks, &answer.text) {
         (Some(blocks), _) => blocks.iter().map(block).collect(),
@@ -162,16 +163,16 @@ pub fn blocks(answer: &ScriptResponse) -> Vec<Block> {
     }
 }
 
-/// Why an answer stops, where it comes to its end.
+/// Returns the stop reason of a complete response.
 pub fn stop_of(answer: &ScriptResponse, blocks: &[Block]) -> ScriptStop {
     let calls = blocks.iter().any(|block| matches!(block.kind, Kind::ToolCall { .. }));
     answer.stop.clone().unwrap_or(if calls { ScriptStop::ToolUse } else { ScriptStop::Stop })
 }
 
-/// Tokens that an answer reports.
+/// Token numbers of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tokens {
-    /// Input tokens that came from no cache.
+    /// Input tokens that were not read from the cache.
     pub input: u64,
     /// Output tokens.
     pub output: u64,
@@ -181,7 +182,7 @@ pub struct Tokens {
     pub cache_write: u64,
 }
 
-/// The tokens that an answer reports; round figures where the script has none.
+/// Returns the token numbers of a response; round default numbers if the script has no numbers.
 pub fn tokens_of(answer: &ScriptResponse) -> Tokens {
     let count = |pick: fn(&ScriptUsage) -> Option<u64>| answer.usage.as_ref().and_then(pick);
     Tokens {

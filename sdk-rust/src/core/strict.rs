@@ -1,8 +1,9 @@
-//! Frames of clients, read so that every reader reads them alike.
+//! Strict reading of client frames, so that every reader interprets them alike.
 //!
-//! JSON leaves open which of two members with one name applies, and readers differ: some take the last one, some the
-//! first, some look at names without regard to case. A server that judges a frame by one member and passes the text on
-//! may let in a command that it refuses. [`client_frame`] refuses such frames. Whoever judges rights calls it first.
+//! JSON does not define which of two members with one name applies, and readers differ. Some take the last
+//! member, some the first, and some compare names without regard to case. A server that judges a frame by one
+//! member and forwards the text may then admit a command that it rejects. [`client_frame`] rejects such
+//! frames. Servers that check permissions must call it first.
 //!
 //! ```
 //! use agentese::strict::{self, StrictKind};
@@ -25,7 +26,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use crate::scan::{self, ScanError};
 use crate::spec::{Framing, Spec};
 
-/// The members by which a frame says what it is, in any dialect. A member's place here is its place in `Members`.
+/// The members that classify a frame, in any dialect. The index of a member here is its index in `Members`.
 const NAMES: [&str; 7] = ["type", "method", "id", "params", "result", "error", "jsonrpc"];
 const TYPE: usize = 0;
 const METHOD: usize = 1;
@@ -33,7 +34,7 @@ const ID: usize = 2;
 const RESULT: usize = 4;
 const ERROR: usize = 5;
 
-/// A frame of a client that has one meaning.
+/// A client frame with one meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StrictFrame<'a> {
     /// The raw id, if the frame has one.
@@ -45,7 +46,7 @@ pub struct StrictFrame<'a> {
 /// The kind of a client's frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StrictKind<'a> {
-    /// A command with that name. The declaration need not have it.
+    /// A command with that name, declared or not.
     Command(Cow<'a, str>),
     /// An answer to a dialog.
     Answer,
@@ -53,17 +54,17 @@ pub enum StrictKind<'a> {
     Progress,
 }
 
-/// The reason why a frame is refused.
+/// The reason for rejecting a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StrictError {
-    /// The text is not one JSON object. A batch of JSON-RPC is none.
+    /// The text is not one JSON object. A JSON-RPC batch is not an object.
     #[error("the message is not a JSON object")]
     NotAnObject,
-    /// A member by which frames are judged occurs more than once.
+    /// A classifying member occurs more than once.
     #[error("the member `{0}` occurs twice; send it once")]
     Repeated(&'static str),
-    /// A member's name differs from one by which frames are judged in case or in characters that are not shown.
+    /// A member's name differs from a classifying name only in case or in invisible characters.
     #[error("a member is named almost like `{0}`; spell it `{0}`")]
     Misspelt(&'static str),
     /// The member that names the command is absent.
@@ -72,13 +73,14 @@ pub enum StrictError {
     /// The member that names the command is no string, or one with control characters or lone surrogates.
     #[error("the member `{0}` is not a name; send a string without control characters")]
     NotAName(&'static str),
-    /// The frame is an answer and names a command.
+    /// The frame is an answer but names a command.
     #[error("a frame with `method` is not an answer; leave `method` out")]
     AnswerWithMethod,
 }
 
 impl StrictError {
-    /// Whether readers may take the frame for different things, as opposed to one that none of them can use.
+    /// Returns true if readers may interpret the frame in different ways, as opposed to a frame that no
+    /// reader can use.
     pub fn is_ambiguity(self) -> bool {
         matches!(self, Self::Repeated(_) | Self::Misspelt(_) | Self::AnswerWithMethod)
     }
@@ -87,7 +89,7 @@ impl StrictError {
 /// The values of the members in [`NAMES`].
 type Members<'a> = [Option<&'a str>; NAMES.len()];
 
-/// Reads a frame of a client for judging what it may do.
+/// Reads a client frame for a permission check.
 ///
 /// # Errors
 /// Returns [`StrictError`] if the frame may mean different things to different readers.
@@ -100,7 +102,7 @@ pub fn client_frame<'a>(spec: &Spec, text: &'a str) -> Result<StrictFrame<'a>, S
     Ok(StrictFrame { id: members[ID], kind })
 }
 
-/// Returns the raw id of a command that was refused, so that the refusal can name it. Returns `None` if the frame has no
+/// Returns the raw id of a rejected command for use in the error response. Returns `None` if the frame has no
 /// id of its own, has several, or may be an answer.
 pub fn refused_id<'a>(spec: &Spec, text: &'a str) -> Option<&'a str> {
     let (mut id, mut name, mut ids) = (None, None, 0);
@@ -116,7 +118,8 @@ pub fn refused_id<'a>(spec: &Spec, text: &'a str) -> Option<&'a str> {
     id.filter(|_| ids == 1 && name.is_some_and(|name| !spec.is_answer(&name)))
 }
 
-/// Checks that no object within a JSON text has two members with one name, for requests that are no frames of a dialect.
+/// Checks that no object within a JSON text has two members with one name, for requests that are no frames of
+/// a dialect.
 ///
 /// # Errors
 /// Returns the error of the parser, which names the member.
@@ -126,7 +129,7 @@ pub fn unique_members(text: &str) -> Result<(), serde_json::Error> {
     parser.end()
 }
 
-/// The place of the member that names the command.
+/// Returns the index of the member that names the command.
 fn naming(spec: &Spec) -> usize {
     if spec.framing_is_flat() { TYPE } else { METHOD }
 }
@@ -172,17 +175,17 @@ fn members(text: &str) -> Result<Members<'_>, StrictError> {
     if let Some(fault) = fault {
         return Err(fault);
     }
-    // The scan looks at structure only; lenient readers may see another one in what is not JSON.
+    // The scan checks structure only; lenient readers may interpret invalid JSON in another way.
     serde_json::from_str::<IgnoredAny>(text).map_err(|_| StrictError::NotAnObject)?;
     Ok(found)
 }
 
-/// Returns the one of [`NAMES`] that lenient readers may take a name for, raw as it stands in the text: they fold case, end
-/// a name at a NUL, or drop what is no character.
+/// Returns the name in [`NAMES`] that lenient readers may take for `raw`. Such readers fold case, end a name
+/// at a NUL, or drop invisible characters.
 fn meant(raw: &str) -> Option<&'static str> {
     let name = scan::string(&format!("\"{raw}\""))?.into_owned();
     let shown = name.split('\0').next()?.chars().filter(|it| !is_unseen(*it));
-    // Both ways: of some letters only one has a partner in ASCII.
+    // Both directions: some letters have an ASCII partner in one direction only.
     let folded: String = shown.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
     NAMES.into_iter().find(|name| folded == *name)
 }
@@ -192,7 +195,7 @@ fn is_unseen(character: char) -> bool {
     is_zero_width || character.is_control() || character.is_whitespace()
 }
 
-/// Walks over a value whose objects have each member once.
+/// Walks over a value and rejects objects with a repeated member.
 struct Unique;
 
 impl<'de> DeserializeSeed<'de> for Unique {
@@ -252,7 +255,7 @@ impl<'de> Visitor<'de> for Unique {
     }
 }
 
-/// The name of a member, which is borrowed if it has no escapes.
+/// The name of a member, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 

@@ -1,17 +1,18 @@
-//! Who looks at commands before they are carried out.
+//! Filter of commands before their execution.
 
 use std::sync::Arc;
 
 use super::Refusal;
 use crate::spec::CommandSpec;
 
-/// Looks at commands before they are carried out: those that it refuses are answered with its reason, in their lane. The
-/// answer has the command's name and id, in dialects too that answer other failures without them.
+/// Filter of commands before their execution. A rejected command is answered with the reason, in its lane.
+/// The response contains the name and the id of the command, even in dialects that omit them in other
+/// failures.
 #[derive(Clone)]
 pub struct Gate(Arc<dyn Fn(&'static CommandSpec) -> Result<(), Refusal> + Send + Sync>);
 
 impl Gate {
-    /// A gate that lets through what `lets` does not refuse. It must not block.
+    /// Creates a gate that rejects a command if `lets` returns an error. `lets` must not block.
     pub fn new(lets: impl Fn(&'static CommandSpec) -> Result<(), Refusal> + Send + Sync + 'static) -> Self {
         Gate(Arc::new(lets))
     }

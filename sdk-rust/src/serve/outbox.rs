@@ -1,4 +1,4 @@
-//! Frames on their way out: one order for answers and events, with a bound for events.
+//! Outgoing frames: one order for responses and events, with a limit for events.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -13,30 +13,30 @@ use tokio::sync::Notify;
 use super::pieces::{Parts, Piece, Pieces};
 use crate::transport::BoxWriter;
 
-/// What is copied is kept in parts of this length, so that memory is given back as it is written.
+/// Length of the parts of copied text, so that memory is freed as the parts are written.
 const PART: usize = 64 << 10;
 
-/// Something that waits to be written.
+/// An item to be written.
 enum Waiting {
-    /// As it is.
+    /// Text to write as it is.
     Text(Bytes),
-    /// What is copied while it is written.
+    /// Text that is copied during the write.
     Parts(Parts),
 }
 
 #[derive(Default)]
 struct State {
-    /// What waits to be written, in order.
+    /// Items to be written, in order.
     queue: VecDeque<Waiting>,
-    /// What comes behind the queue.
+    /// Copied text that follows the queue.
     open: BytesMut,
-    /// How many bytes are not written.
+    /// Number of unwritten bytes.
     bytes: usize,
     closed: bool,
     broken: bool,
-    /// Why writing failed, where the other side is not simply gone.
+    /// The reason for a failed write, unless the other side is just disconnected.
     failed: Option<String>,
-    /// The length of the longest answer to each command so far.
+    /// The length of the longest response to each command so far.
     longest: Vec<(&'static str, usize)>,
 }
 
@@ -51,16 +51,16 @@ impl State {
         self.open.extend_from_slice(text);
     }
 
-    /// Remembers how long an answer is.
+    /// Records the length of a response.
     fn note_answer(&mut self, command: &'static str, length: usize) {
-        // There are few commands: looking through them takes less than hashing a name.
+        // There are few commands: a linear search takes less time than hashing a name.
         match self.longest.iter_mut().find(|(known, _)| std::ptr::eq(*known, command)) {
             Some((_, longest)) => *longest = length.max(*longest),
             None => self.longest.push((command, length)),
         }
     }
 
-    /// Puts what is open into the queue.
+    /// Moves the open text into the queue.
     fn seal(&mut self) {
         if !self.open.is_empty() {
             self.queue.push_back(Waiting::Text(self.open.split().freeze()));
@@ -68,13 +68,13 @@ impl State {
     }
 }
 
-/// The frames that wait to be written.
+/// The frames to be written.
 pub(super) struct Outbox {
     state: Mutex<State>,
     cap: usize,
-    /// Something was put in, or the outbox was closed.
+    /// Notified when a line was added or the outbox was closed.
     filled: Notify,
-    /// Something was taken out, or writing broke.
+    /// Notified when bytes were written or writing failed.
     emptied: Notify,
 }
 
@@ -87,12 +87,12 @@ impl Outbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a line in, whatever waits already. Lines stay whole and in order.
+    /// Adds a line, independent of the limit. Lines stay whole and in order.
     pub fn push(&self, line: Pieces) {
         self.put(line, None);
     }
 
-    /// As [`Outbox::push`], for the answer to a command, whose length is remembered.
+    /// Works as [`Outbox::push`], for the response to a command, and records its length.
     pub fn push_answer(&self, command: &'static str, line: Pieces) {
         self.put(line, Some(command));
     }
@@ -124,24 +124,25 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// The length of the longest answer to that command so far, in bytes.
+    /// Returns the length of the longest response to that command so far, in bytes.
     pub fn longest_answer(&self, command: &str) -> usize {
         let longest = |(known, length): &(&'static str, usize)| (*known == command).then_some(*length);
         self.state().longest.iter().filter_map(longest).max().unwrap_or_default()
     }
 
-    /// Whether answers have room now; see [`Outbox::room_for_answers`].
+    /// Returns true if responses have room now; see [`Outbox::room_for_answers`].
     pub fn has_room_for_answers(&self) -> bool {
         let state = self.state();
         state.bytes < self.cap.saturating_mul(2) || state.closed || state.broken
     }
 
-    /// Why writing failed, where the other side is not simply gone: a full disk, for one.
+    /// Returns the reason for a failed write, such as a full disk; `None` if the other side is just
+    /// disconnected.
     pub fn failed(&self) -> Option<String> {
         self.state().failed.clone()
     }
 
-    /// Waits until there is room for more.
+    /// Waits for room below the limit of events.
     pub async fn room(&self) {
         self.room_below(self.cap).await;
     }
@@ -159,19 +160,19 @@ impl Outbox {
         }
     }
 
-    /// Waits until answers have room: they may take as much again as events. A client that reads
-    /// nothing can still send an abort, and cannot make the server pile up answers without end.
+    /// Waits for room for responses, whose limit is twice the limit of events. A client that does not read
+    /// can still send an abort, and cannot make the server accumulate responses without limit.
     pub async fn room_for_answers(&self) {
         self.room_below(self.cap.saturating_mul(2)).await;
     }
 
-    /// No more lines are taken; what is in is still written.
+    /// Closes the outbox: no further lines are accepted, and earlier lines are still written.
     pub fn close(&self) {
         self.state().closed = true;
         self.filled.notify_one();
     }
 
-    /// Resolves when the other side does not read any more.
+    /// Resolves when the other side no longer reads.
     pub async fn broken(&self) {
         loop {
             let emptied = self.emptied.notified();
@@ -182,7 +183,7 @@ impl Outbox {
         }
     }
 
-    /// Waits for something to write; false where nothing comes any more.
+    /// Waits for items to write. Returns false if no further item can follow.
     async fn take(&self, queue: &mut VecDeque<Waiting>) -> bool {
         loop {
             let filled = self.filled.notified();
@@ -201,8 +202,8 @@ impl Outbox {
         }
     }
 
-    /// So many bytes were written. Whoever waits for room goes on once half of it is there, and then has more to do
-    /// than one frame.
+    /// Records written bytes. Waiting senders continue only when half of the limit is free, so that they can
+    /// send more than one frame.
     fn written(&self, bytes: usize) {
         let mut state = self.state();
         let before = state.bytes;
@@ -230,10 +231,10 @@ impl Outbox {
     }
 }
 
-/// So many pieces are written by one call.
+/// Maximum number of pieces in one write call.
 const AT_ONCE: usize = 64;
 
-/// Writes lines until the outbox is closed or the other side is gone.
+/// Writes lines until the outbox is closed or the other side is disconnected.
 pub(super) async fn write(outbox: std::sync::Arc<Outbox>, mut writer: BoxWriter) {
     let mut waiting = VecDeque::new();
     let mut ready = Ready::default();
@@ -255,16 +256,17 @@ pub(super) async fn write(outbox: std::sync::Arc<Outbox>, mut writer: BoxWriter)
     }
 }
 
-/// What is written next.
+/// The pieces of the next write.
 #[derive(Default)]
 struct Ready {
     queue: VecDeque<Bytes>,
-    /// Where what is copied while it is written is copied to.
+    /// Buffer for text that is copied during the write.
     memory: BytesMut,
 }
 
 impl Ready {
-    /// Gets more of what waits: all, or a part of what is copied while it is written. False where nothing waits.
+    /// Takes more of the waiting items: all of them, or one part of a text that is copied during the write.
+    /// Returns false if no item waits.
     fn get(&mut self, waiting: &mut VecDeque<Waiting>) -> bool {
         while let Some(next) = waiting.front_mut() {
             match next {
@@ -282,7 +284,7 @@ impl Ready {
     }
 }
 
-/// Writes all that is in the queue.
+/// Writes all pieces in the queue.
 async fn drain(
     outbox: &Outbox,
     queue: &mut VecDeque<Bytes>,

@@ -1,4 +1,4 @@
-//! The text of a frame in pieces, some of which other frames have too.
+//! The text of a frame in pieces, some of which are shared with other frames.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,40 +9,40 @@ use bytes::{Bytes, BytesMut};
 
 use crate::framing::FrameText;
 
-/// A text whose long parts are shared and never copied: they are written from where they lie.
+/// A text whose long parts are shared and written from their original place instead of being copied.
 ///
-/// What many frames have in common (a growing answer, messages that are stored as JSON) is put in with
-/// [`Pieces::share`], all else with [`Pieces::push_str`].
+/// Text common to many frames (a growing answer, messages stored as JSON) is added with [`Pieces::share`],
+/// any other text with [`Pieces::push_str`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pieces {
-    /// Stands before all else, so that the rest need not be moved for it.
+    /// Text before all other pieces, kept apart so that the rest need not be moved.
     before: Cow<'static, str>,
     own: String,
-    /// What others share, each with the place in `own` at which it stands.
+    /// Shared texts, each with its position in `own`.
     shared: Vec<(usize, FrameText)>,
 }
 
 impl Pieces {
-    /// Shorter texts are copied, as sharing them costs more than that; in bytes.
+    /// Minimum length of a shared text, in bytes. Shorter texts are copied, which costs less than sharing.
     pub const WORTH_SHARING: usize = 2048;
 
-    /// So many pieces are many.
+    /// Minimum number of pieces for a write in parts.
     const MANY: usize = 64;
 
-    /// From this length on what was copied is kept in one piece until it is written; in bytes.
+    /// Minimum length of copied text that is kept in one piece until the write, in bytes.
     const LONG: usize = 64 << 10;
 
-    /// An empty text with room for that many bytes that are not shared.
+    /// Creates an empty text with room for that many copied bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         Self { own: String::with_capacity(bytes), ..Self::default() }
     }
 
-    /// Copies a text to the end.
+    /// Appends a copy of a text.
     pub fn push_str(&mut self, text: &str) {
         self.own.push_str(text);
     }
 
-    /// Puts a text to the end, without copying it where it is long.
+    /// Appends a text, without a copy if the text is long.
     pub fn share(&mut self, text: &FrameText) {
         if text.len() < Self::WORTH_SHARING {
             self.own.push_str(text.as_str());
@@ -51,23 +51,23 @@ impl Pieces {
         }
     }
 
-    /// Puts a text to the end that is copied, where it is short, no sooner than the frame is written: of many that are, a part at a
-    /// time lies in memory twice.
+    /// Appends a text that, if short, is copied only when the frame is written. Of many such texts, only one
+    /// part at a time is in memory twice.
     pub fn keep(&mut self, text: FrameText) {
         self.shared.push((self.own.len(), text));
     }
 
-    /// The length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.before.len() + self.own.len() + self.shared.iter().map(|(_, text)| text.len()).sum::<usize>()
     }
 
-    /// Whether there is no text.
+    /// Returns true if there is no text.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The same between two texts.
+    /// Returns this text enclosed by two texts.
     pub(crate) fn between(mut self, before: impl Into<Cow<'static, str>>, after: &str) -> Self {
         let before = before.into();
         self.before = if self.before.is_empty() { before } else { before + self.before };
@@ -75,17 +75,17 @@ impl Pieces {
         self
     }
 
-    /// Whether it is so long, and of so many pieces, that it is copied while it is written.
+    /// Returns true if the text is so long and has so many pieces that it is copied during the write.
     pub(super) fn is_written_in_parts(&self) -> bool {
         self.shared.len() >= Self::MANY && self.len() >= 2 * Parts::LENGTH
     }
 
-    /// The pieces, a part at a time.
+    /// Converts the text into parts for writing.
     pub(super) fn parts(self) -> Parts {
         Parts { before: self.before, own: self.own, from: 0, shared: self.shared.into_iter().peekable() }
     }
 
-    /// Hands out the pieces in order. What was copied into a long text is not copied once more.
+    /// Passes the pieces to `take` in order. Text that was copied into a long piece is not copied again.
     pub(super) fn each(self, mut take: impl FnMut(Piece<'_>)) {
         take(Piece::Own(&self.before));
         let mut from = 0;
@@ -114,21 +114,21 @@ impl Pieces {
     }
 }
 
-/// What is left of a text that is copied while it is written.
+/// The rest of a text that is copied during the write.
 pub(super) struct Parts {
     before: Cow<'static, str>,
     own: String,
-    /// How much of `own` has been handed out.
+    /// Number of bytes of `own` already returned.
     from: usize,
     shared: Peekable<IntoIter<(usize, FrameText)>>,
 }
 
 impl Parts {
-    /// How much is copied at once, in bytes.
+    /// Size of one part, in bytes.
     pub const LENGTH: usize = 128 << 10;
 
-    /// Hands out about [`Parts::LENGTH`] bytes more, or a long piece and what stands before it. `memory` is where short pieces
-    /// are copied to; it is used again once they are gone. Says whether anything is left.
+    /// Appends about [`Parts::LENGTH`] more bytes to `out`, or a long piece with the text before it. `memory`
+    /// is the buffer for short pieces; it is reused after they are dropped. Returns true if text is left.
     pub fn next(&mut self, memory: &mut BytesMut, out: &mut VecDeque<Bytes>) -> bool {
         memory.reserve(Self::LENGTH);
         memory.extend_from_slice(std::mem::take(&mut self.before).as_bytes());
@@ -154,11 +154,11 @@ impl Parts {
     }
 }
 
-/// One of the pieces of a text.
+/// One piece of a text.
 pub(super) enum Piece<'a> {
-    /// To be copied; may be empty.
+    /// Text to be copied; may be empty.
     Own(&'a str),
-    /// To be kept as it is.
+    /// Text to be kept as it is.
     Shared(FrameText),
 }
 
@@ -251,7 +251,7 @@ mod tests {
         pieces.push_str("[");
         for number in 0..1000 {
             let from = number * 1000;
-            // One is so long that it is not copied.
+            // One piece is too long to be copied.
             let length = if number == 500 { Pieces::WORTH_SHARING } else { 990 };
             pieces.keep(block.slice_of(&block.as_str()[from..from + length]).unwrap());
             pieces.push_str(",");

@@ -1,4 +1,4 @@
-//! What an agent and its user have said and done, in a form that no dialect has.
+//! A conversation between an agent and its user, independent of the dialect.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,34 +12,34 @@ use super::panel::{
 };
 use super::record::record;
 
-/// A conversation as far as its frames have told it. As JSON it is the same in every language: it can be kept and gone
-/// on with. A clone is cheap: messages are shared, and copied when they change.
+/// A conversation as reported by its frames. The JSON form is the same in every language, and a stored
+/// conversation can be continued. A clone is cheap: messages are shared, and copied when they change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Conversation {
-    /// The dialect's name.
+    /// Name of the dialect.
     pub dialect: String,
-    /// In the order in which they came, those that are no longer in the model's context among them.
+    /// Messages in the order of their arrival, including messages that are no longer in the model's context.
     #[serde(with = "shared")]
     pub messages: Vec<Arc<Message>>,
-    /// False where the agent has messages that no frame has told: the session was replaced, or was there before. The
-    /// answer of the history command tells them.
+    /// False if the agent has messages that no frame has reported, because the session was replaced or is
+    /// older. The response to the history command reports them.
     pub complete: bool,
-    /// The user's words that are not in the conversation yet, those in the queues among them.
+    /// Input of the user that is not in the conversation yet, including queued input.
     pub waiting: Vec<Waiting>,
-    /// What the agent is doing.
+    /// Activity of the agent.
     pub run: Run,
-    /// Tokens and cost of the whole session, as far as they were told.
+    /// Tokens and cost of the whole session, as far as reported.
     pub usage: Usage,
-    /// How full the model's context is.
+    /// Fill level of the model's context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
-    /// Questions that wait for an answer.
+    /// Open questions.
     pub dialogs: Vec<OpenQuestion>,
-    /// The client's own shell commands that are running.
+    /// Running shell commands of the client.
     pub shells: Vec<Shell>,
-    /// The last hundred notices: notifications, refused commands, failures of extensions.
+    /// The last hundred notices: notifications, rejected commands, failures of extensions.
     pub notices: Vec<Notice>,
     /// Entries of the status line, by key.
     pub status: BTreeMap<String, Value>,
@@ -53,34 +53,34 @@ pub struct Conversation {
     pub draft: Option<Draft>,
     /// The session.
     pub session: Session,
-    /// The model in use.
+    /// The current model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// How hard the model thinks.
+    /// The current thinking level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<String>,
-    /// Settings by name, such as `steeringMode` and `autoCompaction`, as far as they were told.
+    /// Settings by name, such as `steeringMode` and `autoCompaction`, as far as reported.
     pub settings: Map<String, Value>,
-    /// What a prompt can invoke with `/name`.
+    /// Commands that a prompt can invoke with `/name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Vec<SlashCommand>>,
-    /// The models that can be chosen.
+    /// The available models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<Model>>,
     /// The user's messages from which a fork can be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork_points: Option<Vec<ForkPoint>>,
-    /// What the agent has still to do.
+    /// The agent's list of tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todos: Option<Vec<Todo>>,
-    /// Subagents, by their members: `id`, `name`, `state` and more.
+    /// Subagents as objects with `id`, `name`, `state` and further members.
     pub tasks: Vec<Map<String, Value>>,
-    /// What the fold has to remember; of no use to others.
+    /// Internal state of the fold; not for other use.
     pub internal: Internal,
 }
 
 impl Conversation {
-    /// A conversation in which nothing was said yet.
+    /// Creates an empty conversation.
     #[must_use]
     pub fn begin(dialect: &str) -> Self {
         Conversation {
@@ -111,7 +111,7 @@ impl Conversation {
         }
     }
 
-    /// The next key, which is no other's.
+    /// Returns a new unique key.
     pub(super) fn next_key(&mut self) -> String {
         let key = format!("k{}", self.internal.next);
         self.internal.next += 1;
@@ -137,69 +137,69 @@ mod shared {
 }
 
 record! {
-    /// How full the model's context is.
+    /// Fill level of the model's context.
     #[derive(Default)]
     Context {} {
-        /// Tokens in it.
+        /// Number of tokens in the context.
         tokens: u64,
-        /// Tokens that fit.
+        /// Capacity of the context in tokens.
         window: u64,
     }
 }
 
-/// What the agent is doing, in one word.
+/// Activity of the agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RunState {
-    /// Nothing.
+    /// No activity.
     #[default]
     Idle,
-    /// It works on a prompt.
+    /// The agent works on a prompt.
     Working,
-    /// It waits before it asks the model again.
+    /// The agent waits before a retry of a request to the model.
     Retrying,
-    /// It makes a summary of the conversation.
+    /// The agent compacts the conversation.
     Compacting,
-    /// Somebody stopped it, and it has not ended yet.
+    /// The run was aborted and has not ended yet.
     Aborting,
 }
 
 record! {
-    /// What the agent is doing.
+    /// Activity of the agent.
     #[derive(Default)]
     Run {
-        /// In one word.
+        /// Summary of the activity.
         state: RunState,
-        /// Whether a run is going on.
+        /// True during a run.
         working: bool,
-        /// Whether somebody stops it.
+        /// True after an abort, until the end of the run.
         aborting: bool,
     } {
-        /// The retry that it waits for.
+        /// The pending retry.
         retry: Retry,
-        /// The compaction that is going on.
+        /// The current compaction.
         compaction: Compaction,
-        /// What the agent says that it is doing.
+        /// Description of the activity, sent by the agent.
         activity: String,
-        /// Why the last run failed.
+        /// Reason for the failure of the last run.
         error: String,
     }
 }
 
 record! {
-    /// A request to the model that is made again.
+    /// A retry of a request to the model.
     #[derive(Default)]
     Retry {} {
         /// The number of this retry, from 1.
         attempt: u64,
-        /// How many there will be at most.
+        /// Maximum number of retries.
         max_attempts: u64,
-        /// How long the agent waits, in milliseconds.
+        /// Delay before the retry, in milliseconds.
         delay_ms: u64,
-        /// What went wrong.
+        /// The error of the failed request.
         error: String,
-        /// When it was told, in milliseconds since the epoch.
+        /// Time of the report, in milliseconds since the epoch.
         at: f64,
     }
 }
@@ -208,33 +208,33 @@ record! {
     /// A compaction.
     #[derive(Default)]
     Compaction {} {
-        /// Why.
+        /// Reason for the compaction.
         reason: String,
     }
 }
 
 record! {
-    /// What the fold has to remember.
+    /// Internal state of the fold.
     #[derive(Default)]
     Internal {
         /// The number of the next key.
         next: u64,
-        /// Commands that are not answered yet, by their ids as JSON.
+        /// Unanswered commands, by their ids as JSON.
         sent: BTreeMap<String, Sent>,
-        /// Messages of shell commands that were over during a run: they follow it.
+        /// Messages of shell commands that ended during a run; they follow the run.
         held: Vec<Message>,
     } {
-        /// Why the run that is going on fails, where nothing better follows.
+        /// Reason for a failure of the current run, unless a better one follows.
         failure: String,
     }
 }
 
 record! {
-    /// A command that is not answered yet.
+    /// An unanswered command.
     Sent {
-        /// Its name.
+        /// Name of the command.
         command: String,
-        /// Those of its parameters that are neither lists nor objects.
+        /// Parameters that are neither lists nor objects.
         params: Map<String, Value>,
     }
 }

@@ -7,7 +7,7 @@ use super::conversation::{Conversation, Sent};
 use super::meaning::{Framing, Meaning, Rules};
 use super::read::{at, holds, read_all};
 
-/// Who sent a frame.
+/// Sender of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// The client.
@@ -16,10 +16,10 @@ pub enum Direction {
     Received,
 }
 
-/// One frame on its way into a conversation.
+/// Context for folding one frame into a conversation.
 pub(super) struct Folding {
     pub meaning: &'static Meaning,
-    /// When it came, in milliseconds since the epoch.
+    /// Arrival of the frame, in milliseconds since the epoch.
     pub at: Option<f64>,
 }
 
@@ -92,13 +92,13 @@ impl Folding {
         }
     }
 
-    /// An event, without its envelope.
+    /// Folds an event without its envelope.
     fn event(&self, conversation: &mut Conversation, body: &Value) {
         let kind = body.get("type").and_then(Value::as_str).unwrap_or_default();
         self.apply(conversation, &self.meaning.events, kind, None, body);
     }
 
-    /// The answer to a command; `error` where it was refused.
+    /// Folds the response to a command; `error` is the error of a failed command.
     fn answer(
         &self,
         conversation: &mut Conversation,
@@ -128,7 +128,8 @@ impl Folding {
         self.apply(conversation, &self.meaning.refused, name, id, &value);
     }
 
-    /// Whether it belongs to the session of the conversation, where a connection has several.
+    /// Returns true if the frame belongs to the session of the conversation, for dialects with several
+    /// sessions per connection.
     fn is_ours(&self, conversation: &Conversation, params: &Value) -> bool {
         let Some(member) = &self.meaning.session else { return true };
         let named = params.get(member).and_then(Value::as_str);
@@ -170,19 +171,19 @@ pub(super) fn child_event(
     child
 }
 
-/// Under which name a command is remembered.
+/// Returns the key of a sent command.
 fn place(id: Option<&Value>, command: &str) -> String {
     id.map_or_else(|| format!("without {command}"), |id| id_text(Some(id)))
 }
 
-/// The parameters that answers may be read with: no images, no lists.
+/// Returns the scalar parameters, which readers of responses may use: no images, no lists.
 fn plain(params: &Value) -> Map<String, Value> {
     let scalar = |(_, value): &(&String, &Value)| !value.is_object() && !value.is_array() && !value.is_null();
     let members = params.as_object().into_iter().flatten().filter(scalar);
     members.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// What an error says.
+/// Returns an error as text.
 fn words(error: Option<&Value>) -> String {
     match error {
         Some(Value::String(text)) => text.clone(),

@@ -1,4 +1,4 @@
-//! The table that says what frames of a dialect mean for a conversation, as it was generated from the declaration.
+//! The table of a dialect's meanings for a conversation, generated from the declaration.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -8,33 +8,33 @@ use serde_json::{Map, Value};
 
 use crate::generated::meaning::TABLES;
 
-/// Where a value is found.
+/// Source of a value.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Source {
     /// The member at that path.
     At(String),
-    /// What the reader makes of the value at that path.
+    /// The value at that path, converted by the reader.
     Read { read: String, of: String },
-    /// What the reader makes of each item of the list at that path.
+    /// Each item of the list at that path, converted by the reader.
     Each { each: String, of: String },
-    /// What stands beside the value at that path.
+    /// The value at that path, mapped by a table.
     Map { map: String, to: Map<String, Value> },
-    /// A number, that many times.
+    /// The number at that path, multiplied by a constant.
     Times { times: f64, of: String },
     /// The value at that path as text.
     Text { text: String },
-    /// How many items the list at that path has.
+    /// The number of items in the list at that path.
     Count { count: String },
     /// The first of these that has a value.
     First { first: Vec<Source> },
     /// The items of all of these lists.
     Join { join: Vec<Source> },
-    /// Always that.
+    /// A constant.
     Is { is: Value },
 }
 
-/// Names of slots or members, and where their values are found.
+/// Names of slots or members, with the sources of their values.
 pub(crate) type Sources = HashMap<String, Source>;
 
 /// A condition.
@@ -47,7 +47,7 @@ pub(crate) enum Test {
     Lacks(String),
 }
 
-/// What is done to a conversation.
+/// A change to a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Act {
@@ -87,18 +87,18 @@ pub(crate) enum Act {
     Child,
 }
 
-/// What a row does.
+/// A rule of a row.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Rule {
     pub act: Act,
     #[serde(default)]
     pub when: Vec<Test>,
-    /// The list for each of whose items it is done.
+    /// The list to whose items the rule applies, one by one.
     pub over: Option<String>,
     pub slots: Sources,
 }
 
-/// One kind of value of a reader.
+/// A case of a reader, for one kind of value.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Case {
     pub tag: String,
@@ -107,10 +107,10 @@ pub(crate) struct Case {
     pub gives: Sources,
 }
 
-/// How values of a dialect are written in the neutral form.
+/// Conversion of values of a dialect into the neutral form.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Reader {
-    /// The member that tells kinds apart; empty where there is one kind.
+    /// The member that distinguishes kinds; empty if there is only one kind.
     pub tag: String,
     pub cases: Vec<Case>,
 }
@@ -122,7 +122,7 @@ pub(crate) struct DialogFrames {
     pub answer: String,
 }
 
-/// How frames are wrapped.
+/// Framing of a dialect.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Framing {
@@ -134,7 +134,7 @@ pub(crate) enum Framing {
 /// The rules of rows, by the name of the row.
 pub(crate) type Rules = HashMap<String, Vec<Rule>>;
 
-/// What the frames of a dialect mean.
+/// Meanings of the frames of a dialect.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Meaning {
@@ -151,9 +151,9 @@ pub(crate) struct Meaning {
     pub dialogs: Rules,
 }
 
-/// The table of a dialect, where its feature is on.
+/// Returns the table of a dialect, or `None` if its feature is off.
 pub(crate) fn meaning_of(dialect: &str) -> Option<&'static Meaning> {
-    // Each is read when it is needed: most programs need one of them.
+    // Tables are parsed on demand: most programs need one of them.
     static READ: [OnceLock<Option<Meaning>>; TABLES.len()] = [const { OnceLock::new() }; TABLES.len()];
     let place = TABLES.iter().position(|(name, _)| *name == dialect)?;
     READ[place].get_or_init(|| serde_json::from_str(TABLES[place].1).ok()).as_ref()

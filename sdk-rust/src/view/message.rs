@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::conversation::Conversation;
 use super::record::record;
 
-/// Who a message is from.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -15,11 +15,11 @@ pub enum Role {
     User,
     /// The model.
     Assistant,
-    /// The result of a call; the block of the call has it too.
+    /// The result of a call, which the block of the call contains too.
     Tool,
     /// The agent itself, to the model.
     System,
-    /// A summary of what was said.
+    /// A summary of earlier messages.
     Summary,
     /// A shell command of the client.
     Shell,
@@ -29,19 +29,19 @@ pub enum Role {
     Note,
 }
 
-/// How a message stands.
+/// State of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum MessageState {
-    /// More of it will come.
+    /// The message is incomplete.
     Growing,
-    /// It is whole.
+    /// The message is complete.
     #[default]
     Done,
-    /// It broke off with an error.
+    /// The message ended with an error.
     Failed,
-    /// Somebody stopped it.
+    /// The message was aborted.
     Aborted,
 }
 
@@ -61,10 +61,10 @@ pub enum Block {
         /// The reasoning.
         #[serde(default)]
         text: String,
-        /// True where it cannot be read.
+        /// True if the reasoning is unreadable.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         redacted: Option<bool>,
-        /// What the provider wants back with it; of no meaning to others.
+        /// Opaque data for the provider, to be returned with the message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
@@ -77,9 +77,9 @@ pub enum Block {
         #[serde(default)]
         data: String,
     },
-    /// Something without a form of its own.
+    /// Data without a block type of its own.
     Data {
-        /// It, as the agent sent it.
+        /// The data as the agent sent it.
         #[serde(default)]
         value: Value,
     },
@@ -87,59 +87,59 @@ pub enum Block {
     Tool(Box<ToolBlock>),
 }
 
-/// How a tool call stands.
+/// State of a tool call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ToolState {
-    /// The model is writing it, or it has not begun.
+    /// The model is writing the call, or the tool has not started.
     #[default]
     Coming,
-    /// The tool runs.
+    /// The tool is running.
     Running,
-    /// The tool is done.
+    /// The tool ended successfully.
     Done,
     /// The tool failed.
     Failed,
-    /// The run was over before it began.
+    /// The run ended before the tool started.
     Skipped,
 }
 
 impl ToolState {
-    /// Whether nothing follows any more.
+    /// Returns true for a final state.
     pub(crate) fn is_over(self) -> bool {
         !matches!(self, ToolState::Coming | ToolState::Running)
     }
 }
 
 record! {
-    /// A tool call of the model, with what the tool has done.
+    /// A tool call of the model, with the output and the result of the tool.
     #[derive(Default)]
     ToolBlock {
         /// The call's id.
         call_id: String,
         /// The tool's name.
         name: String,
-        /// How it stands.
+        /// State of the call.
         state: ToolState,
     } {
-        /// Complete, or as far as the agent could read them.
+        /// The arguments: complete, or as far as the agent could parse them.
         arguments: Value,
-        /// Their JSON text as it comes, where the agent sends pieces only.
+        /// The incomplete JSON text of the arguments, if the agent only sends pieces.
         arguments_text: String,
-        /// What the tool has shown so far.
+        /// Output of the tool so far.
         output: Vec<Block>,
-        /// What came of it.
+        /// Result of the tool.
         result: Vec<Block>,
-        /// Facts for a front end; their shape is the tool's own.
+        /// Structured details for a front end, in a form of the tool's own.
         details: Value,
-        /// How long it ran, in milliseconds.
+        /// Running time in milliseconds.
         duration_ms: f64,
-        /// A description for people, in one line.
+        /// A one-line description for users.
         label: String,
-        /// What the provider wants back with it; of no meaning to others.
+        /// Opaque data for the provider, to be returned with the call.
         signature: String,
-        /// What a subagent said that the tool set to work.
+        /// Conversation of the subagent that the tool started.
         child: Box<Conversation>,
     }
 }
@@ -148,58 +148,58 @@ record! {
     /// A message of the conversation.
     #[derive(Default)]
     Message {
-        /// A name that stays the same, for rendering.
+        /// A stable key, for rendering.
         key: String,
-        /// Who it is from.
+        /// Author of the message.
         role: Role,
-        /// How it stands.
+        /// State of the message.
         state: MessageState,
-        /// Its parts.
+        /// Parts of the message.
         blocks: Vec<Block>,
     } {
-        /// The agent's own id, where it has one.
+        /// The agent's own id, if present.
         id: String,
-        /// The dialect's own word, where `role` is coarser.
+        /// The dialect's own name of the kind, if `role` is less precise.
         kind: String,
         /// The model's id.
         model: String,
         /// The model's provider.
         provider: String,
-        /// The wire format of the model's API, in the agent's word.
+        /// The wire format of the model's API, as named by the agent.
         api: String,
         /// Tokens and cost.
         usage: Usage,
-        /// Why the model stopped, in the dialect's word.
+        /// Stop reason of the model, as named by the dialect.
         stop_reason: String,
         /// The error message.
         error: Value,
-        /// When, in milliseconds since the epoch, as the agent says.
+        /// Time reported by the agent, in milliseconds since the epoch.
         time: f64,
-        /// With the role `tool`: the call that this is the result of.
+        /// With the role `tool`: the id of the call.
         call_id: String,
         /// With the role `tool`: the tool's name.
         name: String,
-        /// With the role `shell`: the command line; what it wrote is in `blocks`.
+        /// With the role `shell`: the command line; `blocks` contains its output.
         command: String,
-        /// With the role `shell`: its exit code.
+        /// With the role `shell`: the exit code.
         exit_code: i64,
-        /// With the role `shell`: whether it was stopped.
+        /// With the role `shell`: true if the command was aborted.
         cancelled: bool,
-        /// With the role `shell`: whether its output was cut.
+        /// With the role `shell`: true if the output was truncated.
         truncated: bool,
-        /// With the role `summary`: tokens in the context before.
+        /// With the role `summary`: number of tokens in the context before the compaction.
         tokens_before: u64,
-        /// Facts for a front end.
+        /// Structured details for a front end.
         details: Value,
-        /// True where it is no longer in the model's context.
+        /// True if the message is no longer in the model's context.
         gone: bool,
-        /// Whether it is not meant to be shown.
+        /// True if the message is not for display.
         hidden: bool,
     }
 }
 
 impl Message {
-    /// The text of the message.
+    /// Returns the text of the message.
     #[must_use]
     pub fn text(&self) -> String {
         let text = |block: &Block| match block {
@@ -209,13 +209,13 @@ impl Message {
         self.blocks.iter().filter_map(text).collect()
     }
 
-    /// Whether it is no longer in the model's context.
+    /// Returns true if the message is no longer in the model's context.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.gone == Some(true)
     }
 
-    /// Whether more of it will come.
+    /// Returns true if the message is incomplete.
     #[must_use]
     pub fn is_growing(&self) -> bool {
         self.state == MessageState::Growing
@@ -238,7 +238,7 @@ record! {
         total: u64,
         /// US dollars.
         cost: f64,
-        /// Of one message: what the cost is made of, as the agent writes it.
+        /// For one message: the components of the cost, in the agent's own form.
         costs: Value,
     }
 }

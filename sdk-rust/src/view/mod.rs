@@ -1,6 +1,7 @@
-//! The view: a conversation as front ends show it, folded from the frames of any dialect in both directions.
+//! The view: a conversation for front ends, folded from the frames of any dialect in both directions.
 //!
-//! What each frame means is declared beside the rows of its dialect and generated as a table; the fold knows no dialect.
+//! The meaning of each frame is declared beside the rows of its dialect and generated as a table. The fold
+//! itself is independent of the dialect.
 //!
 //! ```
 //! use agentese::view::View;
@@ -38,13 +39,13 @@ pub use panel::{
     WaitingState,
 };
 
-/// No dialect of that name is known, or its feature is off.
+/// The dialect is unknown, or its feature is off.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown dialect \"{0}\"")]
 pub struct UnknownDialect(pub String);
 
-/// Holds the conversation that frames of both directions tell. Frames that say nothing of it, or cannot be read, leave it
-/// as it is.
+/// A view of the conversation in the frames of both directions. Unreadable frames and frames without an
+/// effect leave it unchanged.
 #[derive(Debug, Clone)]
 pub struct View {
     meaning: &'static Meaning,
@@ -52,72 +53,73 @@ pub struct View {
 }
 
 impl View {
-    /// A view of an agent that speaks that dialect.
+    /// Creates a view for an agent of that dialect.
     ///
     /// # Errors
-    /// Where no dialect has that name.
+    /// If no dialect has that name.
     pub fn open(dialect: &str) -> Result<Self, UnknownDialect> {
         Self::resume(Conversation::begin(dialect))
     }
 
-    /// Goes on with a conversation that was kept.
+    /// Continues a stored conversation.
     ///
     /// # Errors
-    /// Where no dialect has the name that it says.
+    /// If its dialect is unknown.
     pub fn resume(conversation: Conversation) -> Result<Self, UnknownDialect> {
         let meaning =
             meaning_of(&conversation.dialect).ok_or_else(|| UnknownDialect(conversation.dialect.clone()))?;
         Ok(View { meaning, conversation: Arc::new(conversation) })
     }
 
-    /// The view of one session, where a connection has several; without it, it follows the first that starts.
+    /// Restricts the view to one session, for dialects with several sessions per connection. Without this
+    /// call the view follows the first session that starts.
     #[must_use]
     pub fn of_session(mut self, session: &str) -> Self {
         Arc::make_mut(&mut self.conversation).session.id = Some(session.to_owned());
         self
     }
 
-    /// Takes over the commands that another view has seen and that are not answered yet.
+    /// Copies the unanswered commands of another view.
     pub(crate) fn keep_sent(&mut self, other: &Conversation) {
         Arc::make_mut(&mut self.conversation).internal.sent.clone_from(&other.internal.sent);
     }
 
-    /// The conversation as it stands. Whoever keeps it has it as it was: what changes later is copied, and messages that
-    /// do not change are shared.
+    /// Returns the current conversation. The returned value never changes: later changes are made to a copy
+    /// that shares unchanged messages.
     #[must_use]
     pub fn conversation(&self) -> Arc<Conversation> {
         Arc::clone(&self.conversation)
     }
 
-    /// The commands whose answers tell what a view that begins late has missed.
+    /// Returns the commands whose responses contain the earlier state, for a view that starts late.
     #[must_use]
     pub fn asks(&self) -> &'static [String] {
         &self.meaning.asks
     }
 
-    /// Shows it a line that the client sent.
+    /// Folds a line sent by the client.
     pub fn sent(&mut self, line: &str) {
         self.line(Direction::Sent, line, None);
     }
 
-    /// Shows it a line that the agent sent.
+    /// Folds a line sent by the agent.
     pub fn received(&mut self, line: &str) {
         self.line(Direction::Received, line, None);
     }
 
-    /// Shows it a line, and when it came, in milliseconds since the epoch: questions whose time is up leave then.
+    /// Folds a line with its arrival, in milliseconds since the epoch; closes expired questions.
     pub fn line(&mut self, direction: Direction, line: &str, at: Option<f64>) {
         if let Ok(frame) = crate::wire::decode::<Value>(line) {
             self.frame(direction, &frame, at);
         }
     }
 
-    /// Tells it that the connection has ended: what was going on is over, for that reason.
+    /// Ends all open work after the end of the connection, with that reason.
     pub fn close(&mut self, reason: &str) {
         acts::close(Arc::make_mut(&mut self.conversation), reason);
     }
 
-    /// Shows it a frame.
+    /// Folds a frame.
     pub fn frame(&mut self, direction: Direction, frame: &Value, at: Option<f64>) {
         let folding = Folding { meaning: self.meaning, at };
         folding.fold(Arc::make_mut(&mut self.conversation), direction, frame);
@@ -128,7 +130,7 @@ impl View {
 mod tests {
     use super::*;
 
-    /// The cases that the views of all languages share.
+    /// The cases shared by the views of all languages.
     #[test]
     fn the_end_of_a_run_and_of_the_agent_is_told_as_the_vectors_say() {
         let cases: Vec<Value> =

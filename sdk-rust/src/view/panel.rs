@@ -1,4 +1,4 @@
-//! What stands beside the messages of a conversation: words that wait, questions, notices, models and more.
+//! State beside the messages of a conversation: waiting input, questions, notices, models and more.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,57 +6,57 @@ use serde_json::Value;
 use super::record::record;
 
 record! {
-    /// The user's words on their way into the conversation.
+    /// Input of the user that is not in the conversation yet.
     #[derive(Default)]
     Waiting {
-        /// A name that stays the same.
+        /// A stable key.
         key: String,
-        /// The words.
+        /// The text.
         text: String,
-        /// How many images go with them.
+        /// Number of attached images.
         images: u64,
-        /// How they enter: as a prompt of their own, or by which of the queues.
+        /// Delivery: as a prompt, or through one of the queues.
         mode: Mode,
-        /// How far they are.
+        /// Progress of the delivery.
         state: WaitingState,
     } {
-        /// The id of the command that carries them.
+        /// The id of the command with the input.
         id: Value,
     }
 }
 
-/// How words enter the conversation.
+/// Delivery of input to the conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum Mode {
-    /// They begin a run.
+    /// The input starts a run.
     #[default]
     Prompt,
-    /// They interrupt.
+    /// The input interrupts the run.
     Steer,
-    /// They wait until the agent would stop.
+    /// The input waits until the agent would otherwise stop.
     FollowUp,
 }
 
-/// How far words are.
+/// Progress of a delivery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum WaitingState {
-    /// The agent has not answered.
+    /// The agent has not answered the command.
     #[default]
     Sent,
-    /// The agent works on them.
+    /// The agent works on the input.
     Taken,
-    /// They stand in a queue.
+    /// The input is in a queue.
     Queued,
 }
 
 record! {
-    /// A question that waits for an answer.
+    /// An open question.
     OpenQuestion {
-        /// A name that stays the same.
+        /// A stable key.
         key: String,
         /// The question's id.
         id: Value,
@@ -67,31 +67,31 @@ record! {
     } {
         /// The question.
         title: String,
-        /// What it is about.
+        /// Explanation of the question.
         text: String,
-        /// What can be chosen.
+        /// The options to choose from.
         options: Vec<String>,
-        /// Grey text in the empty field.
+        /// Placeholder text for the empty field.
         placeholder: String,
-        /// The text to begin with.
+        /// Initial text of the field.
         prefill: String,
-        /// Whether the answer is a secret.
+        /// True if the answer is a secret.
         secret: bool,
-        /// After how many milliseconds the agent answers for itself.
+        /// Time in milliseconds after which the agent answers the question itself.
         timeout_ms: f64,
-        /// When it came, in milliseconds since the epoch.
+        /// Arrival, in milliseconds since the epoch.
         at: f64,
     }
 }
 
 record! {
-    /// A shell command of the client that is running.
+    /// A running shell command of the client.
     Shell {
-        /// A name that stays the same.
+        /// A stable key.
         key: String,
         /// The command line.
         command: String,
-        /// What it has written so far.
+        /// Output so far.
         output: String,
     } {
         /// The id of the command.
@@ -100,18 +100,18 @@ record! {
 }
 
 record! {
-    /// Something for the user to know.
+    /// A notice for the user.
     Notice {
-        /// A name that stays the same.
+        /// A stable key.
         key: String,
         /// `info`, `warning` or `error`.
         level: String,
         /// The text.
         text: String,
     } {
-        /// Who says so: an extension's file, a command's name.
+        /// Source of the notice: the file of an extension, or the name of a command.
         source: String,
-        /// When it came, in milliseconds since the epoch.
+        /// Arrival, in milliseconds since the epoch.
         at: f64,
     }
 }
@@ -122,7 +122,7 @@ record! {
     Draft {
         /// The text.
         text: String,
-        /// Grows with each.
+        /// Number of drafts so far, so that equal drafts differ.
         count: u64,
     }
 }
@@ -131,53 +131,53 @@ record! {
     /// The session.
     #[derive(Default)]
     Session {} {
-        /// Its id.
+        /// Id of the session.
         id: String,
-        /// Its file.
+        /// File of the session.
         file: String,
-        /// Its name.
+        /// Name of the session.
         name: String,
-        /// Its working directory.
+        /// Working directory of the session.
         directory: String,
     }
 }
 
 record! {
-    /// A model that can be chosen.
+    /// An available model.
     Model {
-        /// Its id.
+        /// Id of the model.
         id: String,
     } {
-        /// Its provider.
+        /// Provider of the model.
         provider: String,
-        /// A name for people.
+        /// A name for display.
         name: String,
         /// The context window in tokens.
         window: u64,
-        /// Whether it can think.
+        /// True if the model supports reasoning.
         reasoning: bool,
-        /// The wire format of its API, in the agent's word.
+        /// The wire format of the API, as named by the agent.
         api: String,
-        /// The address of its API.
+        /// The address of the API.
         base_url: String,
-        /// What can be put in: `text`, `image`.
+        /// Supported input: `text`, `image`.
         input: Vec<String>,
-        /// The most tokens of one answer.
+        /// Maximum number of tokens in one response.
         max_tokens: u64,
-        /// Prices in US dollars for a million tokens, as the agent writes them.
+        /// Prices in US dollars per million tokens, in the agent's own form.
         prices: Value,
     }
 }
 
 record! {
-    /// Something that a prompt can invoke with `/name`.
+    /// A command that a prompt can invoke with `/name`.
     SlashCommand {
         /// The name.
         name: String,
     } {
-        /// A description for people.
+        /// A description for users.
         description: String,
-        /// Where it comes from.
+        /// Source of the command.
         source: String,
     }
 }
@@ -185,19 +185,19 @@ record! {
 record! {
     /// A message of the user from which a fork can be made.
     ForkPoint {
-        /// The id to name.
+        /// The id for a fork command.
         id: String,
-        /// The message's text.
+        /// The text of the message.
         text: String,
     }
 }
 
 record! {
-    /// Something that the agent has still to do.
+    /// A task of the agent.
     Todo {
-        /// What.
+        /// Description of the task.
         text: String,
-        /// How far it is, in the agent's word.
+        /// Status of the task, as named by the agent.
         status: String,
     }
 }

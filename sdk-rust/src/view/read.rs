@@ -1,4 +1,4 @@
-//! Finding values in frames, and writing them in the neutral form. Null counts as no value.
+//! Extraction of values from frames, and conversion into the neutral form. Null is treated as no value.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::meaning::{Case, Meaning, Reader, Source, Sources, Test};
 const STRING: &str = "(string)";
 const OTHER: &str = "(other)";
 
-/// The value at a path: names and places in lists, with dots between.
+/// Returns the value at a path: names and list indices, separated by dots.
 pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     let mut found = value;
     for name in path.split('.').filter(|name| !name.is_empty()) {
@@ -23,7 +23,7 @@ pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     (!found.is_null()).then_some(found)
 }
 
-/// Whether all conditions hold.
+/// Returns true if all conditions hold.
 pub(crate) fn holds(tests: &[Test], value: &Value) -> bool {
     tests.iter().all(|test| match test {
         Test::Is(path, wanted) => at(value, path).and_then(word).is_some_and(|word| word == wanted.as_str()),
@@ -33,7 +33,7 @@ pub(crate) fn holds(tests: &[Test], value: &Value) -> bool {
     })
 }
 
-/// The values of all sources that have one.
+/// Returns the values of all sources that have one.
 pub(crate) fn read_all(meaning: &Meaning, sources: &Sources, value: &Value) -> Map<String, Value> {
     let found = |(name, source): (&String, &Source)| Some((name.clone(), read(meaning, source, value)?));
     sources.iter().filter_map(found).collect()
@@ -86,7 +86,7 @@ fn case_of<'m>(reader: &'m Reader, value: &Value) -> Option<&'m Case> {
     kind.and_then(|kind| fits(&kind)).or_else(|| fits(OTHER))
 }
 
-/// A value as tables name it.
+/// Returns a value in the form used by tables.
 fn word(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),

@@ -1,6 +1,6 @@
-//! How records of a conversation are declared.
+//! Declaration of the records of a conversation.
 
-/// Declares a record of the conversation: members that have no value are left out of its JSON.
+/// Declares a record of the conversation: members without a value are omitted from its JSON form.
 macro_rules! record {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $member:ident: $ty:ty,)* } $({ $($(#[$odoc:meta])* $optional:ident: $oty:ty,)* })?) => {
         $(#[$meta])*

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// Reads environment variables; a test gives its own.
+/// Source of environment variables; tests use their own.
 pub trait Environment {
-    /// The value of a variable; none where it is not set.
+    /// Returns the value of a variable, or `None` if it is not set.
     fn get(&self, name: &str) -> Option<OsString>;
 }
 
@@ -15,12 +15,12 @@ impl<F: Fn(&str) -> Option<OsString>> Environment for F {
     }
 }
 
-/// Where the users of an agent keep its files. Files whose names end in `.yml` are YAML, the others JSON.
+/// Locations of an agent's files. Files whose names end in `.yml` are YAML, the others JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Home {
     /// The environment variable that names the agent directory.
     pub variable: &'static str,
-    /// The agent directory below the user's home, where it is not named.
+    /// The default agent directory, relative to the user's home.
     pub folder: &'static str,
     /// The user's settings in the agent directory.
     pub settings: &'static str,
@@ -28,44 +28,45 @@ pub struct Home {
     pub models: &'static str,
     /// A project's settings in its working directory.
     pub project: &'static str,
-    /// Whether JSON settings may have comments.
+    /// True if JSON settings may have comments.
     pub comments: bool,
-    /// Whether people are told of keys in settings that mean nothing here.
+    /// True if settings without an effect are reported to the user.
     pub tells_unknown: bool,
-    /// What a project has for agents.
+    /// A project's files for agents.
     pub resources: ResourceFolders,
-    /// Folders of sessions are named by the way from the user's home or the one for temporary files.
+    /// True if folders of sessions are named by the path relative to the user's home or to the temporary
+    /// directory.
     pub short_names: bool,
-    /// How users log in with a device code, where they can.
+    /// Login with a device code, if supported.
     pub login: Option<Login>,
 }
 
 /// The environment variables of a login with a device code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Login {
-    /// Names the domain of the login server.
+    /// Names the variable with the domain of the login server.
     pub domain: &'static str,
-    /// Names the client that the login server knows this program by.
+    /// Names the variable with the id of this program at the login server.
     pub client: &'static str,
 }
 
-/// Where a project and a user keep what is text for models.
+/// Folders of a project and of a user with text for models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResourceFolders {
-    /// Folders of a working directory that hold what is for agents.
+    /// Folders of a working directory with files for agents.
     pub project: &'static [&'static str],
-    /// Folders with prompt templates, in those and in the agent directory.
+    /// Folders with prompt templates, inside those folders and the agent directory.
     pub templates: &'static [&'static str],
-    /// Folders with rules that look at what models say, likewise.
+    /// Folders with rules for the output of models, in the same places.
     pub rules: &'static [&'static str],
-    /// Folders of the home directory with skills, besides `.agents`.
+    /// Folders of the home directory with skills, in addition to `.agents`.
     pub home: &'static [&'static str],
-    /// Whether Markdown files count as skills that stand in a folder for them directly.
+    /// True if Markdown files directly inside a skills folder are skills.
     pub loose_skills: bool,
 }
 
 impl ResourceFolders {
-    /// Those of pi: as the program has it, and as its document says.
+    /// The folders of pi, both from the program and from its document.
     pub const PI: Self = Self {
         project: &[".pi", ".pi/agent"],
         templates: &["prompts"],
@@ -82,7 +83,7 @@ impl Default for ResourceFolders {
 }
 
 impl Home {
-    /// That of pi.
+    /// The locations of pi.
     pub const PI: Self = Self {
         variable: "PI_CODING_AGENT_DIR",
         folder: ".pi/agent",
@@ -104,14 +105,16 @@ impl Default for Home {
 }
 
 impl Home {
-    /// The folder of a working directory with what it has for the agent, besides its settings: system prompt, extensions, agents.
+    /// Returns the folder of a working directory with files for the agent: system prompt, extensions, agents;
+    /// not the settings.
     pub fn project_folder(&self, cwd: &Path) -> PathBuf {
         cwd.join(Path::new(self.project).parent().unwrap_or(Path::new("")))
     }
 }
 
-/// The agent directory: what the variable of that home names, else its folder where that
-/// exists, else `AGENTESE_HOME`, else `~/.agentese/agent`. None without a home. It need not exist.
+/// Returns the agent directory. The candidates in order: the value of the home's variable, its folder if that
+/// exists, `AGENTESE_HOME`, `~/.agentese/agent`. Returns `None` without a home directory. The directory need
+/// not exist.
 pub fn agent_dir(of: &Home, environment: &dyn Environment) -> Option<PathBuf> {
     let set = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = set("HOME");
@@ -122,7 +125,7 @@ pub fn agent_dir(of: &Home, environment: &dyn Environment) -> Option<PathBuf> {
     family.or_else(|| set("AGENTESE_HOME")).or_else(|| home.map(|home| home.join(".agentese/agent")))
 }
 
-/// The path with a leading `~` replaced by the home directory, where there is one.
+/// Replaces a leading `~` by the home directory, if there is one.
 pub fn expand_home(path: &Path, home: Option<&Path>) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => home.join(rest),
@@ -130,8 +133,8 @@ pub fn expand_home(path: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// A path as seen from a directory, without `.` and `..`. Links do not count: a path has one name, whatever it
-/// leads to.
+/// Resolves a path relative to a directory, without `.` and `..`. Symbolic links are not resolved: each path
+/// has one name, independent of its target.
 pub fn resolve(directory: &Path, path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for part in directory.join(path).components() {
@@ -163,7 +166,7 @@ mod tests {
             (".", "/work/here"),
         ] {
             let found = resolve(Path::new("/work/here"), Path::new(path));
-            // As text: paths are equal that are not the same.
+            // Compared as text: equal paths may have different text.
             assert_eq!(found.to_str(), Some(resolved), "{path}");
         }
         assert_eq!(resolve(Path::new("../here"), Path::new("x.py")).to_str(), Some("../here/x.py"));

@@ -1,51 +1,51 @@
-//! What is wrong with a settings file, for its author.
+//! Problems of a settings file, for its author.
 
 use std::path::PathBuf;
 
 use super::text_file::TextFileError;
 
-/// The longest settings file that is read, in bytes.
+/// Maximum length of a settings file, in bytes.
 pub(super) const LIMIT: u64 = 1 << 20;
 
-/// Something in a settings file that does not count.
+/// A part of a settings file without effect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Complaint {
-    /// The file is there and cannot be read. It is left alone.
+    /// The file exists but cannot be read. It stays unchanged.
     #[error("{path}: {source}; the file is ignored", path = path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: TextFileError,
     },
-    /// It is too long to be one that somebody wrote.
+    /// The file is too long for a handwritten file.
     #[error("{path}: longer than {LIMIT} bytes; the file is ignored", path = path.display())]
     TooLong {
         /// The file.
         path: PathBuf,
     },
-    /// It is not JSON. It is left alone, so that its author can mend it.
+    /// The file is not JSON. It stays unchanged, so that its author can correct it.
     #[error("{path}: it is not JSON: {reason}; the file is ignored", path = path.display())]
     NotJson {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and where.
+        /// The error and its position.
         reason: String,
     },
-    /// One value has the wrong form; the one before it counts.
+    /// One value has the wrong type; the previous value applies.
     #[error("{path}: {key} is to be {expected}, but is {found}; it is ignored", path = path.display())]
     WrongType {
         /// The file.
         path: PathBuf,
         /// The key, with dots between levels.
         key: String,
-        /// What would count.
+        /// The expected form.
         expected: &'static str,
-        /// What is there.
+        /// The actual value.
         found: String,
     },
-    /// Keys that mean nothing here, each with the known one that it is like.
+    /// Keys without an effect, each with a similar known key, if any.
     #[error("{path}: these keys have no effect: {}", shown(keys), path = path.display())]
     Unknown {
         /// The file.
@@ -55,7 +55,7 @@ pub enum Complaint {
     },
 }
 
-/// How many keys of one file are named.
+/// Maximum number of keys in one warning.
 const SHOWN: usize = 10;
 
 fn shown(keys: &[(String, Option<&'static str>)]) -> String {
@@ -63,7 +63,7 @@ fn shown(keys: &[(String, Option<&'static str>)]) -> String {
         Some(near) => format!("{key} (did you mean {near}?)"),
         None => key.clone(),
     };
-    // Those that may be mistakes first.
+    // Keys that may be mistakes come first.
     let mut all: Vec<_> = keys.iter().collect();
     all.sort_by_key(|(_, near)| near.is_none());
     let mut shown: Vec<_> = all.iter().take(SHOWN).map(|key| one(key)).collect();

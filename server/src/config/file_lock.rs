@@ -1,4 +1,4 @@
-//! One writer of a file at a time, other programs included.
+//! Locks for one writer of a file at a time, including other programs.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -8,30 +8,30 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// How old a lock is whose holder must have died. The agents of the pi family count the same.
+/// Age of a lock after which its holder is considered dead. Agents of the pi family use the same value.
 const STALE: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Why a file is not locked.
+/// Reason for a failed lock.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Another program holds it, and went on doing so.
+    /// Another program holds the lock and did not release it.
     #[error("another program holds the lock {}", .0.display())]
     Held(PathBuf),
-    /// The system refuses.
+    /// The system reported an error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 /// The lock of a file, held until it is dropped.
 ///
-/// It is two locks. The directory `FILE.lock` is the one that agents of the pi family make, which share
-/// these files; one that is older than ten seconds was left behind and is taken over. Since two
-/// programs could take it over at once, those of this kind first take the system's lock on the
-/// directory that the file is in; it ends with its process.
+/// The lock consists of two locks. The directory `FILE.lock` is the lock of agents of the pi family, which
+/// share these files. A directory older than ten seconds was left behind, and this program takes the lock
+/// over. Two programs could take it over at once. Therefore agentese first takes the system's lock on the
+/// parent directory of the file, which ends with its process.
 #[derive(Debug)]
 pub struct FileLock {
     path: PathBuf,
@@ -39,8 +39,8 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Locks a file that may not exist yet, in a directory that does. Blocks for `patience` at most, and
-    /// fails then.
+    /// Locks a file in an existing directory; the file itself may not exist yet. Blocks for at most
+    /// `patience`, then fails.
     pub fn acquire(file: &Path, patience: Duration) -> Result<Self, LockError> {
         let end = Instant::now() + patience;
         let mut name = file.as_os_str().to_owned();
@@ -76,7 +76,7 @@ impl Drop for FileLock {
     }
 }
 
-/// Tries again and again until it is done or the time is over.
+/// Repeats the attempt until it succeeds or the time is over.
 fn until(
     end: Instant,
     held: impl Fn() -> LockError,
@@ -98,7 +98,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     }
     tracing::warn!(path = %path.display(), "a lock that was left behind is taken over");
     match std::fs::remove_dir(path) {
-        // Its holder lived, or another program was first.
+        // Its holder was alive, or another program was faster.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         removed => removed,
     }

@@ -1,8 +1,8 @@
-//! JSON in which people may leave comments and a comma too many.
+//! JSON with comments and trailing commas, for files written by people.
 
 use serde_json::Value;
 
-/// Where a text is no JSON.
+/// Position of a syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: it is not valid JSON")]
 pub struct NotJson {
@@ -12,7 +12,7 @@ pub struct NotJson {
     pub column: usize,
 }
 
-/// The value in a text, without its byte order mark; null where there is nothing but comments.
+/// Parses a text, without its byte order mark; null if the text has only comments.
 pub fn from_jsonc(text: &str) -> Result<Value, NotJson> {
     let options = jsonc_parser::ParseOptions {
         allow_comments: true,

@@ -1,4 +1,4 @@
-//! Writing changes back to the user's settings file, where that is wanted.
+//! Saving changes to the user's settings file, if enabled.
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -13,36 +13,36 @@ use serde_json::{Map, Value};
 use super::file_lock::{FileLock, LockError};
 use crate::replace;
 
-/// How long a write waits for another program that writes the same file.
+/// Waiting time for another program that writes the same file.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Something that a client set and that may outlive the process.
+/// A change made by a client that may outlive the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// The model to begin with.
+    /// The initial model.
     DefaultModel {
         /// Its provider.
         provider: String,
         /// Its id.
         id: String,
     },
-    /// How hard models think.
+    /// The default thinking level of models.
     DefaultThinkingLevel(ThinkingLevel),
-    /// How steering messages are delivered.
+    /// The delivery of steering messages.
     SteeringMode(QueueMode),
-    /// How follow-ups are delivered.
+    /// The delivery of follow-ups.
     FollowUpMode(QueueMode),
-    /// Whether a failed turn is tried again.
+    /// True if failed turns are retried.
     RetryEnabled(bool),
-    /// Whether long conversations are made shorter.
+    /// True if long conversations are compacted.
     CompactionEnabled(bool),
-    /// One more directory that is trusted, as the system resolves its path.
+    /// A further trusted directory, with its path resolved by the system.
     TrustedDirectory(String),
 }
 
 impl Change {
-    /// The keys that change, outermost first, and their values.
+    /// Returns the changed keys, outermost first, and their values.
     fn members(&self) -> Vec<(&'static [&'static str], Value)> {
         match self {
             Self::DefaultModel { provider, id } => {
@@ -57,14 +57,14 @@ impl Change {
         }
     }
 
-    /// Changes the object of a settings file.
+    /// Applies the change to the object of a settings file.
     fn apply(&self, object: &mut Map<String, Value>) {
         if let Self::TrustedDirectory(directory) = self {
             let listed = object.entry("trustedDirectories").or_insert_with(|| Value::Array(Vec::new()));
             match listed {
                 Value::Array(listed) if listed.iter().any(|known| known == directory) => {}
                 Value::Array(listed) => listed.push(directory.clone().into()),
-                // What is not a list there has been complained of, and has no effect.
+                // A value that is not a list was reported before and has no effect.
                 other => *other = vec![directory.clone()].into(),
             }
         }
@@ -74,17 +74,16 @@ impl Change {
     }
 }
 
-/// Takes changes that may outlive the process. Never blocks, and never fails: what cannot be kept is
-/// logged.
+/// Receiver of changes that may outlive the process. It never blocks and never fails: errors are logged.
 pub trait Persist: Send + Sync {
-    /// Keeps one change.
+    /// Saves one change.
     fn save(&self, change: Change);
 
-    /// Waits until what was saved is kept, for a few seconds at most. Nothing is kept after it.
+    /// Waits for pending changes, for at most a few seconds. Later changes are not saved.
     fn finish(&self) {}
 }
 
-/// Keeps nothing: what a client sets lasts for the process.
+/// Saves nothing: the changes of a client last for the process.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NotPersisted;
 
@@ -92,22 +91,22 @@ impl Persist for NotPersisted {
     fn save(&self, _change: Change) {}
 }
 
-/// Why changes were not written.
+/// Reason for a failed write.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PersistError {
-    /// Another program is writing it.
+    /// Another program is writing the file.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The file is not a JSON object. It is left as it is, so that its author can mend it.
+    /// The file is not a JSON object. It stays unchanged, so that its author can correct it.
     #[error("the file is not a JSON object, it is left as it is: {0}")]
     Corrupt(String),
-    /// The system refuses.
+    /// The system reported an error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Writes changes to a settings file, on a thread of its own. Dropping it finishes it.
+/// Writes changes to a settings file on a thread of its own. Dropping it waits for pending changes.
 pub struct SettingsFile(Mutex<Option<Writer>>);
 
 struct Writer {
@@ -116,7 +115,7 @@ struct Writer {
 }
 
 impl SettingsFile {
-    /// For the file at that path, which need not exist. Fails where no thread can be started.
+    /// Creates a writer for the file at that path, which need not exist. Fails if no thread can be started.
     pub fn new(path: PathBuf) -> io::Result<Self> {
         let (sender, receiver) = channel();
         let thread = std::thread::Builder::new()
@@ -143,8 +142,8 @@ impl Persist for SettingsFile {
     fn finish(&self) {
         let Some(Writer { sender, thread }) = self.writer().take() else { return };
         drop(sender);
-        // At most the write that is going on and one more are before its end, and none of them waits for
-        // the lock longer than PATIENCE.
+        // At most the current write and one more precede the end, and each waits for the lock no longer than
+        // PATIENCE.
         let _ = thread.join();
     }
 }
@@ -164,7 +163,7 @@ impl std::fmt::Debug for SettingsFile {
 fn write_all(path: &Path, changes: &Receiver<Change>) {
     let mut corrupt = false;
     while let Ok(first) = changes.recv() {
-        // A client that sets several things in a row costs one write.
+        // Several changes in a row cause one write.
         let all: Vec<Change> = std::iter::once(first).chain(changes.try_iter()).collect();
         if let Err(error) = write_settings(path, &all) {
             let known = std::mem::replace(&mut corrupt, matches!(error, PersistError::Corrupt(_)));
@@ -175,20 +174,20 @@ fn write_all(path: &Path, changes: &Receiver<Change>) {
     }
 }
 
-/// Changes keys of a settings file and leaves everything else in it as it is: other keys, their order,
-/// and what their objects hold besides. The file is replaced as a whole, has mode 0600, and comes into
-/// being where there was none; a symbolic link stays one. Blocks. Fails without touching it where it is
-/// no JSON object, or where another program keeps it locked for two seconds.
+/// Changes keys of a settings file and leaves everything else unchanged: other keys, their order, and other
+/// members of their objects. The file is replaced as a whole with mode 0600. A missing file is created, and a
+/// symbolic link stays a link. Blocks. Fails without a change if the file is not a JSON object, or if another
+/// program holds its lock for two seconds.
 pub fn write_settings(path: &Path, changes: &[Change]) -> Result<(), PersistError> {
     change_file(path, |object| changes.iter().for_each(|change| change.apply(object)))
 }
 
-/// Changes the object of a settings file, as [`write_settings`] says; gives what the change gives.
+/// Changes the object of a settings file as [`write_settings`] does, and returns the result of `change`.
 pub(super) fn change_file<T>(
     path: &Path,
     change: impl FnOnce(&mut Map<String, Value>) -> T,
 ) -> Result<T, PersistError> {
-    // Those who keep their settings in a repository link to them.
+    // Users who keep their settings in a repository link to them.
     let path = replace::target(path)?;
     let directory = path.parent().unwrap_or(Path::new("/"));
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
@@ -228,7 +227,7 @@ fn set(object: &mut Map<String, Value>, keys: &[&str], value: Value) {
         }
         [key, rest @ ..] => {
             let member = object.entry(*key).or_insert_with(|| Value::Object(Map::new()));
-            // What is not an object there has been complained of, and has no effect.
+            // A value that is not an object was reported before and has no effect.
             if !member.is_object() {
                 *member = Value::Object(Map::new());
             }

@@ -1,21 +1,21 @@
-//! `task.*`: agents that an agent sets to work, what verifies their work, and what all of it may cost.
+//! The settings `task.*`: subagents, the verification of their work, and its budget.
 
 use serde_json::{Map, Value};
 
-/// `task.*`.
+/// The settings `task.*`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskSettings {
-    /// Whether a subagent may work in a copy of the repository (`task.isolation.mode`).
+    /// Isolation of subagents in copies of the repository (`task.isolation.mode`).
     pub isolation: IsolationMode,
-    /// How the changes of one come back (`task.isolation.merge`).
+    /// Return of a subagent's changes (`task.isolation.merge`).
     pub merge: MergeMode,
-    /// How many subagents of one call work at once.
+    /// Maximum number of concurrent subagents of one call.
     pub max_concurrency: u64,
-    /// How many generations of subagents there may be.
+    /// Maximum number of generations of subagents.
     pub max_recursion_depth: u64,
-    /// `task.verification.*`.
+    /// The settings `task.verification.*`.
     pub verification: VerificationSettings,
-    /// `task.budget.*`.
+    /// The settings `task.budget.*`.
     pub budget: BudgetLimits,
 }
 
@@ -32,38 +32,38 @@ impl Default for TaskSettings {
     }
 }
 
-/// Whether a subagent may work in a copy of the repository.
+/// Isolation of subagents in copies of the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IsolationMode {
-    /// No.
+    /// No isolation.
     None,
-    /// In a git worktree. The overlay file systems of other programs are names for the same here.
+    /// A git worktree. The names of overlay file systems of other programs are aliases here.
     Worktree,
 }
 
-/// How the changes of a subagent come back.
+/// Return of a subagent's changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeMode {
-    /// As a patch that is applied to the files.
+    /// A patch applied to the files.
     Patch,
-    /// As a commit on a branch that is merged.
+    /// A commit on a branch, which is merged.
     Branch,
 }
 
-/// `task.verification.*`.
+/// The settings `task.verification.*`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerificationSettings {
-    /// Whether there is verification: where nothing is written, for those who ask for it.
+    /// True to enable verification. `None`: verification on request.
     pub enabled: Option<bool>,
-    /// The profile that counts where none is named; may be empty.
+    /// The default profile; may be empty.
     pub default_profile: String,
-    /// Whether every isolated subagent is verified, where `enabled` is true.
+    /// True if every isolated subagent is verified, provided that `enabled` is true.
     pub require_for_isolated: bool,
-    /// How many repairs are tried where a profile does not say.
+    /// Default number of repairs for profiles without a value.
     pub max_retries: u64,
-    /// How many lines of a failed command's output a repair is shown.
+    /// Number of output lines of a failed command in the prompt of a repair.
     pub failure_context_line_limit: u64,
-    /// The profiles by name, as they were written.
+    /// The profiles by name, in their written form.
     pub profiles: Map<String, Value>,
 }
 
@@ -80,10 +80,10 @@ impl Default for VerificationSettings {
     }
 }
 
-/// `task.budget.*`; what is not given has no limit.
+/// The settings `task.budget.*`; `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BudgetLimits {
-    /// Milliseconds since the first run began.
+    /// Milliseconds since the start of the first run.
     pub max_wall_time_ms: Option<u64>,
     /// Input tokens.
     pub max_input_tokens: Option<u64>,
@@ -93,11 +93,11 @@ pub struct BudgetLimits {
     pub max_total_tokens: Option<u64>,
     /// US dollars.
     pub max_cost_usd: Option<f64>,
-    /// Calls of tools.
+    /// Tool calls.
     pub max_tool_calls: Option<u64>,
-    /// Subagents that are started.
+    /// Started subagents.
     pub max_subagents: Option<u64>,
-    /// The part of a limit from which on a warning is due.
+    /// The fraction of a limit that triggers a warning.
     pub warn_at_ratio: f64,
 }
 

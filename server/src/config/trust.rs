@@ -1,4 +1,4 @@
-//! Whether a working directory is trusted.
+//! Trust in a working directory.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 use super::expand_home;
 
-/// Whether what a working directory brings may be executed, or change what is.
+/// Decision about a working directory: trust allows its files to be executed and to change settings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// The user said yes.
+    /// The user trusts the directory.
     Granted,
-    /// The user said no.
+    /// The user does not trust the directory.
     Refused,
-    /// Nobody has said anything. That counts as no until somebody is asked.
+    /// No decision yet. Until the user is asked, the directory is treated as not trusted.
     #[default]
     Undecided,
 }
@@ -25,9 +25,9 @@ impl From<bool> for Trust {
 }
 
 impl Trust {
-    /// What the user's own settings say about a directory: yes where `defaultProjectTrust` is `always`, or where
-    /// `trustedDirectories` names it or one above it; else no where `defaultProjectTrust` is `never`. Paths are compared
-    /// as the system resolves them.
+    /// Returns the decision of the user's own settings about a directory. Trusted if `defaultProjectTrust` is
+    /// `always`, or if `trustedDirectories` names the directory or a parent. Otherwise not trusted if
+    /// `defaultProjectTrust` is `never`. Paths are compared as resolved by the system.
     pub fn of(user: &Map<String, Value>, directory: &Path, home: Option<&Path>) -> Self {
         let default = user.get("defaultProjectTrust").and_then(Value::as_str);
         if default == Some("always") || is_listed(user, directory, home) {
@@ -42,7 +42,7 @@ fn is_listed(user: &Map<String, Value>, directory: &Path, home: Option<&Path>) -
     let Some(directory) = resolved(directory) else { return false };
     let listed = user.get("trustedDirectories").and_then(Value::as_array).into_iter().flatten();
     let listed = listed.filter_map(Value::as_str).map(|path| expand_home(Path::new(path), home));
-    // A relative path would trust whatever the agent is started in.
+    // A relative path would trust every directory in which the agent starts.
     listed
         .filter(|path| path.is_absolute())
         .filter_map(|path| resolved(&path))

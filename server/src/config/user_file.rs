@@ -1,4 +1,4 @@
-//! A settings file as its user sees it: an open object whose members are read and merged as a whole.
+//! The complete settings file of a user: an open object whose members are read and merged as a whole.
 
 use std::path::{Path, PathBuf};
 
@@ -7,22 +7,23 @@ use serde_json::{Map, Value};
 use super::persist::{PersistError, change_file};
 use super::text_file::read_regular;
 
-/// The user's settings file, for dialects whose clients read and write all of it.
+/// The user's settings file, for dialects whose clients read and write all of its members.
 #[derive(Debug, Clone)]
 pub struct UserFile(PathBuf);
 
 impl UserFile {
-    /// The file of that path, which need not exist.
+    /// Creates a handle for the file at that path, which need not exist.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
 
-    /// Its path.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// All members; none where there is no file. Blocks. Fails where it is no JSON object or cannot be read.
+    /// Returns all members; an empty map if there is no file. Blocks. Fails if the file is not a JSON object
+    /// or cannot be read.
     pub fn read(&self) -> Result<Map<String, Value>, PersistError> {
         match read_regular(&self.0) {
             Ok(text) => super::persist::parse(&text),
@@ -31,8 +32,8 @@ impl UserFile {
         }
     }
 
-    /// Puts members into the file, each in place of the one with its name, and gives all members. Blocks. Fails, and
-    /// leaves the file as it is, where it is no JSON object or another program keeps it locked.
+    /// Merges members into the file, replacing members of the same name, and returns all members. Blocks.
+    /// Fails without a change if the file is not a JSON object or another program holds its lock.
     pub fn merge(&self, members: Map<String, Value>) -> Result<Map<String, Value>, PersistError> {
         change_file(&self.0, |all| {
             all.extend(members);

@@ -1,15 +1,16 @@
-//! User files that are written in YAML.
+//! User files in YAML.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// Whether a file is YAML, by its name.
+/// Returns true if the name of a file marks it as YAML.
 pub fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "yml" || extension == "yaml")
 }
 
-/// The value of a YAML document. Fails for what JSON cannot say, and for aliases and depths beyond all reason.
+/// Parses a YAML document. Fails for values that JSON cannot represent, and for excessive aliases and
+/// nesting.
 pub fn from_yaml(text: &str) -> Result<Value, String> {
     serde_saphyr::from_str(text).map_err(|error| error.to_string())
 }

@@ -1,5 +1,5 @@
-//! What extensions are asked before something begins that the user asked for: a prompt, another session, a
-//! fork, a compaction. Such questions may wait for the user, and are taken back where nobody wants to begin any more.
+//! Requests to extensions before an action of the user starts: a prompt, another session, a fork, a
+//! compaction. Such a request may wait for the user. It is withdrawn if the action is cancelled.
 
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Host, type_of};
 
-/// What has not begun yet.
+/// State of the actions that have not started.
 pub(super) struct Before {
-    /// Cancelled when those who have not begun are to give up.
+    /// Cancelled when pending actions are cancelled.
     stop: Mutex<CancellationToken>,
-    /// How many dialogs are open in such questions.
+    /// Number of open dialogs in such requests.
     dialogs: watch::Sender<usize>,
-    /// How many prompts are on their way to the engine.
+    /// Number of prompts on their way to the engine.
     coming: watch::Sender<usize>,
 }
 
@@ -27,7 +27,7 @@ impl Default for Before {
     }
 }
 
-/// A dialog is open until this is dropped.
+/// Guard of an open dialog.
 pub(super) struct OpenBefore(watch::Sender<usize>);
 
 impl Drop for OpenBefore {
@@ -36,7 +36,7 @@ impl Drop for OpenBefore {
     }
 }
 
-/// A prompt is on its way until this is dropped.
+/// Guard of a prompt on its way to the engine.
 pub struct Coming(watch::Sender<usize>);
 
 impl Drop for Coming {
@@ -46,7 +46,7 @@ impl Drop for Coming {
 }
 
 impl Before {
-    /// Whether an event comes before something that has not begun.
+    /// Returns true if the event precedes an action that has not started.
     pub fn is_one(event: &str) -> bool {
         [
             type_of::<InputHook>(),
@@ -57,13 +57,13 @@ impl Before {
         .contains(&event)
     }
 
-    /// A dialog is open in such a question.
+    /// Records an open dialog in such a request.
     pub fn dialog(&self) -> OpenBefore {
         self.dialogs.send_modify(|open| *open += 1);
         OpenBefore(self.dialogs.clone())
     }
 
-    /// What is asked, unless those who have not begun give up.
+    /// Awaits a request; returns `None` if the pending action is cancelled first.
     pub async fn unless_given_up<T>(&self, asked: impl Future<Output = T>) -> Option<T> {
         let stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner).clone();
         tokio::select! {
@@ -75,21 +75,21 @@ impl Before {
 }
 
 impl Host {
-    /// As [`Host::ready`]; false where what has not begun is given up before.
+    /// Waits as [`Host::ready`]; returns false if the pending actions are cancelled first.
     pub async fn ready_to_begin(&self) -> bool {
         self.before.unless_given_up(self.ready()).await.is_some()
     }
 
-    /// A prompt is on its way.
+    /// Records a prompt on its way to the engine.
     pub fn coming(&self) -> Coming {
         self.before.coming.send_modify(|coming| *coming += 1);
         Coming(self.before.coming.clone())
     }
 
-    /// Where prompts wait for extensions that still start: waits until these are there, and for `patience` until the prompts
-    /// have begun and commands of extensions are over.
+    /// Waits for extensions that are still loading, and then at most `patience` for the waiting prompts to
+    /// start and for commands of extensions to end. Returns at once if no prompt waits.
     pub async fn let_begin(&self, patience: Duration) {
-        // One that waited may be on its way still when the extensions are just there.
+        // A waiting prompt may still be on its way when the extensions have just loaded.
         if *self.before.coming.borrow() == 0 {
             return;
         }
@@ -102,14 +102,14 @@ impl Host {
         let _ = tokio::time::timeout(patience, begun).await;
     }
 
-    /// What was asked for and has not begun is given up, as after an abort: questions to extensions are taken
-    /// back, with the dialogs that are open in them.
+    /// Cancels all pending actions, as after an abort: requests to extensions are withdrawn, together with
+    /// their open dialogs.
     pub fn give_up(&self) {
         std::mem::take(&mut *self.before.stop.lock().unwrap_or_else(PoisonError::into_inner)).cancel();
     }
 
-    /// Does something that the user asked for, until something else is to take its place: a dialog that keeps it
-    /// from beginning does not keep the other one waiting then.
+    /// Runs an action of the user until another action replaces it. A dialog that delays the start of the
+    /// first action then does not delay the other.
     pub async fn until_replaced<T>(
         &self,
         replaced: impl Future<Output = ()>,

@@ -1,4 +1,4 @@
-//! Questions to an extension that wait for their answer.
+//! Pending requests to an extension.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,37 +11,37 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Why a question has no answer.
+/// Reason for a missing answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failed {
-    /// The extension says so, in these words.
+    /// The extension reported this error.
     Said(String),
-    /// It took longer than that.
+    /// The extension exceeded this time limit.
     TimedOut(Duration),
-    /// Its process is gone, and that was told already.
+    /// The process has ended, and its end was already reported.
     Gone,
 }
 
 type Progress = Box<dyn Fn(ToolProgress) + Send + Sync>;
 type Accepted = Box<dyn FnOnce() + Send>;
 
-/// One question.
+/// One request.
 #[derive(Default)]
 pub(super) struct Asked {
-    /// The extension.
+    /// Path of the extension.
     pub extension: String,
-    /// It comes before what is told in the same moment, as in pi: there the engine goes on while events
-    /// are on their way.
+    /// True if the request precedes events of the same moment, as in pi: there the engine continues while
+    /// events are being delivered.
     pub overtakes: bool,
-    /// Nobody waits for its end.
+    /// True for a command, whose end is not awaited.
     pub is_command: bool,
-    /// It comes before something that the user asked for and that has not begun.
+    /// True if the request precedes an action of the user that has not started.
     pub is_before: bool,
-    /// Cancelled when nobody waits any more: its dialogs end with it.
+    /// Cancelled when the request is over; its dialogs end with it.
     pub over: CancellationToken,
-    /// How long the question is, in bytes: an answer may have all of it in it.
+    /// Length of the request in bytes; the answer may contain all of it.
     pub length: AtomicUsize,
-    /// Dialogs that are open in its handling.
+    /// Number of dialogs that the handler has open.
     dialogs: AtomicUsize,
     changed: Notify,
     progress: Option<Progress>,
@@ -53,25 +53,26 @@ impl Asked {
         Self { extension: extension.to_owned(), ..Self::default() }
     }
 
-    /// Hears what a tool shows.
+    /// Sets the callback for progress of a tool.
     pub fn progress(mut self, progress: impl Fn(ToolProgress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Box::new(progress));
         self
     }
 
-    /// Lets it come before what is told in the same moment.
+    /// Sets if the request precedes events of the same moment.
     pub fn overtaking(mut self, overtakes: bool) -> Self {
         self.overtakes = overtakes;
         self
     }
 
-    /// Counts it to what comes before something that the user asked for.
+    /// Sets if the request precedes an action of the user.
     pub fn before(mut self, is_before: bool) -> Self {
         self.is_before = is_before;
         self
     }
 
-    /// Is called once, when it is clear that the handling goes on beyond the moment, or has ended.
+    /// Sets the callback that is called once: as soon as the handler is known to take longer than a moment,
+    /// or at its end.
     pub fn accepted(mut self, accepted: Accepted) -> Self {
         self.is_command = true;
         *self.accepted.lock().unwrap_or_else(PoisonError::into_inner) = Some(accepted);
@@ -91,14 +92,14 @@ impl Asked {
         }
     }
 
-    /// A dialog is open until what is given is dropped; the time does not count.
+    /// Opens a dialog until the guard is dropped. The time limit is suspended meanwhile.
     pub fn dialog(self: &Arc<Self>) -> OpenDialog {
         self.dialogs.fetch_add(1, Ordering::AcqRel);
         self.changed.notify_one();
         OpenDialog(self.clone())
     }
 
-    /// Waits for that long in all, without the time in which dialogs are open.
+    /// Waits for the time limit, without the time during which dialogs are open.
     pub async fn patience(&self, limit: Option<Duration>) -> Duration {
         let Some(limit) = limit else { return std::future::pending().await };
         let mut left = limit;
@@ -128,7 +129,7 @@ impl Drop for OpenDialog {
 
 type Answer = Result<Value, Failed>;
 
-/// The questions to one process.
+/// The requests to one process.
 #[derive(Default)]
 pub(super) struct Calls {
     state: Mutex<State>,
@@ -139,7 +140,7 @@ struct State {
     asked: BTreeMap<u64, (Arc<Asked>, oneshot::Sender<Answer>)>,
     last: u64,
     closed: bool,
-    /// The extension of the first question since the process said anything.
+    /// The extension of the first request since the last output of the process.
     unheard: Option<String>,
 }
 
@@ -148,7 +149,7 @@ impl Calls {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a question; gives its number. None where the process is gone.
+    /// Registers a request and returns its number, or `None` if the process has ended.
     pub fn open(&self, asked: Arc<Asked>) -> Option<(u64, oneshot::Receiver<Answer>)> {
         let mut state = self.state();
         if state.closed {
@@ -164,69 +165,70 @@ impl Calls {
         Some((number, receiver))
     }
 
-    /// The question of that name.
+    /// Returns the request with that id.
     pub fn get(&self, id: &str) -> Option<Arc<Asked>> {
         self.state().asked.get(&id.parse().ok()?).map(|(asked, _)| asked.clone())
     }
 
-    /// The newest question to an extension, to any where none is named.
+    /// Returns the newest request to the given extension, or to any extension for `None`.
     pub fn newest(&self, extension: Option<&str>) -> Option<Arc<Asked>> {
         let state = self.state();
         let mut asked = state.asked.values().rev().map(|(asked, _)| asked);
         asked.find(|asked| extension.is_none_or(|extension| asked.extension == extension)).cloned()
     }
 
-    /// The extension of the newest question; none where no question is open.
+    /// Returns the extension of the newest request, or `None` if no request is open.
     pub fn newest_extension(&self) -> Option<String> {
         let state = self.state();
         let mut extensions = state.asked.values().rev().map(|(asked, _)| &asked.extension);
         extensions.find(|extension| !extension.is_empty()).cloned()
     }
 
-    /// The process has said something.
+    /// Records output of the process.
     pub fn heard(&self) {
         self.state().unheard = None;
     }
 
-    /// Who was asked first since the process said anything, whether anybody still waits for that or not.
+    /// Returns the extension of the first request since the last output of the process, even if that request
+    /// is over.
     pub fn first_unheard(&self) -> Option<String> {
         self.state().unheard.clone()
     }
 
-    /// How long the longest question is that waits for its answer.
+    /// Returns the length of the longest open request.
     pub fn longest(&self) -> usize {
         let state = self.state();
         state.asked.values().map(|(asked, _)| asked.length.load(Ordering::Acquire)).max().unwrap_or_default()
     }
 
-    /// All questions.
+    /// Returns all open requests.
     pub fn all(&self) -> Vec<Arc<Asked>> {
         self.state().asked.values().map(|(asked, _)| asked.clone()).collect()
     }
 
-    /// An answer came; false where nobody asked, or nobody waits any more.
+    /// Delivers an answer. Returns false if no open request has that id or its waiter was dropped.
     pub fn answer(&self, id: &str, answer: Answer) -> bool {
         let Ok(number) = id.parse() else { return false };
         let asked = self.state().asked.remove(&number);
         asked.is_some_and(|(asked, sender)| {
-            // What the answer sets going stands behind what waited for it.
+            // Work started by the answer must follow the end of the request.
             asked.over.cancel();
             sender.send(answer).is_ok()
         })
     }
 
-    /// Nobody waits any more; true where no answer had come.
+    /// Removes a request. Returns true if it had no answer.
     pub fn forget(&self, number: u64) -> bool {
         let asked = self.state().asked.remove(&number);
         asked.inspect(|(asked, _)| asked.over.cancel()).is_some()
     }
 
-    /// Whether the process is gone.
+    /// Returns true if the process has ended.
     pub fn are_closed(&self) -> bool {
         self.state().closed
     }
 
-    /// The process is gone.
+    /// Ends all requests, because the process has ended.
     pub fn close(&self) {
         let asked = {
             let mut state = self.state();

@@ -10,10 +10,10 @@ use super::calls::{Asked, Failed};
 use super::host::{Host, Member};
 use crate::resources::{self, ExtensionCommands};
 
-/// After that long a command that says nothing goes on in the background.
+/// Time after which a silent command continues in the background.
 const MOMENT: Duration = Duration::from_millis(250);
 
-/// A command that a prompt invokes.
+/// A command invoked by a prompt.
 pub struct Invoked {
     member: Member,
     name: String,
@@ -21,7 +21,7 @@ pub struct Invoked {
 }
 
 impl Invoked {
-    /// The command's name, without the slash.
+    /// Returns the name of the command, without the slash.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -39,7 +39,7 @@ impl Host {
         let mut commands: Vec<(Member, OfferedCommand)> = Vec::new();
         for member in members {
             for command in member.offered.commands.clone().unwrap_or_default() {
-                // Of two with one name the first one counts.
+                // Of two commands with one name the first applies.
                 if !commands.iter().any(|(_, known)| known.name == command.name) {
                     commands.push((member.clone(), command));
                 }
@@ -48,7 +48,7 @@ impl Host {
         commands
     }
 
-    /// All commands, in the order of registration.
+    /// Returns all commands, in the order of registration.
     pub fn commands(&self) -> Vec<CommandInfo> {
         let listed = |(member, command): (Member, OfferedCommand)| {
             let mut listed = CommandInfo::new(command.name, CommandSource::Extension);
@@ -59,7 +59,7 @@ impl Host {
         self.offered().into_iter().map(listed).collect()
     }
 
-    /// The command that a text invokes: `/name`, and words behind it.
+    /// Finds the command that a text invokes: `/name`, followed by its arguments.
     pub fn find(&self, text: &str) -> Option<Invoked> {
         let (name, args) = match text.strip_prefix('/')?.split_once(char::is_whitespace) {
             Some((name, args)) => (name, args),
@@ -69,9 +69,9 @@ impl Host {
         Some(Invoked { member, name: command.name, args: args.to_owned() })
     }
 
-    /// Runs a command. Returns when it has ended, waits for something, or goes on for more than a moment;
-    /// `accepted` is called right then, before anything that follows is sent, and `over` is dropped
-    /// when it has ended. A failure is told to the client.
+    /// Runs a command. Returns when the command has ended, waits for something, or takes longer than a
+    /// moment. `accepted` is called right then, before later frames are sent. `over` is dropped at the end of
+    /// the command. A failure is reported to the client.
     pub async fn invoke(&self, invoked: Invoked, over: DropGuard, accepted: Box<dyn FnOnce() + Send>) {
         let (sender, shown) = tokio::sync::oneshot::channel();
         let accepted = Box::new(move || {

@@ -1,4 +1,4 @@
-//! Dialogs of extensions: opened in order, ended with whoever opened them.
+//! Dialogs of extensions: opened in order, and ended together with their owner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use super::requests::answer;
 use crate::ui::{Answer, Dialog};
 
 impl Host {
-    /// Opens a dialog. Its answer is the default where nobody answers in time, where it is withdrawn, and
-    /// where its owner ends: the question in whose handling it was opened, the session, the agent.
+    /// Opens a dialog. The answer is the default in three cases: no answer in time, withdrawal, or the end of
+    /// its owner. The owner is the request whose handler opened the dialog, the session, or the agent.
     pub(super) fn open(&self, process: &Arc<Process>, dialog: Dialog) {
         let (extension, during) = dialog.owner();
         let owner = match during {
             Some(during) => process.calls.get(during),
             None => process.calls.newest(extension),
         };
-        // A question that is over has no dialogs.
+        // A request that is over opens no dialogs.
         let late = during.is_some() && owner.is_none();
         let taken_back = process.withdrawn.take(dialog.id());
         let asked = match (&self.ui.get(), late || taken_back || self.is_closing()) {
@@ -30,7 +30,7 @@ impl Host {
         if let Some(owner) = &owner {
             owner.accept();
         }
-        // Whoever waits for the agent to be ready may be the one who has to answer.
+        // The client may wait for the agent to be ready, and the same client has to answer.
         self.get_ready();
         let Some(asked) = asked else { return reply(process, &dialog, None) };
         let limit = dialog.timeout().map(Duration::from_millis).or(self.options.limits.dialog);
@@ -40,8 +40,8 @@ impl Host {
             owner.as_ref().map_or_else(CancellationToken::new, |owner| owner.over.clone()),
         ];
         let process = process.clone();
-        // Who would answer is gone. An event goes on as if nobody had answered, for a run waits for it; a
-        // command stays where it is until the agent ends.
+        // The client is disconnected. An event continues with the default answer, because a run waits for it.
+        // A command waits until the agent ends.
         let stays = owner.as_ref().is_some_and(|owner| owner.is_command);
         let asked = async move {
             match asked.await {
@@ -65,7 +65,7 @@ impl Host {
         });
     }
 
-    /// An extension takes its question back.
+    /// Withdraws a dialog at the request of the extension.
     pub(super) fn withdraw(&self, process: &Process, id: &str) {
         process.withdrawn.withdraw(id);
     }
@@ -78,7 +78,7 @@ async fn patience(limit: Option<Duration>) {
     }
 }
 
-/// Answers the extension. An answer that does not fit the question counts as none.
+/// Sends the answer to the extension. An answer that does not fit the dialog is treated as no answer.
 fn reply(process: &Process, dialog: &Dialog, said: Option<Answer>) {
     let unfit = |what: &str| {
         tracing::warn!(

@@ -1,4 +1,4 @@
-//! Where extensions are, and how each is started.
+//! Search for extensions, and their start commands.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -9,19 +9,19 @@ use super::manifest::{self, MANIFEST};
 use crate::config::resolve;
 use crate::resources::Location;
 
-/// What scripts in Python have beside them.
+/// Name of the library beside scripts in Python.
 const LIBRARY: &str = "agentese_extension.py";
 
-/// An extension that was found.
+/// An extension on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its file, absolute: the name by which it is known.
+    /// The absolute path of the file, which identifies the extension.
     pub path: PathBuf,
-    /// How it is started.
+    /// Start of the extension.
     pub start: Start,
-    /// What its manifest says of whether it guards tools.
+    /// The member `guards` of its manifest.
     pub guards: Option<bool>,
-    /// Who put it there.
+    /// Origin of the extension.
     pub location: Location,
 }
 
@@ -31,40 +31,40 @@ impl Found {
     }
 }
 
-/// How an extension is started.
+/// Start of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Start {
-    /// As a process of its own: a program and its arguments.
+    /// A process of its own: a program and its arguments.
     Program(Vec<OsString>),
-    /// By the Node host, together with all others of its kind.
+    /// In the Node host, together with all other extensions of this kind.
     Node,
-    /// Not at all, for that reason.
+    /// The extension cannot start, for this reason.
     Never(String),
 }
 
-/// Where is looked for extensions.
+/// Places to search for extensions.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// The folder with the extensions of a working directory, where that is trusted.
+    /// The folder with the extensions of a working directory, if the directory is trusted.
     pub project: Option<PathBuf>,
     /// The folder of the user's settings.
     pub agent_dir: Option<PathBuf>,
-    /// What the settings name, as absolute paths.
+    /// Absolute paths from the settings.
     pub settings: Vec<PathBuf>,
-    /// What the command line names, as absolute paths.
+    /// Absolute paths from the command line.
     pub given: Vec<PathBuf>,
-    /// Only what the command line names.
+    /// True to use only the paths from the command line.
     pub only_given: bool,
 }
 
-/// Something that cannot be loaded, and why.
+/// A file that cannot be loaded, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unusable {
     /// Its file.
     pub path: PathBuf,
-    /// Why, as the end of a sentence.
+    /// The reason, as the end of a sentence.
     pub reason: String,
-    /// Whether it is an extension: it may be one that guards tools.
+    /// True if the file is an extension: it may be a guard.
     pub is_one: bool,
 }
 
@@ -74,15 +74,15 @@ impl From<Unusable> for Found {
     }
 }
 
-/// Whether there is anything in a folder that counts as an extension, also one that cannot be loaded.
+/// Returns true if a folder contains any extension, including extensions that cannot be loaded.
 pub fn brings_any(folder: &Path) -> bool {
     let mut search = Search::default();
     search.folder(Some(folder));
     !search.found.is_empty() || !search.unusable.is_empty()
 }
 
-/// Looks for extensions: in the working directory, in the user's folder, then what settings and command
-/// line name. Each file counts once.
+/// Searches for extensions: in the working directory, in the user's folder, then in the paths of settings and
+/// command line. Each file is returned once.
 pub fn discover(wanted: &Wanted) -> (Vec<Found>, Vec<Unusable>) {
     let mut search = Search::default();
     if !wanted.only_given {
@@ -106,7 +106,7 @@ struct Search {
 }
 
 impl Search {
-    /// Everything in a folder that looks like an extension.
+    /// Adds everything in a folder that resembles an extension.
     fn folder(&mut self, folder: Option<&Path>) {
         let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
         let mut paths: Vec<PathBuf> =
@@ -120,7 +120,7 @@ impl Search {
         }
     }
 
-    /// One that somebody named: a file, the folder of one, or a folder of several.
+    /// Adds a named path: a file, the folder of one extension, or a folder of several.
     fn named(&mut self, path: &Path) {
         if path.is_dir() && !looks_like_one(path) {
             let before = self.found.len();
@@ -162,11 +162,11 @@ fn looks_like_one(path: &Path) -> bool {
     if path.file_name().is_some_and(|name| name == LIBRARY) {
         return false;
     }
-    // A script that lost its permission is told of; texts and data beside extensions are not.
+    // A script without permission to execute is reported; texts and data beside extensions are not.
     path.is_file() && (is_for_node(path) || is_executable(path) || has_extension(path, &["py"]))
 }
 
-/// How the extension at a path is started.
+/// Returns the start of the extension at a path.
 fn start(path: &Path) -> Result<Vec<Found>, String> {
     if path.is_dir() {
         let file = path.join(MANIFEST);
@@ -197,7 +197,7 @@ fn with_manifest(file: &Path) -> Result<Vec<Found>, String> {
     Ok(vec![Found { guards: manifest.guards, ..Found::new(manifest.entry, Start::Program(words)) }])
 }
 
-/// The files that a folder brings for the Node host: what its package names, or its index.
+/// Returns the files of a folder for the Node host: the files named in its package, or its index.
 fn node_entries(folder: &Path) -> Vec<PathBuf> {
     let package = crate::config::read_regular(&folder.join("package.json")).unwrap_or_default();
     let package: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Options of the command line that the agent does not know: flags of extensions, which say only once they
-//! are loaded which ones they have.
+//! Unknown options of the command line: possible flags of extensions, which declare their flags only after
+//! loading.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +8,25 @@ use serde_json::Value;
 
 use super::Host;
 
-/// What is said about words that no option takes.
+/// Warning for command-line arguments that belong to no option.
 pub const NO_MESSAGES: &str = "messages on the command line are ignored in RPC mode";
 
-/// An option of the command line that the agent does not know.
+/// An unknown option of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenFlag {
-    /// Its name, without the dashes.
+    /// Name of the option, without the dashes.
     pub name: String,
-    /// The text behind `=`.
+    /// The text after `=`.
     pub value: Option<String>,
-    /// The word behind it, which is its value where it takes one.
+    /// The next argument, which is the value if the option takes one.
     pub next: Option<String>,
-    /// An option of the agent that may have been meant.
+    /// A similar option of the agent.
     pub meant: Option<String>,
 }
 
 impl GivenFlag {
-    /// What is said where nobody knows it; `more` says that there are extensions that nobody trusts yet.
+    /// Returns the warning for an option that no extension takes. `more` is true if there are extensions that
+    /// are not trusted yet.
     fn unknown(&self, more: bool) -> String {
         match &self.meant {
             None if more => format!(
@@ -37,7 +38,8 @@ impl GivenFlag {
         }
     }
 
-    /// Its value, as a flag of that kind: true, or the text. Fails, with what is to be said, where it does not fit.
+    /// Returns the value for a flag of that kind: true, or the text. Fails with a warning if the value does
+    /// not fit.
     fn value(&self, kind: FlagKind) -> Result<Value, String> {
         match (kind, &self.value, &self.next) {
             (FlagKind::Boolean, None, _) => Ok(Value::Bool(true)),
@@ -55,16 +57,16 @@ impl GivenFlag {
     }
 }
 
-/// What became of the options.
+/// Result of the assignment of options to flags.
 #[derive(Debug, Default, PartialEq)]
 struct ResolvedFlags {
-    /// The values of the flags that were given; of several the last one.
+    /// The values of the given flags; of repeated flags the last value.
     values: BTreeMap<String, Value>,
-    /// What is to be said.
+    /// The warnings.
     complaints: Vec<String>,
 }
 
-/// Gives options to the flags that there are; `kind` says of which kind one is, where there is one.
+/// Assigns options to flags. `kind` returns the kind of a flag, or `None` if there is no such flag.
 fn resolve(given: &[GivenFlag], more: bool, kind: impl Fn(&str) -> Option<FlagKind>) -> ResolvedFlags {
     let mut resolved = ResolvedFlags::default();
     let mut words = false;
@@ -85,8 +87,8 @@ fn resolve(given: &[GivenFlag], more: bool, kind: impl Fn(&str) -> Option<FlagKi
     resolved
 }
 
-/// What is said about options where no extension could take them; `more` says that there are extensions that
-/// nobody trusts yet.
+/// Returns the warnings for options if no extension is loaded. `more` is true if there are extensions that
+/// are not trusted yet.
 pub fn complaints(given: &[GivenFlag], more: bool) -> Vec<String> {
     resolve(given, more, |_| None).complaints
 }
@@ -95,7 +97,7 @@ impl Host {
     fn resolved(&self) -> ResolvedFlags {
         let state = self.state();
         let offered = |name: &str| {
-            // Of two extensions with one name the last one says what it takes, as in pi.
+            // Of two extensions with one flag the last declaration applies, as in pi.
             let mut flags =
                 state.members.iter().flat_map(|member| member.offered.flags.iter().flatten()).rev();
             flags.find(|flag| flag.name == name).map(|flag| flag.kind)
@@ -103,12 +105,12 @@ impl Host {
         resolve(&self.options.flags, self.options.more_may_come, offered)
     }
 
-    /// The values of extensions' flags, as far as the command line gives any.
+    /// Returns the values of extensions' flags from the command line.
     pub(super) fn flags(&self) -> BTreeMap<String, Value> {
         self.resolved().values
     }
 
-    /// Says which options nobody takes, once the first extensions are there.
+    /// Logs warnings for unknown options, after the first extensions have loaded.
     pub(super) fn complain_of_flags(&self) {
         for complaint in self.resolved().complaints {
             tracing::warn!("{complaint}");

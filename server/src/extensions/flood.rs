@@ -1,15 +1,15 @@
-//! How much an extension may say.
+//! Rate limit for the output of an extension.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 const WINDOW: Duration = Duration::from_secs(1);
-/// More than any display can show.
+/// A display cannot show more lines.
 const LINES: usize = 2_000;
 const BYTES: usize = 96 << 20;
 
-/// Counts what came within a second.
+/// Counter of the output within a second.
 pub(super) struct Flood {
     since: Instant,
     lines: usize,
@@ -23,7 +23,7 @@ impl Default for Flood {
 }
 
 impl Flood {
-    /// A line came. Fails, with the reason, where that is too much.
+    /// Counts a line. Fails with the reason if the limit is exceeded.
     pub fn add(&mut self, bytes: usize) -> Result<(), &'static str> {
         if self.since.elapsed() >= WINDOW {
             *self = Self::default();

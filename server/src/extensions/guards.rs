@@ -1,8 +1,8 @@
-//! Which extensions guard tools, and what keeps one of them from being there.
+//! Extensions that guard tools, and the reasons for their absence.
 //!
-//! An extension guards that wants to hear of `tool_call`. Of one that never said what it brings nobody knows: it
-//! counts as a guard unless its manifest says otherwise. One that itself said, in an answer, that it cannot be loaded
-//! does not; pi goes on without it, too.
+//! A guard is an extension that subscribes to `tool_call`. An extension that never reported its contents is
+//! treated as a guard, unless its manifest excludes that. An extension that itself reported a failed load is
+//! not a guard; pi continues without such an extension too.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,10 +10,10 @@ use agentese::types::ToolCallHook;
 
 use super::{Host, type_of};
 
-/// What is known of an extension.
+/// Known status of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// It has not said what it brings.
+    /// The extension has not reported its contents.
     Nothing,
     Guards,
     GuardsNothing,
@@ -21,12 +21,12 @@ enum Known {
 
 #[derive(Debug)]
 struct Guard {
-    /// The extension, as the agent names it.
+    /// The path of the extension.
     path: String,
-    /// What its manifest says (`guards`).
+    /// The member `guards` of its manifest.
     declared: Option<bool>,
     known: Known,
-    /// Why it is not there, where that is known.
+    /// The reason for its absence, if known.
     why: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Guard {
     }
 }
 
-/// What is known of all extensions.
+/// The status of all extensions.
 #[derive(Debug, Default)]
 pub(super) struct Guards(Mutex<Vec<Guard>>);
 
@@ -59,7 +59,7 @@ impl Guards {
         }
     }
 
-    /// An extension is to be loaded. `declared` is what its manifest says.
+    /// Registers an extension to be loaded. `declared` is the member `guards` of its manifest.
     pub fn expect(&self, path: &str, declared: Option<bool>) {
         let mut all = self.all();
         if !all.iter().any(|guard| guard.path == path) {
@@ -67,8 +67,8 @@ impl Guards {
         }
     }
 
-    /// It has started, and said what it brings. One that guarded before does so until it says itself that it does
-    /// not: a handler may come later, as it did the first time.
+    /// Records that an extension has started and reported its contents. A former guard remains a guard until
+    /// it reports otherwise while running, because it may add its handler later, as at its first start.
     pub fn has_started(&self, path: &str, guards: bool) {
         self.of(path, |guard| {
             guard.why = None;
@@ -78,12 +78,12 @@ impl Guards {
         });
     }
 
-    /// It says anew what it brings, while it is there.
+    /// Records a new report of a running extension about its contents.
     pub fn says(&self, path: &str, guards: bool) {
         self.of(path, |guard| guard.is_asked(guards));
     }
 
-    /// It has said itself that it cannot be loaded.
+    /// Records that an extension reported a failed load.
     pub fn refuses(&self, path: &str, why: &str) {
         self.of(path, |guard| {
             guard.why = Some(why.to_owned());
@@ -93,19 +93,19 @@ impl Guards {
         });
     }
 
-    /// They are not there.
+    /// Records that extensions are no longer running.
     pub fn are_gone(&self, paths: &[String], why: &str) {
         for path in paths {
             self.of(path, |guard| guard.why = Some(why.to_owned()));
         }
     }
 
-    /// Whether one of them was there before.
+    /// Returns true if one of the extensions was running before.
     pub fn were_there(&self, paths: &[String]) -> bool {
         self.all().iter().any(|guard| guard.known != Known::Nothing && paths.contains(&guard.path))
     }
 
-    /// Why nothing may run while a guard is missing; none where all are there.
+    /// Returns the reason for blocking tools while a guard is missing, or `None` if all guards are running.
     fn missing(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
         let all = self.all();
         let missing: Vec<&Guard> =
@@ -130,8 +130,8 @@ impl Guards {
 }
 
 impl Host {
-    /// Why no tool may run, where a guard is not there. Waits for those that are on their way, at most as long as a
-    /// start may take.
+    /// Returns the reason for blocking tools, or `None`. First waits for starting extensions, at most as long
+    /// as the time limit of a start.
     pub(super) async fn unguarded(&self) -> Option<String> {
         let arrived = async {
             tokio::join!(self.arriving.over(), self.restarting.over_when(|| !self.is_burying()));
@@ -177,7 +177,7 @@ mod tests {
         assert!(!blocked(&guards, &["asked"]));
         let said = guards.missing(|_| false).unwrap();
         assert!(said.starts_with("Blocked: the extension asked guards tools and is gone. "), "{said}");
-        // It may come back without its handler, which it adds later, and take it away itself.
+        // After a restart it may have no handler at first, and may remove the handler itself.
         guards.has_started("asked", false);
         assert!(blocked(&guards, &[]));
         guards.refuses("asked", "broken this time");

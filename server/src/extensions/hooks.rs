@@ -1,4 +1,4 @@
-//! What the engine does, as questions to extensions.
+//! Actions of the engine as requests to extensions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,25 +24,25 @@ use super::type_of;
 use crate::engine::{Compacting, Hooks, Opening, Selection, Switch, blocks};
 use crate::tools::{ToolOutput, ToolSet};
 
-/// Why words of the user went nowhere.
+/// Reason for a prompt without an effect.
 pub const GIVEN_UP: &str = "it was aborted before it began";
 
-/// What became of the user's words.
+/// Result of the input hooks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
-    /// They go on, as they are now.
+    /// The input continues, possibly modified.
     Words(String, Vec<ImageContent>),
-    /// An extension has dealt with them.
+    /// An extension has handled the input.
     Handled,
-    /// An extension refuses them, and says why.
+    /// An extension rejected the input, with this reason.
     Refused(String),
-    /// Nobody wants them any more: they were aborted, or another session took the place of the one that they
-    /// were meant for.
+    /// The input was cancelled: by an abort, or because another session replaced its session.
     GivenUp,
 }
 
 impl Host {
-    /// Asks all who want to hear, one after the other; `take` gets each answer and says whether to go on.
+    /// Sends a request to all subscribers, one after the other. `take` receives each answer and returns false
+    /// to stop.
     async fn each<E: Record + Into<HookEvent>, A: DeserializeOwned>(
         &self,
         mut build: impl FnMut() -> E,
@@ -57,7 +57,7 @@ impl Host {
         }
     }
 
-    /// The answer to an event; none where it has none, or one of another shape.
+    /// Returns the answer to an event, or `None` if the answer is absent or malformed.
     pub(super) async fn answer<A: DeserializeOwned>(
         &self,
         member: &Member,
@@ -79,12 +79,12 @@ impl Host {
         }
     }
 
-    /// Asks all who want to hear, whatever they say; until an abort.
+    /// Sends an event to all subscribers and ignores their answers; stops at an abort.
     async fn tell_all<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) {
         let _ = self.before.unless_given_up(self.each(build, |_: Value| true)).await;
     }
 
-    /// Whether nobody stops it, and it is not given up.
+    /// Returns true if no subscriber cancels the action and the action is not aborted.
     async fn goes_on<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) -> bool {
         let mut goes_on = true;
         let asked = self.each(build, |answer: CancelAnswer| {
@@ -94,7 +94,7 @@ impl Host {
         self.before.unless_given_up(asked).await.is_some() && goes_on
     }
 
-    /// The user said something, or an extension did in the user's place.
+    /// Runs the input hooks for input of the user, or of an extension on the user's behalf.
     pub async fn input(&self, text: String, images: Vec<ImageContent>, source: InputSource) -> Heard {
         self.before.unless_given_up(self.transformed(text, images, source)).await.unwrap_or(Heard::GivenUp)
     }
@@ -126,7 +126,7 @@ impl Host {
         Heard::Words(text, images)
     }
 
-    /// Another session has taken the place of the one before: to extensions that one ends, and this one starts.
+    /// Reports a session switch to extensions: the end of the old session and the start of the new session.
     async fn start_anew(&self, reason: SessionReason, previous: Option<&Path>) {
         self.tell_all(|| self.good_bye(reason.clone())).await;
         let build = || {
@@ -138,7 +138,7 @@ impl Host {
         self.tell_all(build).await;
     }
 
-    /// Why a call may not be executed.
+    /// Returns the reason for blocking a call, or `None`.
     async fn blocks(&self, call: &ToolCall) -> Option<String> {
         if let Some(reason) = self.unguarded().await {
             return Some(reason);
@@ -151,7 +151,7 @@ impl Host {
                 }
                 Ok(_) => {}
                 Err(Failed::Said(error)) => return Some(error),
-                // Nobody has said that it may.
+                // Without an answer the call is not permitted.
                 Err(Failed::TimedOut(_) | Failed::Gone) => {
                     return Some(format!("Blocked: {} did not say whether this may run", member.path));
                 }
@@ -336,7 +336,7 @@ impl Hooks for Host {
                 let Ok(Some(answer)) = answer else { continue };
                 if let Some(content) = answer.content {
                     output.content = super::tool::contents(content);
-                    // It says something else now.
+                    // The structured result no longer matches the new content.
                     output.structured = None;
                 }
                 if !answer.details.is_absent() {
@@ -356,7 +356,7 @@ impl Hooks for Host {
             Selection::Restored => ModelSource::Restore,
         };
         for member in self.subscribers(type_of::<ModelSelectHook>()) {
-            // Who looks at the agent in the handler sees the new one.
+            // The handler sees the new model in the agent's state.
             self.refresh(&member.process);
             let event = ModelSelectHook::new(model.clone(), previous.cloned(), source.clone());
             self.tell(&member, event.into());

@@ -1,4 +1,4 @@
-//! `extension.json`: how an extension is started that is no program by itself.
+//! `extension.json`: the start command of an extension that is not an executable program.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use crate::config::read_text;
 /// The name of the file.
 pub(super) const MANIFEST: &str = "extension.json";
 
-/// Nobody writes more into a manifest.
+/// Maximum length of a manifest, in bytes.
 const LIMIT: u64 = 64 << 10;
 
-/// What a manifest says.
+/// Contents of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Manifest {
-    /// The file that is run, beside the manifest.
+    /// The file to run, beside the manifest.
     pub entry: PathBuf,
-    /// The program that runs it, with its arguments; empty where the file runs by itself.
+    /// The program that runs the file, with its arguments; empty if the file is executable.
     pub runtime: Vec<OsString>,
-    /// What stands behind the file on the command line.
+    /// Arguments after the file.
     pub arguments: Vec<OsString>,
-    /// Whether it guards tools, where somebody says so.
+    /// True if the extension guards tools; `None` without a statement.
     pub guards: Option<bool>,
 }
 
-/// Reads a manifest. Fails, with the end of a sentence, for everything that is not as documented.
+/// Reads a manifest. Fails with the end of a sentence if the manifest differs from its documentation.
 pub(super) fn read(file: &Path) -> Result<Manifest, String> {
     let text = read_text(file, LIMIT).map_err(|error| error.to_string())?;
     if text.cut {
@@ -51,7 +51,7 @@ fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String
         return Err(format!("{} does not exist", entry.display()));
     }
     let mut runtime = words(members, "runtime")?;
-    // A path is meant from the manifest on, a name is looked for as a shell does.
+    // A path is relative to the manifest; a name is searched for as in a shell.
     if let Some(program) = runtime.first_mut().filter(|program| program.to_string_lossy().contains('/')) {
         *program = folder.join(&*program).into_os_string();
     }
@@ -63,7 +63,7 @@ fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String
     Ok(Manifest { entry, runtime, arguments: words(members, "arguments")?, guards })
 }
 
-/// A text, or a list of texts.
+/// Returns a member that is a text or a list of texts.
 fn words(members: &Map<String, Value>, name: &str) -> Result<Vec<OsString>, String> {
     let wrong = || format!("`{name}` has to be a text or a list of texts");
     match members.get(name) {

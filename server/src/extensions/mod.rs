@@ -3,16 +3,16 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `discover`, `manifest`, `node_host` | where extensions are and how they are started |
-//! | `settings` | how patient the host is |
-//! | `before` | questions that can be taken back, because something has not begun |
-//! | `process`, `outbox`, `calls`, `flood` | one process, what it is sent, the questions to it, how much it may say |
-//! | `host`, `start`, `restart` | which extensions there are, asking them; their beginning and end |
-//! | `hooks`, `told` | what the engine does, as extensions hear of it |
-//! | `guards` | which of them guard tools, and are not there |
-//! | `commands`, `tool`, `flags`, `resources` | what extensions bring |
-//! | `requests`, `actions`, `dialogs`, `withdrawn` | what extensions ask for |
-//! | `watch` | telling those who want to know of every change |
+//! | `discover`, `manifest`, `node_host` | search for extensions and their start commands |
+//! | `settings` | time limits and other limits |
+//! | `before` | requests that can be withdrawn, because an action has not started |
+//! | `process`, `outbox`, `calls`, `flood` | one process, its queue, its pending requests, its rate limit |
+//! | `host`, `start`, `restart` | the set of extensions, requests to them; their start and end |
+//! | `hooks`, `told` | actions and events of the engine for extensions |
+//! | `guards` | guards of tools that are not running |
+//! | `commands`, `tool`, `flags`, `resources` | contributions of extensions |
+//! | `requests`, `actions`, `dialogs`, `withdrawn` | requests of extensions |
+//! | `watch` | notification of subscribers about every change |
 
 mod actions;
 mod before;
@@ -50,7 +50,7 @@ pub use node_host::{NODE_HOST, NodeHost};
 pub use settings::Limits;
 pub use told::Told;
 
-/// The type of an event or a frame, as it stands on the wire.
+/// Returns the type of an event or a frame, as on the wire.
 fn type_of<T: Record>() -> &'static str {
     match T::CONSTANTS {
         [(_, ConstantValue::String(name)), ..] => name,

@@ -1,5 +1,5 @@
-//! The Node host, which runs extensions that were written for pi: one program, made in `pi-host/`, that the
-//! binary brings and Node runs.
+//! The Node host, which runs extensions written for pi: one program from `pi-host/`, embedded in the binary
+//! and run by Node.
 
 mod unpack;
 
@@ -11,29 +11,28 @@ use tokio::io::AsyncReadExt;
 use crate::config::Environment;
 use crate::tools::{CommandLine, Exit, Spawner};
 
-/// The variable that names another file of the host, for those who work on it.
+/// The environment variable for another file of the host, for its development.
 pub const NODE_HOST: &str = "AGENTESE_NODE_HOST";
 
-/// The program that runs it.
+/// The program that runs the host.
 const NODE: &str = "node";
-/// The oldest Node that it runs on.
+/// The oldest supported version of Node.
 const OLDEST: u32 = 20;
 
-/// How the Node host is started. The paths of its extensions are in the first frame, as for every other
-/// process.
+/// Location of the Node host. The paths of its extensions are in the first frame, as for every other process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum NodeHost {
-    /// There is none: its extensions cannot be loaded, and the error says so.
+    /// There is no host: its extensions cannot be loaded, and the error states the reason.
     #[default]
     Missing,
-    /// The one in this file.
+    /// The host in this file.
     File(PathBuf),
-    /// The one that the binary brings, unpacked into the first of these folders in which that can be done.
+    /// The embedded host, unpacked into the first usable folder.
     Bundled(Vec<PathBuf>),
 }
 
 impl NodeHost {
-    /// The one that the environment names, or the one that the binary brings.
+    /// Returns the host named by the environment, or the embedded host.
     pub fn of(environment: &dyn Environment) -> Self {
         let set = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(file) = set(NODE_HOST) {
@@ -47,8 +46,8 @@ impl NodeHost {
         Self::Bundled(folders)
     }
 
-    /// Its command line. Fails, in words that end a sentence, where there is none, where Node is missing or
-    /// too old, or where the program cannot be unpacked.
+    /// Returns the command line of the host. Fails if there is no host, if Node is missing or too old, or if
+    /// the program cannot be unpacked. The error is the end of a sentence.
     pub(super) async fn command(
         &self,
         spawner: &dyn Spawner,
@@ -71,7 +70,7 @@ impl NodeHost {
     }
 }
 
-/// Whether there is a Node that is young enough.
+/// Fails if Node is missing or too old.
 async fn check_node(spawner: &dyn Spawner, cwd: PathBuf, hidden: Vec<OsString>) -> Result<(), String> {
     let line = CommandLine {
         program: NODE.into(),
@@ -97,7 +96,7 @@ async fn check_node(spawner: &dyn Spawner, cwd: PathBuf, hidden: Vec<OsString>) 
     }
 }
 
-/// The first number of the line `v20.1.0`. What starts Node may say something besides.
+/// Returns the major version from the line `v20.1.0`. Wrappers of Node may print other lines too.
 fn major(said: &str) -> Option<u32> {
     let version = |line: &str| line.trim().strip_prefix('v')?.split('.').next()?.parse().ok();
     said.lines().find_map(version)

@@ -1,4 +1,4 @@
-//! What an extension is sent and has not read yet.
+//! Frames for an extension that are not read yet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,26 +9,26 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How much may wait before the agent waits, too.
+/// Number of waiting bytes above which the agent waits too.
 pub(super) const ROOM: usize = 32 << 20;
-/// How long a line may be on its way until what grows meanwhile is not told step by step.
+/// Age of an unread line above which updates of growing values are merged.
 const BEHIND: Duration = Duration::from_millis(250);
-/// How many steps of one thing wait in any case.
+/// Minimum number of waiting updates of one value before any are merged.
 const STEPS: usize = 64;
-/// What is handed to the system at once: an extension that reads this much has read something.
+/// Size of one write: an extension that reads this much is considered reading.
 const PIECE: usize = 64 << 10;
 
-/// What one is sent.
+/// One item for an extension.
 pub(super) enum Item {
     Frame(Box<HostFrame>),
-    /// How something grows; what comes later says all of it.
+    /// An update of a growing value; a later update contains it.
     Step(Step),
 }
 
-/// One step of something that grows, for one extension.
+/// One update of a growing value, for one extension.
 pub(super) struct Step {
     pub extension: String,
-    /// What grows: steps of other things are not replaced by it.
+    /// Identifies the value: only updates of the same value replace each other.
     pub what: Arc<str>,
     pub event: Arc<HookEvent>,
 }
@@ -48,16 +48,16 @@ enum Line {
 struct Queue {
     lines: VecDeque<Line>,
     closed: bool,
-    /// Since when a line is on its way.
+    /// The start of the current write.
     busy: Option<Instant>,
 }
 
 /// The queue of one process.
 pub(super) struct Outbox {
     queue: Mutex<Queue>,
-    /// Bytes that wait, without steps, which are written down when their turn comes.
+    /// Number of waiting bytes without updates, which are encoded just before they are written.
     waiting: watch::Sender<usize>,
-    /// Counts what came.
+    /// Counts new items.
     came: watch::Sender<u64>,
 }
 
@@ -67,12 +67,12 @@ impl Default for Outbox {
     }
 }
 
-/// Why writing ended before it was asked to.
+/// Reason for an early end of writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Broken {
     /// The other end is closed.
     Closed,
-    /// Nothing was read for so long, and too much waits.
+    /// Nothing was read for too long, and too much waits.
     Unread,
 }
 
@@ -81,8 +81,8 @@ impl Outbox {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts something behind all that waits; gives how long a frame is. Where the process is behind, a step takes the
-    /// place of the one before it.
+    /// Appends an item and returns the length of a frame. If the process is slow, an update replaces the
+    /// previous update.
     pub fn push(&self, item: Item) -> usize {
         let mut queue = self.queue();
         if queue.closed {
@@ -105,12 +105,12 @@ impl Outbox {
         length
     }
 
-    /// Waits until not too much waits, or nobody will ever read it.
+    /// Waits until the queue is short enough, or until no reader is left.
     pub async fn room(&self) {
         let _ = self.waiting.subscribe().wait_for(|waiting| *waiting <= ROOM).await;
     }
 
-    /// Nothing is sent any more.
+    /// Closes the queue: nothing is sent any more.
     pub fn close(&self) {
         let mut queue = self.queue();
         queue.closed = true;
@@ -127,8 +127,8 @@ impl Outbox {
         line
     }
 
-    /// Writes what comes, for ever. Ends where it cannot be written any more; where nothing was read for `patience` and
-    /// more than [`ROOM`] waits.
+    /// Writes items as they arrive, without end. Returns if the other end is closed, or if nothing was read
+    /// for `patience` while more than [`ROOM`] waits.
     pub async fn write(&self, input: &mut (dyn AsyncWrite + Send + Unpin), patience: Duration) -> Broken {
         let mut came = self.came.subscribe();
         loop {
@@ -187,7 +187,7 @@ impl Queue {
     fn step(&mut self, step: Step) {
         let behind = self.busy.is_some_and(|since| since.elapsed() > BEHIND);
         if behind {
-            // Not beyond a frame: what stands before that was so before it.
+            // Never across a frame: the updates before a frame describe the state at that frame.
             let steps = || {
                 self.lines.iter().rev().map_while(|line| match line {
                     Line::Step(step) => Some(step),
@@ -235,11 +235,11 @@ mod tests {
             let mut piece = vec![0; 1 << 20];
             let mut read = 0;
             while read < 2 * ROOM {
-                // Slowly, but it reads.
+                // It reads, but slowly.
                 tokio::time::sleep(PATIENCE / 3).await;
                 read += far.read(&mut piece).await.unwrap();
             }
-            // It has less than a piece left.
+            // Less than a piece is left.
             let rest = async { while far.read(&mut piece).await.unwrap() > 0 {} };
             tokio::select! {
                 () = rest => panic!("the writer goes on"),
@@ -257,7 +257,7 @@ mod tests {
         let outbox = Outbox::default();
         let (mut near, _far) = tokio::io::duplex(1 << 10);
         outbox.push(frame(1 << 20));
-        // Little enough may wait for ever.
+        // A small amount may wait without limit.
         let waits = tokio::time::timeout(PATIENCE * 10, outbox.write(&mut near, PATIENCE));
         assert!(waits.await.is_err());
         outbox.push(frame(ROOM));
@@ -278,7 +278,7 @@ mod tests {
         }
         let (mut near, far) = tokio::io::duplex(64);
         let mut lines = BufReader::new(far).lines();
-        // The first line is on its way, and does not arrive.
+        // The first line is being written and does not arrive.
         let writing = outbox.write(&mut near, PATIENCE);
         tokio::pin!(writing);
         assert!(tokio::time::timeout(2 * BEHIND, &mut writing).await.is_err());

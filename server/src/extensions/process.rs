@@ -1,4 +1,4 @@
-//! One extension process: what goes in and out of it, from its start to its end.
+//! One extension process: its input and output, from its start to its end.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,71 +19,72 @@ use super::start::name_of;
 use super::withdrawn::Withdrawn;
 use crate::tools::{CommandLine, Everything, Exit, Noise, Running, Spawner, Talking};
 
-/// The longest line of an extension: an image or two, and what it was asked about.
+/// Maximum length of a line of an extension: an image or two, in addition to the contents of the request.
 const LONGEST_LINE: usize = 16 << 20;
-/// The longest one in any case: a whole conversation.
+/// Absolute maximum length of a line: a whole conversation.
 const LONGEST_OF_ALL: usize = 64 << 20;
-/// How long a process may go on after the end of its stdin.
+/// Time limit for the end of a process after the end of its stdin.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long the end of a process is waited for whose stdout has ended.
+/// Waiting time for the end of a process after the end of its stdout.
 const AFTER_EOF: Duration = Duration::from_secs(1);
 
-/// How long what it is told waits for a question that overtakes it.
+/// Maximum delay of events for a request that overtakes them.
 const HELD: Duration = Duration::from_secs(1);
 
-/// Hears what a process says.
+/// Receiver of the output of a process.
 pub(super) trait Listener: Send + Sync {
-    /// Waits until more is wanted.
+    /// Waits until the receiver has room.
     fn room(&self) -> futures::future::BoxFuture<'_, ()>;
-    /// A frame came that is no answer. Must not block.
+    /// Handles a frame that is not an answer. Must not block.
     fn frame(&self, process: &Arc<Process>, frame: ExtensionFrame);
-    /// An answer came that nobody waits for any more.
+    /// Handles an answer to a request that is over.
     fn late(&self, process: &Arc<Process>);
-    /// The process has ended; none where it was asked to.
+    /// Handles the end of the process; `end` is `None` if the agent requested the end.
     fn ended(&self, process: &Arc<Process>, end: Option<End>);
 }
 
-/// The end of a process that nobody asked for.
+/// An unexpected end of a process.
 #[derive(Debug, Clone)]
 pub(super) struct End {
-    /// Who is to blame: the extension that it was working for, else all that it served.
+    /// The responsible extension: the extension of the newest request, otherwise all extensions of the
+    /// process.
     pub by: String,
     pub why: String,
 }
 
 /// A process that serves one extension or several.
 pub(super) struct Process {
-    /// The extensions, as the agent names them.
+    /// The paths of the extensions.
     paths: Mutex<Vec<String>>,
-    /// It has said what it brings.
+    /// True after the process reported its contents.
     introduced: AtomicBool,
-    /// It can load more extensions.
+    /// True if the process can load more extensions.
     loads_more: AtomicBool,
     /// The program and its arguments.
     pub words: Vec<OsString>,
     pub outbox: Outbox,
-    /// What it is told soon.
+    /// Events to be sent soon.
     soon: Mutex<Vec<Item>>,
-    /// That waits for a question which overtakes it.
+    /// True while these events wait for a request that overtakes them.
     held: AtomicBool,
-    /// It waits no more.
+    /// Notified when they no longer wait.
     released: Notify,
     pub calls: Calls,
-    /// Its questions.
+    /// Dialogs of the extensions that may be withdrawn.
     pub withdrawn: Withdrawn,
     end: CancellationToken,
     ended: CancellationToken,
-    /// Its stderr has ended.
+    /// Cancelled at the end of stderr.
     silent: CancellationToken,
-    /// Why it was ended, where that was not asked for.
+    /// The reason for an end because of a fault.
     fault: Mutex<Option<End>>,
-    /// What it says for people.
+    /// Forwarder of its messages to the user.
     pub noise: Noise,
 }
 
 impl Process {
-    /// Starts one; it is listened to until it ends. Where too much waits for it, it may read nothing for so long as
-    /// `patience` says.
+    /// Starts a process; `listener` receives its output until its end. `patience` limits the time without a
+    /// read while too much waits for the process.
     pub async fn start(
         spawner: &dyn Spawner,
         line: &CommandLine,
@@ -115,48 +116,50 @@ impl Process {
         Ok(process)
     }
 
-    /// The name for people.
+    /// Returns the name for display.
     pub fn name(&self) -> String {
         name_of(&self.paths())
     }
 
-    /// The extensions that it serves, as the agent names them.
+    /// Returns the paths of its extensions.
     pub fn paths(&self) -> Vec<String> {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// It serves these, too.
+    /// Adds extensions to the process.
     pub fn serve(&self, more: &[String]) {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(more);
     }
 
-    /// Whether it has ever said what it brings.
+    /// Returns true if the process has reported its contents.
     pub fn was_introduced(&self) -> bool {
         self.introduced.load(Ordering::Acquire)
     }
 
-    /// It has said what it brings.
+    /// Records that the process has reported its contents.
     pub fn introduce(&self) {
         self.introduced.store(true, Ordering::Release);
     }
 
-    /// Whether it can load more extensions.
+    /// Returns true if the process can load more extensions.
     pub fn loads_more(&self) -> bool {
         self.loads_more.load(Ordering::Acquire)
     }
 
-    /// It has said whether it can.
+    /// Records the ability to load more extensions.
     pub fn set_loads_more(&self, loads_more: bool) {
         self.loads_more.store(loads_more, Ordering::Release);
     }
 
-    /// Sends a frame, behind all that it is told; gives its length. One that nobody reads is dropped with the process.
+    /// Sends a frame after all waiting events and returns its length. An unread frame is dropped with the
+    /// process.
     pub fn send(&self, frame: impl Into<HostFrame>) -> usize {
         self.tell_now();
         self.overtake(frame)
     }
 
-    /// Sends a frame once the engine lets go of its thread: what it asks before that comes first.
+    /// Sends a frame after the engine yields its thread, so that requests made before that overtake the
+    /// frame.
     pub fn tell(self: &Arc<Self>, item: Item) {
         let mut soon = self.soon.lock().unwrap_or_else(PoisonError::into_inner);
         soon.push(item);
@@ -177,12 +180,13 @@ impl Process {
         }
     }
 
-    /// A question comes that overtakes what it is told from now on, though the engine may let go of its thread before.
+    /// Delays events from now on for a request that overtakes them, even if the engine yields its thread
+    /// first.
     pub fn hold(&self) {
         self.held.store(true, Ordering::Release);
     }
 
-    /// That question is asked, or does not come.
+    /// Ends the delay: the request was sent, or will not be sent.
     pub fn release(&self) {
         if self.held.swap(false, Ordering::AcqRel) {
             self.released.notify_waiters();
@@ -196,13 +200,13 @@ impl Process {
         }
     }
 
-    /// Sends a frame at once; gives its length.
+    /// Sends a frame at once and returns its length.
     pub fn overtake(&self, frame: impl Into<HostFrame>) -> usize {
         self.outbox.push(Item::Frame(Box::new(frame.into())))
     }
 
-    /// Asks, and waits for the answer at most as long as `limit` says. Where this is dropped, the process
-    /// hears that nobody waits any more.
+    /// Sends a request and waits for the answer, for at most `limit`. If the future is dropped, the process
+    /// is notified that the request is over.
     pub async fn ask(
         &self,
         asked: Asked,
@@ -212,7 +216,7 @@ impl Process {
         self.ask_about(Arc::new(asked), frame, limit).await
     }
 
-    /// As [`Process::ask`], for those who keep the question.
+    /// Works as [`Process::ask`], for callers that keep the request.
     pub async fn ask_about(
         &self,
         asked: Arc<Asked>,
@@ -236,18 +240,18 @@ impl Process {
         result
     }
 
-    /// Ends it because of what it did.
+    /// Ends the process because of a fault.
     pub fn fault(&self, why: String) {
         self.fault_of(self.name(), why);
     }
 
-    /// Ends it because of what one of its extensions did. Only the first reason counts.
+    /// Ends the process because of a fault of one extension. Only the first reason applies.
     pub fn fault_of(&self, by: String, why: String) {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(End { by, why });
         self.end.cancel();
     }
 
-    /// Ends it in good order.
+    /// Ends the process on request and waits for its end.
     pub async fn stop(&self) {
         self.end.cancel();
         self.ended.cancelled().await;
@@ -261,7 +265,7 @@ impl Process {
         tokio::select! {
             biased;
             broken = self.outbox.write(&mut *input, patience) => match broken {
-                // An extension that is gone does not read; its end is noticed elsewhere.
+                // The end of the extension is detected elsewhere.
                 Broken::Closed => {}
                 Broken::Unread => self.fault(format!(
                     "it does not read: more than {} MiB wait for it, and nothing was read for {} ms",
@@ -275,7 +279,7 @@ impl Process {
         let _ = input.shutdown().await;
     }
 
-    /// What it writes to stderr goes to the agent's.
+    /// Forwards stderr of the process to the agent's stderr.
     async fn pass_on(self: Arc<Self>, errors: Box<dyn AsyncRead + Send + Unpin>) {
         self.noise.pass_on(errors, || self.name(), &Everything).await;
         self.silent.cancel();
@@ -295,13 +299,14 @@ impl Process {
             () = self.listen(&mut frames, &listener) => false,
         };
         let by = self.calls.newest_extension().unwrap_or_else(|| self.name());
-        // From here on nobody gets an answer.
+        // From here on no request gets an answer.
         self.calls.close();
         let faulty = self.fault.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         let exit = if faulty {
             None
         } else if asked {
-            // What it still says is not heard, but it shall not hang on a full pipe.
+            // Further output is ignored, but it must be read so that the process does not block on a full
+            // pipe.
             let goodbye = async {
                 let mut rest = Vec::new();
                 while let Ok(1..) = frames.next_batch(&mut rest).await {
@@ -315,7 +320,8 @@ impl Process {
         };
         running.end().await;
         if !asked {
-            // Its last words may be on their way; who has fled with its stderr keeps nobody.
+            // Its last messages may be on their way; a descendant that keeps stderr open causes no further
+            // delay.
             let _ = tokio::time::timeout(GRACE, self.silent.cancelled()).await;
         }
         self.end.cancel();
@@ -339,7 +345,7 @@ impl Process {
         }
     }
 
-    /// Until the end of its stdout.
+    /// Reads frames until the end of stdout.
     async fn listen(
         self: &Arc<Self>,
         frames: &mut FrameReader<Box<dyn AsyncRead + Send + Unpin>>,
@@ -356,7 +362,7 @@ impl Process {
                 };
                 let longest = LONGEST_LINE + self.calls.longest();
                 if bytes > longest {
-                    // An endless line would never end, and cost as much as a flood.
+                    // A line without end would never arrive, and cost as much as a flood.
                     return self
                         .fault(format!("it floods the agent: a line of more than {} MiB", longest >> 20));
                 }
@@ -369,7 +375,7 @@ impl Process {
                 }
             }
             listener.room().await;
-            // One that never stops talking would keep everybody else on this thread from working.
+            // A process with continuous output must not block other tasks of this thread.
             tokio::task::yield_now().await;
         }
     }
@@ -396,7 +402,7 @@ impl Process {
                 }
             }
             Ok(frame) => listener.frame(self, frame),
-            // Whatever it prints: people want to see it, clients do not.
+            // Other output is for the user, not for clients.
             Err(error) => {
                 let shown: String = line.chars().take(200).collect();
                 self.noise.complain(&self.name(), &format!("a line that is not a frame ({error}): {shown}"));

@@ -1,4 +1,4 @@
-//! Skills and prompt templates that extensions bring.
+//! Skills and prompt templates from extensions.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::host::{Host, Member};
 use super::type_of;
 
 impl Host {
-    /// Asks extensions where more skills and templates are, and lets the agent read them.
+    /// Requests the folders of further skills and templates from extensions and loads them.
     pub(super) async fn discover_resources(&self, new: &[Member]) {
         let (mut skills, mut templates) = (Vec::new(), Vec::new());
         let cwd = &self.around.cwd;

@@ -1,4 +1,4 @@
-//! What becomes of extensions when their process ends by itself, or answers nothing any more.
+//! Handling of extensions whose process ended by itself or no longer answers.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +13,7 @@ use super::calls::{Asked, Failed};
 use super::host::Member;
 use super::process::{End, Process};
 
-/// How many are on their way.
+/// Counter of pending starts.
 pub(super) struct OnTheirWay(watch::Sender<usize>);
 
 impl Default for OnTheirWay {
@@ -22,7 +22,7 @@ impl Default for OnTheirWay {
     }
 }
 
-/// One is on its way until this is dropped.
+/// Guard of a pending start.
 pub(super) struct Underway(watch::Sender<usize>);
 
 impl Drop for Underway {
@@ -32,31 +32,31 @@ impl Drop for Underway {
 }
 
 impl OnTheirWay {
-    /// One more is.
+    /// Adds a pending start.
     pub fn begin(&self) -> Underway {
         self.0.send_modify(|count| *count += 1);
         Underway(self.0.clone())
     }
 
-    /// Waits until none is.
+    /// Waits until no start is pending.
     pub async fn over(&self) {
         self.over_when(|| true).await;
     }
 
-    /// Waits until none is and something else holds, which is looked at when one has arrived.
+    /// Waits until no start is pending and `holds` returns true; `holds` is checked after each start.
     pub async fn over_when(&self, holds: impl Fn() -> bool) {
         let _ = self.0.subscribe().wait_for(|count| *count == 0 && holds()).await;
     }
 }
 
 impl Host {
-    /// Waits until those are back that are being started again, at most as long as a start may take: what they
-    /// guard does not slip through meanwhile. False where what has not begun is given up.
+    /// Waits for restarting extensions, at most as long as the time limit of a start, so that their guards
+    /// stay effective. Returns false if the pending action is cancelled.
     pub async fn restarted(&self) -> bool {
         if self.options.limits.restarts == 0 {
             return true;
         }
-        // One that has ended, and of which it is not known yet what becomes of it, counts too.
+        // A process that just ended and has not been evaluated yet is included.
         let all_there = self.restarting.over_when(|| !self.is_burying());
         let waited = tokio::time::timeout(self.options.limits.start, all_there);
         self.before.unless_given_up(waited).await.is_some()
@@ -67,14 +67,15 @@ impl Host {
         !self.is_closing() && self.state().processes.iter().any(ends)
     }
 
-    /// A process has ended. By itself: the client is told once, and it is started again as often as the
-    /// settings say; one that never said what it brings, nor did before, is not, for it would not say the next time.
+    /// Handles the end of a process. An unexpected end is reported to the client once, and the process is
+    /// restarted up to the configured number of times. A process that has never reported its contents is not
+    /// restarted, because it would not report them the next time either.
     pub(super) fn buried(&self, process: &Arc<Process>, end: Option<End>) {
         let again = end.is_some()
             && (process.was_introduced() || self.guards.were_there(&process.paths()))
             && !self.is_closing()
             && self.restarts.fetch_add(1, Ordering::AcqRel) < self.options.limits.restarts;
-        // Before the members are gone.
+        // The restart is counted before the members are removed.
         let underway = self.restarting.begin();
         let place = {
             let mut state = self.state();
@@ -96,7 +97,7 @@ impl Host {
         tokio::spawn(async move {
             let loading = me.loading.lock().await;
             let members = match process.loads_more() {
-                // Another one may have begun meanwhile.
+                // Another Node process may have started meanwhile.
                 true => me.load_for_node(paths).await,
                 false => me.start(words, paths).await,
             };
@@ -111,8 +112,9 @@ impl Host {
         });
     }
 
-    /// One that took too long is not waited for again. A process of its own is ended; what others share goes
-    /// on without it, where it goes on at all.
+    /// Handles an extension that exceeded its time limit: later requests do not wait for it. A process with
+    /// one extension is ended. A shared process continues without the extension, provided that the process
+    /// still answers.
     pub(super) async fn is_silent(&self, member: &Member, event: &str, limit: Duration) {
         member.silent.store(true, Ordering::Release);
         let error = format!("no answer to {event} within {} ms", limit.as_millis());
@@ -122,7 +124,7 @@ impl Host {
         let Some(me) = self.me.upgrade() else { return };
         let member = member.clone();
         let event = event.to_owned();
-        // Goes on where nobody waits for the answer any more.
+        // Continues after the caller stopped waiting.
         let looked = tokio::spawn(async move {
             match me.is_alive(&member.process).await {
                 Ok(_) | Err(Failed::Said(_)) => me.fail(&member.path, &event, &error),
@@ -130,14 +132,15 @@ impl Host {
                     let by = member.process.calls.first_unheard().unwrap_or(member.path);
                     member.process.fault_of(by, format!("{error}, and none to anything else"));
                 }
-                // That it has ended is told.
+                // The end of the process was reported already.
                 Err(Failed::Gone) => {}
             }
         });
         let _ = looked.await;
     }
 
-    /// Asks a process the least that there is: to load nothing. One that cannot be asked this counts as alive.
+    /// Sends a process the smallest request: to load nothing. A process without support for this request is
+    /// considered alive.
     async fn is_alive(&self, process: &Process) -> Result<Value, Failed> {
         if !process.loads_more() {
             return Ok(Value::Null);
@@ -146,7 +149,7 @@ impl Host {
         process.ask(Asked::new(""), nothing, Some(self.options.limits.hook)).await
     }
 
-    /// One that took too long has answered after all.
+    /// Restores extensions of a process that has answered late.
     pub(super) fn speaks_again(&self, process: &Arc<Process>) {
         for member in self.state().members.iter().filter(|member| Arc::ptr_eq(&member.process, process)) {
             member.silent.store(false, Ordering::Release);

@@ -1,4 +1,4 @@
-//! How patient the host is with extensions.
+//! Limits for extensions.
 
 use std::time::Duration;
 
@@ -6,26 +6,26 @@ use serde_json::{Map, Value};
 
 use crate::config::Environment;
 
-/// `extensionHost.*` of the settings files; times are in milliseconds there.
+/// The settings `extensionHost.*`; their times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How long an answer to an event may take (`hookTimeoutMs`); open dialogs do not count.
+    /// Time limit for the answer to an event (`hookTimeoutMs`), without the time of open dialogs.
     pub hook: Duration,
-    /// How long a process may take until it says what it brings (`startTimeoutMs`).
+    /// Time limit from the start of a process to the report of its contents (`startTimeoutMs`).
     pub start: Duration,
-    /// How long a dialog without a limit of its own is open (`dialogTimeoutMs`); none: for ever.
+    /// Time limit for a dialog without a limit of its own (`dialogTimeoutMs`); `None` for no limit.
     pub dialog: Option<Duration>,
-    /// How often a process that ended by itself is started again (`restarts`).
+    /// Maximum number of restarts of processes that ended by themselves (`restarts`).
     pub restarts: u32,
-    /// Whether tools run while an extension that guards them is not there (`unguarded`).
+    /// True if tools run while a guard is missing (`unguarded`).
     pub unguarded: bool,
-    /// How many agents stand above this one, each started by an extension of the one before.
+    /// Number of agents above this agent, each started by an extension of the previous one.
     pub depth: u32,
-    /// At which depth an agent starts no extensions (`maxDepth`), so that agents that start agents come to an end.
+    /// The depth from which on an agent starts no extensions (`maxDepth`), to end chains of agents.
     pub max_depth: u32,
 }
 
-/// The variable in which an agent tells its extensions, and agents among them, how deep they are.
+/// The environment variable with the depth, for extensions and for agents started by them.
 pub const DEPTH: &str = "AGENTESE_DEPTH";
 
 impl Default for Limits {
@@ -43,8 +43,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What the settings say; members that are missing or of another kind count as not given. The depth is what the
-    /// environment says.
+    /// Reads the settings; missing or malformed members have their defaults. The depth comes from the
+    /// environment.
     pub fn of(settings: &Map<String, Value>, environment: &dyn Environment) -> Self {
         let host = settings.get("extensionHost");
         let number = |name: &str| host.and_then(|host| host.get(name)).and_then(Value::as_u64);
@@ -64,7 +64,7 @@ impl Limits {
         }
     }
 
-    /// Whether an agent at this depth starts extensions.
+    /// Returns true if an agent at this depth must not start extensions.
     pub fn are_too_deep(&self) -> bool {
         self.depth >= self.max_depth
     }

@@ -1,4 +1,5 @@
-//! Events of the engine on their way to the client: extensions hear of them first, and nobody waits.
+//! Events of the engine on their way to the client: extensions receive them first, without delaying the
+//! engine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +20,7 @@ use crate::engine::{Event, EventSink, blocks};
 use crate::providers::Update;
 use crate::world::Clock;
 
-/// Passes events on, to extensions and then to where they went before.
+/// Forwards events to extensions and then to their original sink.
 pub struct Told {
     host: Arc<Host>,
     sink: Arc<dyn EventSink>,
@@ -28,7 +29,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Events go to the host's extensions and to `sink`.
+    /// Creates a forwarder to the host's extensions and to `sink`.
     pub fn new(host: Arc<Host>, sink: Arc<dyn EventSink>, clock: Arc<dyn Clock>) -> Self {
         Self { host, sink, clock, turn: AtomicU64::new(0) }
     }
@@ -42,15 +43,15 @@ impl Told {
         if matches!(event, Event::TurnEnded { .. }) {
             self.turn.store(turn + 1, Ordering::Relaxed);
         }
-        // Before each answer extensions are asked about the context; as in older revisions of pi, that overtakes what they
-        // are told since the turn began.
+        // Before each request to the model, extensions receive a request for the context. As in older
+        // revisions of pi, it overtakes events since the start of the turn.
         let asked = || match self.host.comes_first(type_of::<ContextHook>()) {
             true => self.host.subscribers(type_of::<ContextHook>()),
             false => Vec::new(),
         };
         match event {
             Event::RunStarted | Event::TurnStarted => asked().iter().for_each(|member| member.process.hold()),
-            // The turn may have ended before the model was asked.
+            // The turn may have ended before a request to the model.
             Event::TurnEnded { .. } | Event::RunEnded { .. } => {
                 asked().iter().for_each(|member| member.process.release());
             }
@@ -86,7 +87,7 @@ impl EventSink for Told {
     fn push(&self, event: Event<'_>) {
         self.tell(event);
         self.sink.push(event);
-        // Not now: the engine's state may be locked.
+        // Deferred, because the engine's state may be locked.
         match growing(event) {
             None => self.host.changed(),
             Some(_) => self.host.changes(),
@@ -94,7 +95,7 @@ impl EventSink for Told {
     }
 }
 
-/// What an event is called by extensions; none where they do not hear of it.
+/// Returns the name of an event for extensions, or `None` if extensions do not receive it.
 fn name(event: Event<'_>) -> Option<&'static str> {
     Some(match event {
         Event::RunStarted => type_of::<AgentStart>(),
@@ -131,7 +132,7 @@ fn name(event: Event<'_>) -> Option<&'static str> {
     })
 }
 
-/// What an event is a step of that grows on; none where each event counts.
+/// Returns the growing value that an event updates, or `None` if each event is significant.
 fn growing(event: Event<'_>) -> Option<Arc<str>> {
     match event {
         Event::MessageUpdated { .. } => Some("message".into()),
@@ -188,7 +189,7 @@ fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEv
     })
 }
 
-/// What happened inside the message; the message so far stands beside it.
+/// Returns the update inside the message; the message so far is sent beside it.
 fn grown(message: &AssistantMessage, update: &Update) -> AssistantMessageEvent {
     let index = update.index() as u64;
     let block = message.content.get(update.index());

@@ -1,4 +1,4 @@
-//! Telling those who want to know of every change: what the agent is, and what is in its session.
+//! Notification of subscribers about every change of the agent's state and of the session.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,27 +14,27 @@ use super::process::Process;
 use crate::engine::Engine;
 use crate::tools::ToolSet;
 
-/// Who watches, and what each was told last.
+/// The subscribers, with the last state sent to each.
 #[derive(Default)]
 pub(super) struct Watch {
     watchers: Mutex<Vec<Watcher>>,
-    /// Those who watch will be told.
+    /// True if a notification is scheduled.
     due: AtomicBool,
-    /// When they were told last.
+    /// Time of the last notification.
     told: Mutex<Option<Instant>>,
 }
 
-/// How often those who watch are told while something grows.
+/// Minimum interval between notifications while a value grows.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How much of a session one frame has, about.
+/// Approximate size of the session entries in one frame, in bytes.
 const PIECE: usize = 4 << 20;
 
 struct Watcher {
     process: Arc<Process>,
-    /// The members of the state that it knows; none where it does not watch it.
+    /// The known members of the state; `None` without a subscription to the state.
     state: Option<Map<String, Value>>,
-    /// The session and how many entries of it it knows, and where the conversation was.
+    /// The session, the number of its known entries, and the last known leaf.
     entries: Option<(String, usize, Option<String>)>,
 }
 
@@ -68,8 +68,7 @@ impl Watch {
 }
 
 impl Host {
-    /// Something may have changed: those who watch are told soon. May be called with the engine's state
-    /// locked.
+    /// Schedules a notification after a possible change. May be called while the engine's state is locked.
     pub(super) fn changed(&self) {
         let Some(me) = self.me.upgrade().filter(|_| self.watch.is_watched()) else { return };
         if tokio::runtime::Handle::try_current().is_ok() && !self.watch.due.swap(true, Ordering::AcqRel) {
@@ -83,7 +82,7 @@ impl Host {
         }
     }
 
-    /// As [`Host::changed`], many times a second.
+    /// Works as [`Host::changed`], for frequent changes.
     pub(super) fn changes(&self) {
         let long_ago = self.watch.told().is_none_or(|told| told.elapsed() >= PAUSE);
         if long_ago {
@@ -91,7 +90,7 @@ impl Host {
         }
     }
 
-    /// Tells a process what has changed, where it watches.
+    /// Sends a subscribed process its changes.
     pub(super) fn refresh(&self, process: &Arc<Process>) {
         let Some(engine) = self.engine().filter(|_| self.watch.is_watched()) else { return };
         let mut watchers = self.watch.watchers();
@@ -129,7 +128,7 @@ impl Host {
     }
 }
 
-/// Entries in pieces that can be sent one by one; one without any where there are none.
+/// Splits entries into groups for one frame each; one empty group if there are no entries.
 fn pieces(entries: Vec<Value>) -> Vec<Vec<Value>> {
     let (mut pieces, mut size) = (vec![Vec::new()], 0);
     for entry in entries {
@@ -144,7 +143,7 @@ fn pieces(entries: Vec<Value>) -> Vec<Vec<Value>> {
     pieces
 }
 
-/// About how long a value is when it is written down.
+/// Returns the approximate length of a value as JSON.
 fn size_of(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
@@ -154,7 +153,7 @@ fn size_of(value: &Value) -> usize {
     }
 }
 
-/// The state, whole.
+/// Returns the whole state.
 pub(super) fn state(host: &Host, engine: &Engine) -> HostState {
     let view = engine.view();
     let mut state = HostState::new();
@@ -180,7 +179,7 @@ pub(super) fn state(host: &Host, engine: &Engine) -> HostState {
     state
 }
 
-/// All tools: those that the model can call, and the built-in ones beside them.
+/// Returns all tools: the tools of the model and the remaining built-in tools.
 fn known_tools(active: &ToolSet) -> Vec<KnownTool> {
     let mut all = ToolSet::available();
     for tool in active.iter() {

@@ -1,14 +1,14 @@
-//! Questions of an extension that it may take back, also before they have arrived.
+//! Dialogs that an extension may withdraw, even before they have arrived.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// How many questions can be taken back that have not arrived.
+/// Maximum number of withdrawn dialogs that have not arrived yet.
 const EARLY: usize = 64;
 
-/// The questions that are open, and those that were taken back too early.
+/// The open dialogs, and dialogs withdrawn before their arrival.
 #[derive(Default)]
 pub(super) struct Withdrawn {
     state: Mutex<State>,
@@ -25,17 +25,17 @@ impl Withdrawn {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A question is open; what is given is cancelled when it is taken back.
+    /// Records an open dialog; the returned token is cancelled when the dialog is withdrawn.
     pub fn open(&self, id: &str) -> CancellationToken {
         self.state().open.entry(id.to_owned()).or_default().clone()
     }
 
-    /// It is not open any more.
+    /// Removes a closed dialog.
     pub fn close(&self, id: &str) {
         self.state().open.remove(id);
     }
 
-    /// Takes a question back.
+    /// Withdraws a dialog.
     pub fn withdraw(&self, id: &str) {
         let mut state = self.state();
         match state.open.get(id) {
@@ -49,7 +49,7 @@ impl Withdrawn {
         }
     }
 
-    /// Whether a question that arrives now was taken back before.
+    /// Returns true if an arriving dialog was withdrawn before.
     pub fn take(&self, id: &str) -> bool {
         let mut state = self.state();
         let known = state.early.iter().position(|early| early == id);

@@ -1,4 +1,4 @@
-//! One server, as a file describes it.
+//! The definition of a server in a file.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -10,28 +10,28 @@ use serde_json::{Map, Value};
 use super::variables::Variables;
 use crate::config::{expand_home, resolve};
 
-/// A server that a file names.
+/// A server named in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
-    /// Its name, unique among those that count.
+    /// Name of the server, unique among the servers in use.
     pub name: String,
-    /// The file that names it; an empty path where a client does.
+    /// The file with the definition; an empty path for a definition from a client.
     pub file: PathBuf,
-    /// How it is reached.
+    /// Connection to the server.
     pub launch: Launch,
-    /// What variables of the environment gave for it.
+    /// Values of environment variables in the definition.
     pub filled: Filled,
-    /// The file says that it is not to be used.
+    /// True if the file disables the server.
     pub disabled: bool,
-    /// The only tools of it that count, where the file says so.
+    /// The enabled tools; `None` for all tools.
     pub enabled_tools: Option<Vec<String>>,
-    /// Tools of it that do not count.
+    /// The disabled tools.
     pub disabled_tools: Vec<String>,
-    /// How long a call may go on without an answer or progress, where the file says so.
+    /// Time limit of a call without an answer or progress, if the file has one.
     pub call_timeout: Option<Duration>,
 }
 
-/// Values of variables, which may be keys: they are not shown.
+/// Values of variables, which may be keys and are therefore not displayed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Filled(pub(super) Vec<String>);
 
@@ -41,32 +41,32 @@ impl fmt::Debug for Filled {
     }
 }
 
-/// How a server is reached.
+/// Connection to a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Launch {
-    /// It is a program, spoken to over its standard input and output.
+    /// A program that communicates over its standard input and output.
     Program {
         /// A path, or a name to look for in `PATH`.
         program: OsString,
-        /// Its arguments; no shell looks at them.
+        /// Its arguments, without a shell.
         arguments: Vec<OsString>,
         /// Variables added to the environment.
         environment: Vec<(OsString, OsString)>,
-        /// Where it runs.
+        /// Its working directory.
         cwd: PathBuf,
     },
-    /// It listens somewhere, for streamable HTTP.
+    /// An address with streamable HTTP.
     Http {
         /// Its address.
         url: String,
         /// Headers of every request.
         headers: Vec<(String, String)>,
     },
-    /// It cannot be used, for this reason.
+    /// The server cannot be used, for this reason.
     Never(String),
 }
 
-/// Values may be keys.
+/// Omits values, because they may be keys.
 impl fmt::Debug for Launch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -80,7 +80,7 @@ impl fmt::Debug for Launch {
 }
 
 impl Definition {
-    /// The server of that name and value in a file.
+    /// Reads the server of that name from its value in a file.
     pub(super) fn read(name: &str, value: &Value, file: &Path, variables: &Variables<'_>) -> Self {
         let empty = Map::new();
         let members = value.as_object().unwrap_or(&empty);
@@ -105,7 +105,7 @@ impl Definition {
         }
     }
 
-    /// Whether a tool of it counts.
+    /// Returns true if the tool is enabled.
     pub(super) fn offers(&self, tool: &str) -> bool {
         let is = |name: &String| name == tool;
         self.enabled_tools.as_ref().is_none_or(|names| names.iter().any(is))
@@ -156,7 +156,7 @@ impl Members<'_> {
         };
         let Variables { workspace, home, .. } = *self.variables;
         let path = |text: &str| resolve(workspace, &expand_home(Path::new(text), home));
-        // A name is looked for in PATH; anything with a slash is a file, as seen from the working directory.
+        // A name is searched for in PATH; a path with a slash is relative to the working directory.
         let program = if program.contains('/') { path(&program).into() } else { program.into() };
         let cwd = self.text("cwd")?.map_or_else(|| workspace.to_owned(), |cwd| path(&cwd));
         let environment = self.pairs("env")?.into_iter().map(|(name, value)| (name.into(), value.into()));
@@ -179,7 +179,7 @@ impl Members<'_> {
         }
     }
 
-    /// An object of strings; numbers and truth values count as what they look like.
+    /// Returns an object of strings; numbers and booleans are converted to text.
     fn pairs(&self, key: &str) -> Result<Vec<(String, String)>, String> {
         let members = match self.members.get(key) {
             None | Some(Value::Null) => return Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! Errors of the SDK, in words for people.
+//! Messages for errors of the SDK.
 
 use std::error::Error;
 use std::io;
@@ -8,7 +8,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 const AUTHORIZATION: &str = "it asks for authorization; put a key into \"headers\"";
 
-/// Why a server could not be connected.
+/// Returns the reason for a failed connection.
 pub(super) fn explain_start(error: &ClientInitializeError) -> String {
     if error.is_authorization_required() {
         return AUTHORIZATION.to_owned();
@@ -24,7 +24,7 @@ pub(super) fn explain_start(error: &ClientInitializeError) -> String {
     }
 }
 
-/// Why a question has no answer, and whether that is the end of the connection.
+/// Returns the reason for a failed request, and true if the connection has ended.
 pub(super) fn explain(error: &ServiceError) -> (String, bool) {
     if error.is_authorization_required() {
         return (AUTHORIZATION.to_owned(), false);
@@ -35,7 +35,8 @@ pub(super) fn explain(error: &ServiceError) -> (String, bool) {
     }
 }
 
-/// The innermost reason, since the outer ones name addresses and types; and whether nothing comes through any more.
+/// Returns the innermost reason, because the outer ones name addresses and types, and true if the connection
+/// is broken.
 fn reason(error: &(dyn Error + 'static)) -> (String, bool) {
     let mut inner = error;
     let mut broken = false;

@@ -1,10 +1,10 @@
-//! Why a connection ends that nobody asked to end.
+//! Reason for an unexpected end of a connection.
 
 use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-/// Ends a connection, with the first reason that is given. Clones are the same one.
+/// Ends a connection with the first reason that is set. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fault(Arc<Inner>);
 
@@ -30,7 +30,7 @@ impl Fault {
         self.0.told.cancelled().await;
     }
 
-    /// The reason, where there is one.
+    /// Returns the reason, if set.
     pub fn why(&self) -> Option<&str> {
         self.0.why.get().map(String::as_str)
     }

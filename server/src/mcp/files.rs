@@ -1,4 +1,4 @@
-//! The files that name servers.
+//! The files with definitions of servers.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,16 @@ use super::definition::Launch;
 use super::variables::Variables;
 use crate::config::{Environment, from_jsonc, read_text};
 
-/// Those of a working directory; the first one that names a server counts.
+/// Files of a working directory; the first definition of a server applies.
 const PROJECT: [&str; 4] = [".vscode/mcp.json", ".github/mcp.json", ".opal/mcp.json", ".mcp.json"];
-/// That of the agent directory.
+/// The file in the agent directory.
 const OWN: &str = "mcp.json";
-/// That of the user's home.
+/// The file in the user's home.
 const HOME: &str = ".opal/mcp.json";
-/// The longest file that is read, in bytes.
+/// Maximum length of a file, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// Where files are looked for.
+/// Directories of the files.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
     /// The working directory.
@@ -29,25 +29,26 @@ pub struct Places<'a> {
     pub agent_dir: Option<&'a Path>,
 }
 
-/// What the files say.
+/// Contents of the files.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The servers, in the order of the files and in them. Of several with one name the first one counts.
+    /// The servers, in the order of the files and of their definitions. The first definition of a name
+    /// applies.
     pub definitions: Vec<Definition>,
-    /// Files of the working directory that name servers and do not count, because nobody trusts them.
+    /// Files of the working directory with servers that are ignored, because the directory is not trusted.
     pub left_out: Vec<PathBuf>,
-    /// What is wrong with the files that count, a line each.
+    /// Warnings about the applicable files, one line each.
     pub complaints: Vec<String>,
 }
 
-/// Reads the files: those of the working directory where it is trusted, then the user's own. A file that cannot be
-/// used is a complaint, and the others count all the same.
+/// Reads the files: the files of a trusted working directory, then the user's own files. An unusable file
+/// causes a warning and does not affect the others.
 pub fn find(places: Places<'_>, environment: &dyn Environment, trusted: bool) -> Found {
     let variables = Variables { environment, workspace: places.cwd, home: places.home };
     let own = [places.agent_dir.map(|path| path.join(OWN)), places.home.map(|path| path.join(HOME))];
     let mut own: Vec<PathBuf> = own.into_iter().flatten().collect();
     own.dedup();
-    // Who works in the home directory has one file in both.
+    // If the working directory is the home directory, one file is in both lists.
     let project = PROJECT.iter().map(|path| places.cwd.join(path)).filter(|path| !own.contains(path));
     let mut found = Found::default();
     for path in project {
@@ -63,8 +64,8 @@ pub fn find(places: Places<'_>, environment: &dyn Environment, trusted: bool) ->
     found
 }
 
-/// The servers that a client names itself: objects as in the files, with their `name`. Fails, with a sentence, for the first
-/// one that cannot be used.
+/// Reads the servers named by a client: objects as in the files, with their `name`. Fails with a message for
+/// the first unusable server.
 pub fn given(
     servers: &[Map<String, Value>],
     places: Places<'_>,
@@ -111,7 +112,7 @@ impl Found {
     }
 }
 
-/// The servers that a file names; none where there is no such file.
+/// Returns the servers in a file, or `None` if there is no such file.
 fn servers(path: &Path) -> Result<Option<Map<String, Value>>, String> {
     let file = match read_text(path, LIMIT) {
         Err(error) if error.is_not_found() => return Ok(None),
@@ -121,7 +122,7 @@ fn servers(path: &Path) -> Result<Option<Map<String, Value>>, String> {
     };
     let object = match from_jsonc(&file.text).map_err(|error| error.to_string())? {
         Value::Object(object) => object,
-        // An empty file is what an editor leaves behind.
+        // Editors leave empty files behind.
         Value::Null => return Ok(None),
         _ => return Err("an object was expected".to_owned()),
     };
@@ -231,7 +232,7 @@ mod tests {
         for (complaint, part) in found.complaints.iter().zip(parts) {
             assert!(complaint.contains(part), "{complaint}");
         }
-        // Of a directory that nobody trusts only the user's own files are complained of.
+        // For an untrusted directory, only the user's own files cause warnings.
         assert_eq!(place.find(false).complaints.len(), 1);
     }
 

@@ -1,4 +1,4 @@
-//! What servers tell without being asked.
+//! Notifications of servers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,22 +12,22 @@ use rmcp::model::{
 use rmcp::service::NotificationContext;
 use tokio::sync::{Notify, watch};
 
-/// Takes notifications of one server.
+/// Receives the notifications of one server.
 #[derive(Clone)]
 pub(super) struct Handler {
     pub progress: Progress,
-    /// The tools or the prompts are others now.
+    /// Notified when the tools or the prompts change.
     pub changed: Arc<Notify>,
 }
 
-/// Who waits for the progress of which call. Clones are the same one.
+/// Progress subscriptions, by call. Clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Progress(
     Arc<Mutex<HashMap<ProgressToken, watch::Sender<Option<ProgressNotificationParam>>>>>,
 );
 
 impl Progress {
-    /// Hears of the progress of one call, the newest of it, until this is dropped.
+    /// Subscribes to the progress of one call until the guard is dropped. Only the newest step is retained.
     pub fn listen(&self, token: ProgressToken) -> Listening {
         let (sender, news) = watch::channel(None);
         self.all().insert(token.clone(), sender);
@@ -48,7 +48,7 @@ impl Progress {
     }
 }
 
-/// Hears of the progress of one call.
+/// Subscription to the progress of one call.
 pub(super) struct Listening {
     progress: Progress,
     token: ProgressToken,
@@ -56,7 +56,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// The next step; never where there is none.
+    /// Waits for the next step; waits forever without a step.
     pub async fn next(&mut self) -> ProgressNotificationParam {
         loop {
             match self.news.changed().await {
@@ -78,7 +78,7 @@ impl Drop for Listening {
 }
 
 impl Handler {
-    /// What came over a subscription, which is how newer servers tell of changes.
+    /// Handles a notification from a subscription, which newer servers use to report changes.
     pub fn heard(&self, notification: &ServerNotification) {
         if matches!(
             notification,
@@ -92,7 +92,7 @@ impl Handler {
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
-        // No capabilities: servers are asked for tools and prompts, and ask for nothing.
+        // No capabilities: the client uses tools and prompts, and offers nothing to servers.
         let me = Implementation::new("agentese", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), me)
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)

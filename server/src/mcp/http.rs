@@ -1,4 +1,4 @@
-//! The way to a server that listens: streamable HTTP.
+//! Transport to a server at an address: streamable HTTP.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 
 use super::stdio::LONGEST_MESSAGE;
 
-/// The way to an address. Fails for headers that cannot be sent, naming them.
+/// Creates a transport to an address. Fails if a header cannot be sent; the error names the header.
 pub(super) fn transport(
     client: reqwest::Client,
     url: &str,

@@ -1,4 +1,4 @@
-//! One life of a server, from its start to its end.
+//! One run of a server, from its start to its end.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,27 +23,27 @@ use super::stdio::{Junk, Stdio};
 use super::{Around, Definition, Launch, http};
 use crate::tools::{CommandLine, Exit, Noise, Running, signal_name};
 
-/// How long a server may go on after the end of its input.
+/// Time limit for the end of a server after the end of its input.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long the end of a connection may take.
+/// Time limit for the end of a connection.
 const CLOSE: Duration = Duration::from_secs(3);
-/// How long the end of a program is waited for whose output has ended.
+/// Waiting time for the end of a program after the end of its output.
 const AFTER_EOF: Duration = Duration::from_secs(1);
 
-/// Why a server did not start.
+/// Reason for a failed start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NotStarted {
     pub why: String,
-    /// Whether it may start another time.
+    /// True if another attempt may succeed.
     pub again: bool,
 }
 
 /// A server that has started.
 pub(super) struct Life {
     pub connection: Connection,
-    /// Its tools or prompts are others now.
+    /// Notified when its tools or prompts change.
     pub changed: Arc<tokio::sync::Notify>,
-    /// Ends with the connection, and ends the connection when it is dropped; none where that is over.
+    /// Resolves at the end of the connection; dropping it ends the connection. `None` after the end.
     over: Option<BoxFuture<'static, ()>>,
     cancel: rmcp::service::RunningServiceCancellationToken,
     program: Option<Program>,
@@ -57,11 +57,12 @@ struct Program {
 }
 
 impl Life {
-    /// Starts a server, as it is defined, and says hello. Is dropped where that takes too long.
+    /// Starts a server according to its definition and performs the handshake. The caller drops the future
+    /// after the time limit.
     pub async fn start(definition: &Definition, around: &Around) -> Result<Self, NotStarted> {
         match Self::start_as(definition, around, ClientLifecycleMode::Initialize).await {
             Err(Refused::Hello(NotStarted { .. })) => {
-                // One that knows only the versions without that hello.
+                // The server may only support protocol versions without that handshake.
                 let newest =
                     ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] };
                 Self::start_as(definition, around, newest).await.map_err(Refused::into_inner)
@@ -98,7 +99,7 @@ impl Life {
             }
             Launch::Http { url, headers } => {
                 let client = around.http.clone();
-                // Reading the system's certificates takes a while.
+                // Reading the system's certificates takes time.
                 let client = tokio::task::spawn_blocking(move || client.get().cloned()).await;
                 let client = client.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
                 let never = |why| Refused::Other(NotStarted { why, again: false });
@@ -115,7 +116,7 @@ impl Life {
         Ok(Self { connection, changed, over, cancel, program })
     }
 
-    /// Waits until it ends by itself. May be dropped and called again.
+    /// Waits until the server ends by itself. The future may be dropped and requested again.
     pub async fn ended(&mut self) {
         let Some(over) = &mut self.over else { return };
         tokio::select! {
@@ -124,7 +125,7 @@ impl Life {
         }
     }
 
-    /// Ends it, where it has not ended; says why it has, for one that nobody wanted to end.
+    /// Ends the server if it is still running. Returns the reason for an unexpected end.
     pub async fn end(self, asked: bool) -> String {
         let Self { connection, over, cancel, program, .. } = self;
         let fault = connection.fault.why().map(str::to_owned);
@@ -142,9 +143,9 @@ impl Life {
     }
 }
 
-/// Why a server did not start.
+/// Reason for a failed start.
 enum Refused {
-    /// It does not understand the hello.
+    /// The server does not support the handshake.
     Hello(NotStarted),
     Other(NotStarted),
 }
@@ -207,7 +208,7 @@ async fn program_of(
     let junk = Junk { name: name.clone(), noise: noise.clone(), secrets: secrets.clone() };
     let (stdio, running, errors) = Stdio::new(talking, junk, fault.clone());
     let (heard, hidden) = (noise.clone(), secrets.clone());
-    // Ends with the error channel, which ends with the process group.
+    // Ends with stderr, which ends with the process group.
     tokio::spawn(async move {
         heard.pass_on(errors, || name.clone(), &hidden).await;
     });
@@ -215,7 +216,7 @@ async fn program_of(
 }
 
 impl Program {
-    /// What its end says about a start that failed.
+    /// Adds the exit of the program to the reason for a failed start.
     async fn last_words(&mut self, refused: Refused) -> Refused {
         let exit = timeout(AFTER_EOF, self.running.wait()).await.ok().and_then(Result::ok);
         self.running.end().await;
@@ -241,7 +242,7 @@ impl Program {
     }
 }
 
-/// Newer servers tell of changes only where somebody subscribes.
+/// Subscribes to changes, which newer servers report only to subscribers.
 fn listen(connection: &Connection, handler: Handler) {
     let newer = connection.peer.peer_info().is_some_and(|info| !info.protocol_version.has_initialize());
     if !newer {

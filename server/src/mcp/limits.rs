@@ -1,27 +1,27 @@
-//! How patient the agent is with servers.
+//! Limits for servers.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-/// `mcp.*` of the settings files; times are in milliseconds there.
+/// The settings `mcp.*`; their times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a server may take until it has said what it offers (`startTimeoutMs`).
+    /// Time limit from the start of a server to its list of tools and prompts (`startTimeoutMs`).
     pub start: Duration,
-    /// How long the first prompt waits for servers that are starting (`waitMs`).
+    /// Maximum delay of the first prompt for starting servers (`waitMs`).
     pub wait: Duration,
-    /// How long a call may go on without an answer or progress (`callTimeoutMs`).
+    /// Time limit of a call without an answer or progress (`callTimeoutMs`).
     pub call: Duration,
-    /// How often a server is started again that ends again and again (`restarts`).
+    /// Maximum number of consecutive restarts (`restarts`).
     pub restarts: u32,
-    /// The pause before the first of these; each later one is twice as long, up to [`LONGEST_PAUSE`].
+    /// The pause before the first restart; each later pause is twice as long, up to [`LONGEST_PAUSE`].
     pub pause: Duration,
 }
 
-/// The longest pause before a server is started again.
+/// The longest pause before a restart.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// The longest that a call may go on, however much progress it tells of.
+/// Absolute time limit of a call, independent of its progress.
 pub(super) const LONGEST_CALL: Duration = Duration::from_secs(3600);
 
 impl Default for Limits {
@@ -37,7 +37,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What the settings say; members that are missing or of another kind count as not given.
+    /// Reads the settings; missing or malformed members have their defaults.
     pub fn of(settings: &Map<String, Value>) -> Self {
         let number = |name: &str| settings.get("mcp")?.get(name)?.as_u64();
         let time = |name: &str| number(name).map(Duration::from_millis);
@@ -51,7 +51,7 @@ impl Limits {
         }
     }
 
-    /// The pause before a server is started again that has failed that often in a row.
+    /// Returns the pause before a restart after that number of consecutive failures.
     pub(super) fn pause(&self, failures: u32) -> Duration {
         let doubled = 1u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
         self.pause.saturating_mul(doubled).min(LONGEST_PAUSE)

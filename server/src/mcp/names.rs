@@ -1,12 +1,13 @@
-//! What tools and prompts of servers are called.
+//! Names for tools and prompts of servers.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// The longest name of a tool that every model API takes.
+/// The maximum length of a tool name that every model API accepts.
 const LONGEST: usize = 64;
 
-/// The names by which a model calls tools, given the server and the tool of each, in that order. A tool keeps its name,
-/// unless another one has it: then all servers' tools of that name have the name of their server before theirs.
+/// Returns the names of tools for a model, given the server and the tool of each, in that order. A tool keeps
+/// its name if the name is unique. Otherwise all servers' tools of that name are prefixed with the name of
+/// their server.
 pub(super) fn tools<'a>(
     offered: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     taken: impl Fn(&str) -> bool,
@@ -16,7 +17,7 @@ pub(super) fn tools<'a>(
     unique(offered, taken, short, long)
 }
 
-/// The names of prompts, as slash commands.
+/// Returns the names of prompts, as slash commands.
 pub(super) fn prompts<'a>(
     offered: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     taken: impl Fn(&str) -> bool,
@@ -54,7 +55,7 @@ fn unique<'a>(
     offered.map(name).collect()
 }
 
-/// A name of the characters that every model API takes, and not too long.
+/// Returns a name with characters and a length that every model API accepts.
 fn clean(name: &str) -> String {
     let usual = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     let name: String = name.chars().map(|one| if usual(one) { one } else { '_' }).take(LONGEST).collect();
@@ -82,7 +83,7 @@ mod tests {
             named(&[("a", "b_c"), ("a_b", "c"), ("a", "x"), ("a_b", "x")], &["c"]),
             ["b_c", "a_b_c", "a_x", "a_b_x"]
         );
-        // Whatever is tried, names are unique.
+        // The names are unique in every case.
         assert_eq!(named(&[("a", "x"), ("a", "x")], &["a_x"]), ["a_x_2", "a_x_3"]);
     }
 

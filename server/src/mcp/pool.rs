@@ -1,11 +1,11 @@
-//! The servers of a process: conversations that name the same one share it.
+//! The servers of a process: conversations with the same server share it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::server::{Server, State};
 use super::{Around, Definition};
 
-/// The servers that run. Cheap to clone; clones are the same one.
+/// The running servers. Clones share the pool.
 #[derive(Clone, Default)]
 pub struct Pool(Arc<Mutex<Vec<Entry>>>);
 
@@ -19,8 +19,8 @@ impl Pool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server of a definition: the one that is there, or one that begins to start. One that is given up is left to
-    /// those who have it. Needs a runtime.
+    /// Returns the server of a definition: the running server, or a server that starts now. A failed server
+    /// stays with its current users. Requires a runtime.
     pub(super) fn enter(&self, definition: &Definition, around: &Around) -> Arc<Server> {
         let mut entries = self.entries();
         let usable = |server: &Server| {
@@ -35,7 +35,7 @@ impl Pool {
         server
     }
 
-    /// Somebody does not use a server any more. It begins to end when nobody does; gives whether that is so.
+    /// Removes a user of a server. Returns true if it was the last user; the server then starts to end.
     pub(super) fn leave(&self, server: &Arc<Server>) -> bool {
         let mut entries = self.entries();
         let Some(place) = entries.iter().position(|entry| Arc::ptr_eq(&entry.server, server)) else {

@@ -1,4 +1,4 @@
-//! Prompts of servers as slash commands: what stands behind the name, and what the server makes of it.
+//! Prompts of servers as slash commands: their arguments and their expansion.
 
 use agentese::types::ImageContent;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, Role};
@@ -8,17 +8,17 @@ use super::result::spoken;
 use crate::resources::split_arguments;
 use crate::tools::ToolContent;
 
-/// Words of the user that a server has made of a command.
+/// The expansion of a command by a server, as input of the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expanded {
     /// The text.
     pub text: String,
-    /// Images that go with it.
+    /// Images of the input.
     pub images: Vec<ImageContent>,
 }
 
-/// The arguments of a prompt: `name=value` where the prompt has such a name, the others in their order; what is left
-/// over belongs to the last one. Fails, naming it, where one is missing that has to be there.
+/// Assigns the arguments of a prompt: `name=value` if the prompt has that name, the others in order. The rest
+/// belongs to the last argument. Fails if a required argument is missing; the error names the argument.
 pub(super) fn arguments(prompt: &Prompt, words: &str) -> Result<JsonObject, String> {
     let declared = prompt.arguments.as_deref().unwrap_or_default();
     let mut given = JsonObject::new();
@@ -64,7 +64,8 @@ pub(super) fn arguments(prompt: &Prompt, words: &str) -> Result<JsonObject, Stri
     }
 }
 
-/// The messages of a prompt as one: who says what is told where not all is the user's.
+/// Combines the messages of a prompt into one. Unless all messages are from the user, each text begins with
+/// its role.
 pub(super) fn expanded(result: GetPromptResult) -> Expanded {
     let alone = result.messages.iter().all(|message| matches!(message.role, Role::User));
     let mut texts = Vec::new();

@@ -1,4 +1,4 @@
-//! What a server's tool gives back, as the model and the client see it.
+//! Results of a server's tool, for the model and the client.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use crate::tools::truncate::{Limits, MAX_BYTES, format_size, truncate_head};
 use crate::tools::{Artifact, ToolContent, ToolContext, ToolOutput, prepare_image};
 
-/// How many images of one result are shown.
+/// Maximum number of images in one result.
 const MOST_IMAGES: usize = 20;
-/// How large the structured content may be that clients see, in bytes of JSON.
+/// Maximum size of the structured content for clients, in bytes of JSON.
 const LARGEST_STRUCTURE: usize = 64 << 10;
 
-/// The output of a call. Texts are cut as those of other tools, with the whole of them in a file; images are made small
-/// enough for a model.
+/// Returns the output of a call. Texts are truncated like the texts of other tools, with the full text in a
+/// file. Images are reduced for a model.
 pub(super) async fn output(
     result: CallToolResult,
     context: &ToolContext,
@@ -24,7 +24,7 @@ pub(super) async fn output(
     let mut blocks: Vec<Block> = content.into_iter().map(Block::of).collect();
     if let Some(structure) = structured_content {
         let text = structure.to_string();
-        // Servers are asked to say the same in words; where one does not, the model sees the structure.
+        // Servers should repeat the structure as text; without text the model receives the structure.
         if !blocks.iter().any(|block| matches!(block, Block::Text(text) if !text.is_empty())) {
             blocks.push(Block::Text(serde_json::to_string_pretty(&structure).unwrap_or_default()));
         }
@@ -53,7 +53,7 @@ pub(super) async fn output(
     }
 }
 
-/// The contents of a prompt's message: text and images alone.
+/// Returns the content of a prompt's message: a text or an image.
 pub(super) fn spoken(block: ContentBlock) -> ToolContent {
     match Block::of(block) {
         Block::Text(text) => ToolContent::Text(text),
@@ -99,7 +99,7 @@ impl Block {
     }
 }
 
-/// Cuts the texts to what a model is shown of any tool; `keep` puts the whole of them somewhere, and says where.
+/// Truncates the texts to the limits of all tools. `keep` stores the full text and returns its location.
 fn cut(blocks: Vec<Block>, keep: impl Fn(&str) -> Option<String>) -> (Vec<Block>, Option<Value>) {
     let texts: Vec<&str> = blocks
         .iter()
@@ -125,7 +125,7 @@ fn cut(blocks: Vec<Block>, keep: impl Fn(&str) -> Option<String>) -> (Vec<Block>
     let (first, of) = (format_size(shown.len() as u64), format_size(all.len() as u64));
     shown.push_str(&format!("\n\n[Showing the first {first} of {of}. {place}]"));
     let mut details = truncation.to_json();
-    // The text stands in the content already.
+    // The text is already in the content.
     details.as_object_mut().map(|details| details.shift_remove("content"));
     let images = blocks.into_iter().filter(|block| matches!(block, Block::Image { .. }));
     (std::iter::once(Block::Text(shown)).chain(images).collect(), Some(details))
@@ -138,7 +138,7 @@ fn keep(text: &str, directory: &std::path::Path, limit: u64) -> Option<String> {
     Some(format!("{}{note}", artifact.path().display()))
 }
 
-/// Makes images small enough for models, or puts a note in their places.
+/// Reduces images for models, or replaces them with a note.
 fn show(blocks: Vec<Block>, resize: bool, block_images: bool) -> Vec<ToolContent> {
     let mut images = 0;
     let left_out = |reason: &str| vec![ToolContent::Text(format!("[An image is left out: {reason}.]"))];

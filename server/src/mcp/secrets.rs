@@ -1,4 +1,4 @@
-//! Texts of a definition that nobody is to see: values of variables and headers, what an address carries.
+//! Secrets of a definition: values of variables and headers, and credentials in an address.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use super::definition::{Definition, Launch};
 use crate::providers::{ExposeSecret, SecretString};
 use crate::tools::Shows;
 
-/// Shorter values hide nothing, and stand in too many other words.
+/// Minimum length of a hidden value. Shorter values occur in too many other texts.
 const SHORTEST: usize = 6;
 const HIDDEN: &str = "***";
 
-/// The secrets of one server. Does not show them.
+/// The secrets of one server, omitted from debug output.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Secrets(Arc<[SecretString]>);
 
 impl Secrets {
-    /// Those of a definition.
+    /// Collects the secrets of a definition.
     pub fn of(definition: &Definition) -> Self {
         let mut values: Vec<&str> = definition.filled.0.iter().map(String::as_str).collect();
         match &definition.launch {
@@ -25,7 +25,7 @@ impl Secrets {
             }
             Launch::Http { url, headers } => {
                 for (_, value) in headers {
-                    // The word before the key is no secret.
+                    // The scheme before the key is not secret.
                     values.push(value.split_once(' ').map_or(value.as_str(), |(_, key)| key));
                 }
                 values.extend(url.split_once('?').map(|(_, query)| query));
@@ -38,17 +38,18 @@ impl Secrets {
         Self::from_values(values)
     }
 
-    /// Those values. Of one with several lines each line is one: what is shown are lines.
+    /// Creates a set of these values. Each line of a value is a secret of its own, because output is
+    /// processed in lines.
     pub fn from_values(values: Vec<&str>) -> Self {
         let mut values: Vec<&str> = values.into_iter().flat_map(str::lines).map(str::trim).collect();
         values.retain(|value| value.len() >= SHORTEST);
-        // A longer one may have a shorter one in it.
+        // A longer value may contain a shorter one.
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
         Self(values.into_iter().map(SecretString::from).collect())
     }
 
-    /// The text without them.
+    /// Returns the text with all secrets hidden.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.0.iter().fold(Cow::Borrowed(text), |text, secret| {
             let secret = secret.expose_secret();
@@ -67,7 +68,7 @@ impl Shows for Secrets {
         loop {
             let before = at;
             for secret in self.0.iter().map(ExposeSecret::expose_secret) {
-                // One that may begin at the end of the text, and one that would be cut in two there.
+                // A secret that may begin at the end of the text, or one that the cut would split.
                 at = at.min(begun(text, secret)).min(straddling(text, secret, at));
             }
             if at == before {
@@ -77,7 +78,8 @@ impl Shows for Secrets {
     }
 }
 
-/// Where the longest beginning of a secret begins that a text ends with; its end where there is none.
+/// Returns the start of the longest beginning of a secret at the end of a text; the length of the text
+/// without such a beginning.
 fn begun(text: &str, secret: &str) -> usize {
     let longest = text.len().min(secret.len() - 1);
     let length = (1..=longest).rev().find(|length| {
@@ -86,7 +88,7 @@ fn begun(text: &str, secret: &str) -> usize {
     text.len() - length.unwrap_or(0)
 }
 
-/// Where a secret begins that stands on both sides of a place; that place where none does.
+/// Returns the start of a secret across a position; the position itself without such a secret.
 fn straddling(text: &str, secret: &str, at: usize) -> usize {
     let starts = text.match_indices(secret).map(|(start, _)| start);
     let both_sides = |start: &usize| *start < at && at < *start + secret.len();

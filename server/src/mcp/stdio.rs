@@ -1,4 +1,4 @@
-//! The way to a server that is a program: a line for each message, within bounds.
+//! Transport to a program: one line for each message, with limits.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,18 +16,18 @@ use super::fault::Fault;
 use super::secrets::Secrets;
 use crate::tools::{Noise, Talking};
 
-/// The longest message of a server: a few images.
+/// Maximum length of a message of a server, in bytes: a few images.
 pub(super) const LONGEST_MESSAGE: usize = 16 << 20;
-/// How long a server may read nothing while something waits for it.
+/// Maximum time without a read by the server while data waits.
 const WRITE: Duration = Duration::from_secs(10);
-/// How much of a line that is no message is shown.
+/// Displayed length of an invalid line, in characters.
 const SHOWN: usize = 200;
-/// How much of it is looked at.
+/// Examined length of an invalid line, in characters.
 const LOOKED_AT: usize = 16 << 10;
 
 type Input = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// What a program says and is told.
+/// The input and the output of a program.
 pub(super) struct Stdio {
     output: FrameReader<Box<dyn AsyncRead + Send + Unpin>>,
     read: VecDeque<Incoming>,
@@ -37,7 +37,7 @@ pub(super) struct Stdio {
     fault: Fault,
 }
 
-/// Tells people of lines that are no messages.
+/// Reports invalid lines to the user.
 pub(super) struct Junk {
     pub name: String,
     pub noise: Arc<Noise>,
@@ -45,7 +45,7 @@ pub(super) struct Junk {
 }
 
 impl Stdio {
-    /// The way to a program; gives back what is left of it.
+    /// Creates the transport to a program; returns the remaining parts of the program too.
     pub fn new(talking: Talking, junk: Junk, fault: Fault) -> (Self, Box<dyn crate::tools::Running>, Errors) {
         let Talking { input, output, errors, running } = talking;
         let options = FramerOptions { max_line: LONGEST_MESSAGE, ..FramerOptions::default() };
@@ -60,7 +60,7 @@ impl Stdio {
         (stdio, running, errors)
     }
 
-    /// The message on a line; none where it is not one.
+    /// Returns the message in a line, or `None` if the line is invalid.
     fn message(&self, incoming: Incoming) -> Option<RxJsonRpcMessage<RoleClient>> {
         match incoming {
             Incoming::Frame(frame) if frame.as_str().trim().is_empty() => None,
@@ -73,7 +73,7 @@ impl Stdio {
                 }
             },
             Incoming::Fault(FramingError::TooLong { .. }) => {
-                // Whoever waits for that message would wait for ever.
+                // A caller that waits for this message would wait forever.
                 self.fault.set(format!("it sent a message of more than {} MiB", LONGEST_MESSAGE >> 20));
                 None
             }
@@ -85,13 +85,14 @@ impl Stdio {
     }
 }
 
-/// The beginning of a line without secrets. They are hidden before it is cut: half of one would not be known.
+/// Returns the beginning of a line with secrets hidden. Hiding precedes the cut, because half a secret is not
+/// recognised.
 fn beginning(line: &str, secrets: &Secrets) -> String {
     let line: String = line.chars().take(LOOKED_AT).collect();
     secrets.hide(&line).chars().take(SHOWN).collect()
 }
 
-/// What a program writes to its error channel.
+/// The error channel of a program.
 pub(super) type Errors = Box<dyn AsyncRead + Send + Unpin>;
 
 impl Junk {
@@ -118,7 +119,7 @@ impl Transport<RoleClient> for Stdio {
                 open.flush().await
             });
             written.await.unwrap_or_else(|_| {
-                // A part of the line may be written: nothing can follow it.
+                // A part of the line may be written, so no other line can follow.
                 fault.set(format!("it has read nothing for {} s", WRITE.as_secs()));
                 Err(io::ErrorKind::TimedOut.into())
             })
@@ -135,7 +136,7 @@ impl Transport<RoleClient> for Stdio {
                     return None;
                 }
             }
-            // One that never stops talking would keep everybody else on this thread from working.
+            // A program with continuous output must not block other tasks of this thread.
             tokio::task::yield_now().await;
             match self.output.next_batch(&mut self.batch).await {
                 Ok(1..) => self.read.extend(self.batch.drain(..)),

@@ -14,13 +14,13 @@ use crate::tools::{Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
 
 const ABORTED: &str = "Operation aborted";
 
-/// A tool that a server offers.
+/// A tool of a server.
 pub(super) struct McpTool {
     pub server: Arc<Server>,
-    /// What the server offered when it was asked last, and the place of the tool in it.
+    /// The last list of tools of the server, and the index of this tool.
     pub offer: Arc<Offer>,
     pub place: usize,
-    /// The name by which the model calls it.
+    /// The name for the model.
     pub name: String,
 }
 
@@ -42,13 +42,13 @@ impl Tool for McpTool {
 
     fn parameters(&self) -> Value {
         let mut schema: Map<String, Value> = (*self.offered().input_schema).clone();
-        // Model APIs refuse a schema that does not say so.
+        // Model APIs reject a schema without these members.
         schema.entry("type").or_insert_with(|| json!("object"));
         schema.entry("properties").or_insert_with(|| json!({}));
         Value::Object(schema)
     }
 
-    /// Never: what servers say about that are hints.
+    /// Returns false: the hints of servers are not reliable.
     fn read_only(&self) -> bool {
         false
     }
@@ -85,7 +85,7 @@ impl Tool for McpTool {
     }
 }
 
-/// Progress, as a tool shows it.
+/// Converts progress into an update of a tool.
 fn update(step: &ProgressNotificationParam) -> ToolUpdate {
     let number = |value: f64| match value.fract() == 0.0 && value.abs() < 1e15 {
         true => json!(value as i64),

@@ -1,4 +1,4 @@
-//! `${…}` in the texts of a server's definition.
+//! Placeholders `${…}` in the definition of a server.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::config::Environment;
 
-/// What placeholders stand for.
+/// Values of placeholders.
 pub(super) struct Variables<'a> {
     pub environment: &'a dyn Environment,
     /// The working directory.
@@ -15,9 +15,10 @@ pub(super) struct Variables<'a> {
 }
 
 impl Variables<'_> {
-    /// The text with every placeholder filled: `${NAME}`, `${NAME:-default}` and `${env:NAME}` with a variable of the
-    /// environment, `${workspaceFolder}`, `${workspaceFolderBasename}` and `${userHome}` with a directory. What has
-    /// another form stays as it is. Fails, naming it, for a variable that is not set and for a question to the user.
+    /// Replaces every placeholder in a text. `${NAME}`, `${NAME:-default}` and `${env:NAME}` are variables of
+    /// the environment; `${workspaceFolder}`, `${workspaceFolderBasename}` and `${userHome}` are directories.
+    /// Any other form stays unchanged. Fails for a variable that is not set and for a question to the user;
+    /// the error names the placeholder.
     pub fn fill(&self, text: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
         for part in parts(text) {
@@ -31,7 +32,7 @@ impl Variables<'_> {
         Ok(filled)
     }
 
-    /// What variables of the environment give for the placeholders in all texts of a value.
+    /// Returns the values of environment variables for the placeholders in all texts of a value.
     pub fn given(&self, value: &Value) -> Vec<String> {
         match value {
             Value::String(text) => {
@@ -47,7 +48,7 @@ impl Variables<'_> {
         }
     }
 
-    /// What a placeholder stands for; none where it is not one.
+    /// Returns the value of a placeholder, or `None` if it is not a known form.
     fn value(&self, placeholder: &str) -> Result<Option<String>, String> {
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         match placeholder {
@@ -69,7 +70,7 @@ impl Variables<'_> {
             ));
         }
         let Some((name, default)) = variable(placeholder) else { return Ok(None) };
-        // In a shell the default counts for an empty variable as well.
+        // As in a shell, the default also replaces an empty variable.
         let set = self.environment.get(name).filter(|value| default.is_none() || !value.is_empty());
         match (set, default) {
             (Some(value), _) => match value.into_string() {
@@ -85,7 +86,7 @@ impl Variables<'_> {
 /// A part of a text.
 enum Part<'a> {
     Text(&'a str),
-    /// With its name, and as it stands there.
+    /// A placeholder: its name, and its whole text.
     Placeholder {
         name: &'a str,
         whole: &'a str,
@@ -102,7 +103,7 @@ fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
             rest = after;
             return Some(Part::Placeholder { name, whole });
         }
-        // The first character is text in any case.
+        // The first character is always text.
         let first = rest.chars().next()?.len_utf8();
         let (text, after) = rest.split_at(rest[first..].find("${").map_or(rest.len(), |at| first + at));
         rest = after;
@@ -110,7 +111,7 @@ fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
-/// The variable that a placeholder names, and what counts where it is not set; none where it names something else.
+/// Returns the variable and the default of a placeholder, or `None` for another kind of placeholder.
 fn variable(placeholder: &str) -> Option<(&str, Option<&str>)> {
     let (name, default) = match placeholder.split_once(":-") {
         Some((name, default)) => (name, Some(default)),

@@ -1,36 +1,36 @@
-//! `--system-prompt`, `SYSTEM.md` and what is appended.
+//! `--system-prompt`, `SYSTEM.md` and appended texts.
 
 use std::path::{Path, PathBuf};
 
 use crate::config::{TextFileError, read_text};
 
-/// The longest text that is taken from a file, in bytes.
+/// Maximum length of a text from a file, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// The longest text that may be the name of a file, in bytes.
+/// Maximum length of a text that may be the name of a file, in bytes.
 const LONGEST_PATH: usize = 4096;
 
-/// What the command line says.
+/// Options of the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// `--system-prompt`: a text, or the file with it. Empty is the same as none.
+    /// `--system-prompt`: a text, or a file with the text. An empty text means no option.
     pub base: Option<String>,
-    /// `--append-system-prompt`, each a text or the file with it.
+    /// `--append-system-prompt`: each a text, or a file with the text.
     pub appended: Vec<String>,
 }
 
-/// The texts that count.
+/// The applicable texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bases {
-    /// The base; none: the built-in text.
+    /// The base; `None` for the built-in text.
     pub base: Option<String>,
-    /// What comes after it.
+    /// Texts after the base.
     pub appended: Vec<String>,
-    /// Files of the working directory that would count if it were trusted.
+    /// Files of the working directory that would apply if it were trusted.
     pub left_out: Vec<PathBuf>,
 }
 
-/// Why a text that was asked for is not there.
+/// Reason for a missing text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BaseError {
@@ -39,18 +39,18 @@ pub enum BaseError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: TextFileError,
     },
-    /// Half of an instruction may say the opposite.
+    /// The file is too long. A part of an instruction could mean the opposite.
     #[error("{path}: it is longer than {LIMIT} bytes", path = .0.display())]
     TooLong(PathBuf),
 }
 
-/// Finds base and appended texts. What the command line says wins, then `SYSTEM.md` and
-/// `APPEND_SYSTEM.md` in the project's folder of a trusted working directory, then the files of the same names in the agent
-/// directory. Fails for a file that is there and cannot be read: an agent that goes without its
-/// instructions is worse than none.
+/// Finds the base and the appended texts. The options of the command line apply first. Next come `SYSTEM.md`
+/// and `APPEND_SYSTEM.md` in the project's folder of a trusted working directory, then the files of the same
+/// names in the agent directory. Fails if an existing file cannot be read: an agent without its instructions
+/// is worse than no agent.
 pub fn find_bases(
     wanted: &Wanted,
     agent_dir: Option<&Path>,
@@ -82,7 +82,7 @@ pub fn find_bases(
     Ok(bases)
 }
 
-/// The content of the file that the text names, else the text.
+/// Returns the content of the file named by the text; otherwise the text.
 fn text_or_file(text: &str, cwd: &Path) -> Result<String, BaseError> {
     let path = cwd.join(text);
     let is_file = text.len() <= LONGEST_PATH && !text.contains(['\n', '\0']) && path.is_file();
@@ -90,7 +90,7 @@ fn text_or_file(text: &str, cwd: &Path) -> Result<String, BaseError> {
     Ok(content.unwrap_or_else(|| text.to_owned()))
 }
 
-/// The text of a file; none where there is none, or only white space in it.
+/// Returns the text of a file, or `None` if there is no file or it contains only white space.
 fn read(path: &Path) -> Result<Option<String>, BaseError> {
     let path = path.to_owned();
     match read_text(&path, LIMIT) {

@@ -1,4 +1,4 @@
-//! The base text where the user gives none, made from the active tools.
+//! The default base text, composed from the active tools.
 
 use crate::tools::{Tool, ToolSet};
 
@@ -8,7 +8,7 @@ const ROLE: &str = "You are a software engineer's agent. Someone works with you 
 const ROLE_WITHOUT_TOOLS: &str = "You are a software engineer's agent. Someone works with you through a program that shows your answers. \
      You have no tools: say what you would need to see, and give changes as text.";
 
-/// Advice for those who have certain tools: all of the first, none of the second.
+/// Advice for certain sets of tools: all tools of the first list, no tool of the second list.
 const ADVICE: &[(&[&str], &[&str], &str)] = &[
     (
         &["bash"],
@@ -43,7 +43,7 @@ const ADVICE: &[(&[&str], &[&str], &str)] = &[
     ),
 ];
 
-/// The base text for those tools, as sections with names.
+/// Returns the base text for these tools, as sections with names.
 pub(super) fn sections(tools: &ToolSet) -> Vec<(&'static str, String)> {
     let role = if tools.is_empty() { ROLE_WITHOUT_TOOLS } else { ROLE };
     let mut sections = vec![("preamble", role.to_owned())];
@@ -64,12 +64,12 @@ pub(super) fn sections(tools: &ToolSet) -> Vec<(&'static str, String)> {
     sections
 }
 
-/// What the list says of a tool.
+/// Returns the line for a tool in the list.
 fn line_of(tool: &dyn Tool) -> String {
     tool.snippet().map_or_else(|| first_sentence(tool.description()), str::to_owned)
 }
 
-/// The first sentence, on one line. The model gets the whole description with the tool itself.
+/// Returns the first sentence, on one line. The model receives the whole description with the tool itself.
 fn first_sentence(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.find(". ") {

@@ -11,7 +11,7 @@ pub struct Date {
 }
 
 impl Date {
-    /// The day in which a moment lies, given in milliseconds since the Unix epoch.
+    /// Returns the day of a moment, given in milliseconds since the Unix epoch.
     pub fn of_ms(moment: i64) -> Self {
         // Counted in years that begin with March, so that the day of a leap year comes last; day 0 is
         // 1 March of the year 0.

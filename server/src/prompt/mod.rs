@@ -1,14 +1,14 @@
-//! What a model is told beforehand: the base text, what the user and the project add, the skills
-//! that there are, date and place.
+//! The system prompt of a model: the base text, additions of the user and the project, the available skills,
+//! date and directory.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `system_prompt` | the parts and their order; no file is read, no clock |
-//! | `built_in` | the base text where the user gives none, made from the active tools |
-//! | `base` | `--system-prompt`, `SYSTEM.md` and what is appended |
+//! | `built_in` | the default base text, composed from the active tools |
+//! | `base` | `--system-prompt`, `SYSTEM.md` and appended texts |
 //! | `context` | AGENTS.md and CLAUDE.md |
-//! | `rules` | rules that a model is told of beforehand |
-//! | `skill` | a skill as a model is told of it |
+//! | `rules` | rules in the system prompt |
+//! | `skill` | the description of a skill for a model |
 //! | `date` | a day |
 
 mod base;

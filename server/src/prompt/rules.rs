@@ -1,4 +1,4 @@
-//! Rules that a model is told of beforehand.
+//! Rules in the system prompt.
 
 use std::path::PathBuf;
 
@@ -8,28 +8,28 @@ const ALWAYS: &str = "# Rules\n\nThe user or the project has set these rules:";
 
 const AT_HAND: &str = "More rules stand in files, one for each kind of work. Read the file before you begin with what it is about:";
 
-/// The rules that a model is told of.
+/// The rules for the system prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RulesToKeep {
-    /// The texts of those that count in any case.
+    /// The texts of the rules that always apply.
     pub always: Vec<String>,
-    /// Those that it may read. They need the tool `read`, and are left out without it.
+    /// Rules that the model may read. They require the tool `read` and are omitted without it.
     pub at_hand: Vec<RuleAtHand>,
 }
 
-/// A rule that counts for one kind of work.
+/// A rule for one kind of work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleAtHand {
-    /// What it is about.
+    /// Topic of the rule.
     pub description: String,
-    /// The files that it is about; empty: any.
+    /// Globs of the files in its scope; empty for all files.
     pub globs: Vec<String>,
-    /// Its file.
+    /// File of the rule.
     pub path: PathBuf,
 }
 
 impl RulesToKeep {
-    /// Them as sections of a prompt. `reads` says whether the model has the tool `read`.
+    /// Returns the rules as sections of a prompt. `reads` is true if the model has the tool `read`.
     pub(super) fn sections(&self, reads: bool) -> Vec<String> {
         let at_hand = if reads { self.at_hand.as_slice() } else { &[] };
         let mut sections = Vec::new();
@@ -53,7 +53,7 @@ impl RulesToKeep {
     }
 }
 
-/// A text that cannot pretend to be more than a line.
+/// Replaces control characters, so that the text stays on one line.
 fn plain(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

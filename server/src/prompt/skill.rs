@@ -1,4 +1,4 @@
-//! A skill as a model is told of it.
+//! The description of a skill for a model.
 
 use std::path::{Path, PathBuf};
 
@@ -10,17 +10,17 @@ pub struct Skill {
     location: PathBuf,
 }
 
-/// Why a skill is none.
+/// Reason for rejecting a skill.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SkillError {
-    /// A line break in a path could pretend to be something else than a path.
+    /// The path has a control character, such as a line break, which could disguise other text as a path.
     #[error("its path has a control character: {0:?}")]
     Path(PathBuf),
 }
 
 impl Skill {
-    /// A skill with the path of its file. Refused where the path has a control character.
+    /// Creates a skill with the path of its file. Fails if the path has a control character.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -33,22 +33,22 @@ impl Skill {
         Ok(Self { name: name.into(), description: description.into(), location })
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is for.
+    /// Returns the purpose of the skill.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// The file with its instructions.
+    /// Returns the file with the instructions.
     pub fn location(&self) -> &Path {
         &self.location
     }
 
-    /// The element that a model reads.
+    /// Returns the element in the prompt.
     pub(super) fn element(&self) -> String {
         format!(
             "  <skill>\n    <name>{}</name>\n    <description>{}</description>\n    <location>{}</location>\n  </skill>\n",
@@ -59,7 +59,7 @@ impl Skill {
     }
 }
 
-/// Text for an element. Control characters go, so that one value stays on one line.
+/// Escapes text for an element. Control characters are removed, so that a value stays on one line.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

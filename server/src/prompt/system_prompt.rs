@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use super::{ContextFile, Date, RulesToKeep, Skill, built_in};
 use crate::tools::ToolSet;
 
-/// What a model is told beforehand. The text is made when a run starts, because tools and date change;
-/// making it reads no file and no clock.
+/// The system prompt of a model. Its text is composed at the start of a run, because tools and date change.
+/// The composition reads no file and no clock.
 ///
 /// ```
 /// use agentese_server::prompt::{Date, Parts, SystemPrompt};
@@ -18,31 +18,31 @@ use crate::tools::ToolSet;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SystemPrompt {
-    /// This text and nothing else; an empty one is no prompt at all.
+    /// Only this text; an empty text means no prompt.
     Verbatim(String),
-    /// Made of parts.
+    /// A prompt composed of parts.
     Parts(Box<Parts>),
 }
 
-/// What a prompt is made of.
+/// The parts of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// The base; none: the built-in text.
+    /// The base; `None` for the built-in text.
     pub base: Option<String>,
-    /// What comes after it.
+    /// Texts after the base.
     pub appended: Vec<String>,
-    /// What people wrote down for agents.
+    /// Files with instructions for agents, such as AGENTS.md.
     pub context: Vec<ContextFile>,
-    /// The rules that it is told of beforehand.
+    /// The rules in the prompt.
     pub rules: RulesToKeep,
-    /// The skills that the model may use by itself. They need the tool `read`, and are left out without it.
+    /// The skills that the model may use by itself. They require the tool `read` and are omitted without it.
     pub skills: Vec<Skill>,
     /// The working directory.
     pub cwd: PathBuf,
 }
 
 impl SystemPrompt {
-    /// The same with other skills. A text alone has none.
+    /// Returns the prompt with other skills. A verbatim prompt stays unchanged.
     pub fn with_skills(mut self, skills: Vec<Skill>) -> Self {
         if let Self::Parts(parts) = &mut self {
             parts.skills = skills;
@@ -50,7 +50,7 @@ impl SystemPrompt {
         self
     }
 
-    /// What another agent is told that works beside the one of this prompt: its own base, and the same context, rules and skills.
+    /// Returns the prompt for another agent with its own base, and with the same context, rules and skills.
     pub fn for_another(&self, base: String, cwd: PathBuf) -> Self {
         match self {
             Self::Verbatim(_) => Self::Verbatim(base),
@@ -60,15 +60,15 @@ impl SystemPrompt {
         }
     }
 
-    /// The whole text for those tools, on that day: its sections, with an empty line between them.
+    /// Returns the whole text for these tools on that day: its sections, separated by an empty line.
     pub fn text(&self, tools: &ToolSet, date: Date) -> String {
         let sections = self.sections(tools, date).into_iter().map(|(_, text)| text);
         sections.collect::<Vec<_>>().join("\n\n")
     }
 
-    /// Its sections in order, each with a name: `preamble`, `tools`, `rules` (how to work), `appended`, `context` (what the
-    /// project wrote down), `project_rules`, `skills`, `cwd` (date and place). Those without a text are left out; a text
-    /// that the user gives alone is a preamble.
+    /// Returns the sections in order, each with a name. The names are `preamble`, `tools`, `rules` (working
+    /// rules), `appended`, `context` (instructions of the project), `project_rules`, `skills`, `cwd` (date
+    /// and directory). Sections without text are omitted. A verbatim text is a preamble.
     pub fn sections(&self, tools: &ToolSet, date: Date) -> Vec<(&'static str, String)> {
         match self {
             Self::Verbatim(text) if text.is_empty() => Vec::new(),
@@ -142,7 +142,7 @@ impl Parts {
     }
 }
 
-/// A path that cannot pretend to be more than a path.
+/// Returns a path without control characters, so that it stays on one line.
 pub(super) fn on_one_line(path: &Path) -> String {
     path.to_string_lossy().replace(char::is_control, "\u{fffd}")
 }

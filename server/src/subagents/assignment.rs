@@ -1,4 +1,4 @@
-//! What a subagent is told.
+//! Prompts and instructions of subagents.
 
 use agentese::types::VerificationAttemptResult;
 
@@ -6,17 +6,17 @@ use super::arguments::{Arguments, Item};
 use super::definition::Definition;
 use super::submit::NAME;
 
-/// How often a subagent that stops without a result is reminded of it.
+/// Maximum number of reminders for a subagent that stops without a result.
 pub const REMINDERS: usize = 3;
 
-/// The rule around a heading.
+/// The decoration around a heading.
 const RULE: &str = "═══════════";
 
 fn heading(title: &str) -> String {
     format!("{RULE}{title}{RULE}")
 }
 
-/// A subagent's first prompt. Clients see it in the results, in this form.
+/// Returns the first prompt of a subagent. Clients receive it in the results, in this form.
 pub fn first(arguments: &Arguments, item: &Item) -> String {
     let mut text = String::new();
     if let Some(context) = &arguments.context {
@@ -26,7 +26,7 @@ pub fn first(arguments: &Arguments, item: &Item) -> String {
     text + &format!("{}\n\n{begin}\n<goal>\n{}\n</goal>", heading("Task"), item.assignment.trim())
 }
 
-/// What the model of a subagent is told beforehand.
+/// Returns the system instructions of a subagent.
 pub fn instructions(definition: &Definition, isolated: bool) -> String {
     let place = match isolated {
         true => {
@@ -43,7 +43,7 @@ pub fn instructions(definition: &Definition, isolated: bool) -> String {
     )
 }
 
-/// What a subagent is told that stopped without a result.
+/// Returns the prompt for a subagent that stopped without a result.
 pub fn reminder(number: usize) -> String {
     format!(
         "You have stopped without handing in a result (reminder {number} of {REMINDERS}). Call `{NAME}` now: \
@@ -51,7 +51,7 @@ pub fn reminder(number: usize) -> String {
     )
 }
 
-/// What a subagent is told that repairs what was not verified.
+/// Returns the prompt for a subagent that repairs work with a failed verification.
 pub fn repair(first: &str, attempt: &VerificationAttemptResult, lines: usize) -> String {
     let mut text = format!(
         "Your previous attempt is done, but its verification failed. All of its changes are still in the working \

@@ -1,4 +1,4 @@
-//! The work of one call: subagents side by side, then their changes.
+//! The work of one call: concurrent subagents, then their changes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,45 +16,45 @@ use super::worker;
 use crate::config::MergeMode;
 use crate::tools::{Agents, ToolContext};
 
-/// What the subagents of one call have in common.
+/// Data shared by the subagents of one call.
 pub struct Batch {
     pub context: ToolContext,
     pub agents: Arc<dyn Agents>,
     pub policies: Policies,
     pub policy: Arc<Policy>,
     pub definition: Definition,
-    /// The form of their results.
+    /// The schema of their results.
     pub schema: Option<Value>,
-    /// How isolated work is verified.
+    /// The verification of isolated work.
     pub plan: Option<Plan>,
-    /// Where they work, where they do so in copies.
+    /// The copies in which isolated subagents work.
     pub lease: Option<Lease>,
-    /// How many work at once.
+    /// Limits the number of concurrent subagents.
     pub room: Semaphore,
-    /// They begin one after another, in the order of the tasks.
+    /// Makes subagents start one after another, in the order of the tasks.
     pub door: Mutex<()>,
     pub progress: Arc<Progress>,
-    /// Where outputs, patches and the like are kept.
+    /// Folder for outputs, patches and similar files.
     pub artifacts: PathBuf,
-    /// Where their conversations are kept, where they are.
+    /// Folder for their conversations, if these are stored.
     pub histories: Option<PathBuf>,
 }
 
-/// What became of the changes of a call.
+/// Result of the changes of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Changes {
     /// There were no copies.
     None,
-    /// They are there. Says whether there were any.
+    /// The changes are applied; true if there were any.
     Applied(bool),
-    /// They are not, for that reason.
+    /// The changes are not applied, for this reason.
     Kept(String),
-    /// Branches, and those that could not be merged.
+    /// Merged branches, and branches that could not be merged.
     Merged(Merged),
 }
 
 impl Batch {
-    /// Lets the subagents work, and brings their changes back.
+    /// Runs the subagents and returns their changes to the user's files.
     pub async fn run(mut self, labels: Vec<Label>) -> (Vec<Outcome>, Changes) {
         let mut outcomes =
             futures::future::join_all(labels.into_iter().map(|label| worker::work(&self, label))).await;
@@ -64,8 +64,9 @@ impl Batch {
         (outcomes, changes)
     }
 
-    /// Nothing of a call that was stopped comes back, nor of one who said that the work could not be done. Patches come back where all subagents did their work, branches of
-    /// those that did.
+    /// Returns the changes to the user's files. Nothing is returned after an abort of the call, or from a
+    /// subagent that reported failure. Patches are applied only if all subagents succeeded; branches are
+    /// merged for each subagent that succeeded.
     async fn bring_back(&self, lease: &mut Lease, outcomes: &mut [Outcome]) -> Changes {
         if self.context.abort.is_cancelled() {
             return Changes::Kept("the call was stopped".to_owned());

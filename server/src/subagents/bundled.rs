@@ -1,4 +1,4 @@
-//! The agents that come with the program.
+//! The agent definitions bundled with the program.
 
 /// Their files.
 pub(super) const FILES: [&str; 5] = [

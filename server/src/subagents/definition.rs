@@ -1,5 +1,5 @@
-//! What an agent is: a Markdown file whose front matter has its name, its tools and whom it may set to work, and whose
-//! text is what its model is told.
+//! The definition of an agent: a Markdown file. Its front matter has the name, the tools and the permitted
+//! subagents; its text is the instructions for the model.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use super::{Policy, bundled};
 use crate::config::read_text;
 use crate::resources::members;
 
-/// Agents' files are read up to this size.
+/// Maximum size of an agent's file, in bytes.
 const LIMIT: u64 = 256 * 1024;
 
-/// Whom an agent may set to work.
+/// The subagents that an agent may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spawns {
     Nobody,
@@ -31,12 +31,12 @@ impl Spawns {
     }
 }
 
-/// An agent that can be set to work.
+/// An agent that can be started as a subagent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
     pub name: String,
     pub description: String,
-    /// Its tools; none: those of its parent.
+    /// Its tools; `None` for the tools of its parent.
     pub tools: Option<Vec<String>>,
     pub spawns: Spawns,
     pub model: Option<String>,
@@ -44,12 +44,12 @@ pub struct Definition {
     /// The schema of its result.
     pub output: Option<Value>,
     pub instructions: String,
-    /// Where it comes from, as clients are told.
+    /// Origin of the definition, as reported to clients.
     pub source: &'static str,
 }
 
-/// The agents that there are, the first of a name: the project's, the user's, the bundled ones. A file that is no agent is
-/// left out with a warning. Reads files.
+/// Returns the available agents: the project's, the user's and the bundled agents; the first definition of a
+/// name applies. An invalid file is skipped with a warning. Reads files.
 pub fn load(policy: &Policy) -> Vec<Definition> {
     let mut all: Vec<Definition> = Vec::new();
     let folders = [(&policy.project_agents, "project"), (&policy.user_agents, "user")];
@@ -111,7 +111,7 @@ fn parse(text: &str, source: &'static str) -> Result<Definition, String> {
     })
 }
 
-/// A list, or a text with commas.
+/// Returns a member that is a list, or a text separated by commas.
 fn list(members: &Map<String, Value>, name: &str) -> Option<Vec<String>> {
     let split = |text: &str| text.split(',').map(|part| part.trim().to_owned()).collect::<Vec<_>>();
     let mut listed = match members.get(name)? {

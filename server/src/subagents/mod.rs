@@ -1,20 +1,21 @@
-//! Subagents: the tool `task`, with which an agent sets others to work.
+//! Subagents: the tool `task`, with which an agent starts other agents.
 //!
-//! A subagent is an engine of its own, with its own conversation; [`crate::tools::Agents`] starts it. What is here says
-//! what it is told, where it works, how its work is verified, and what becomes of its changes. Nothing of the user's files
-//! changes before the end of a call, and then all of it or nothing does.
+//! A subagent is an engine of its own, with its own conversation; [`crate::tools::Agents`] starts it. This
+//! module contains its prompts, its working directory, the verification of its work, and the return of its
+//! changes. The user's files do not change before the end of a call; then all of the changes are applied, or
+//! nothing.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `policy` | the settings and places that count |
-//! | `definition`, `bundled` | what an agent is: a Markdown file with a name, tools and instructions |
-//! | `arguments`, `assignment` | what the model says, and what a subagent is told |
+//! | `policy` | the applicable settings and folders |
+//! | `definition`, `bundled` | definition of an agent: a Markdown file with a name, tools and instructions |
+//! | `arguments`, `assignment` | arguments of the model, and prompts of a subagent |
 //! | `task`, `batch` | the tool, and the work of one call |
 //! | `worker`, `child` | the work of one subagent, from its start to the end of its verification |
-//! | `submit`, `schema` | how a subagent hands in its result |
-//! | `verify` | which commands verify the work, and running them |
-//! | `isolate` | copies of the repository, their changes, and putting away what is left of them |
-//! | `progress`, `outcome`, `report` | what is shown meanwhile and at the end |
+//! | `submit`, `schema` | submission of the result of a subagent |
+//! | `verify` | the commands that verify the work, and their execution |
+//! | `isolate` | copies of the repository, their changes, and their removal |
+//! | `progress`, `outcome`, `report` | output during the work and at its end |
 
 mod arguments;
 mod assignment;

@@ -1,4 +1,4 @@
-//! What came of one subagent.
+//! Result of one subagent.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -14,16 +14,16 @@ use super::submit::Submitted;
 use crate::providers::{number, tokens};
 use crate::tools::truncate::{Limits, truncate_head};
 
-/// How much of a result the model gets; all of it is in the file.
+/// Maximum part of a result for the model; the file contains all of it.
 const SHOWN: Limits = Limits { max_lines: 5000, max_bytes: 500_000 };
 
-/// Who works on what, as clients are told.
+/// Identity and task of a subagent, as reported to clients.
 #[derive(Debug, Clone)]
 pub struct Label {
     pub index: usize,
     /// Unique in the session.
     pub id: String,
-    /// The id that it was told of with: a repair has another one.
+    /// The id of the first attempt; a repair has another id.
     pub first_id: String,
     pub agent: String,
     pub source: &'static str,
@@ -49,38 +49,38 @@ impl Label {
     }
 }
 
-/// What came of a subagent.
+/// Result of a subagent.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     pub label: Label,
-    /// 0 where it handed in a result, and that was verified where it was to be.
+    /// 0 if the subagent submitted a result and the required verification, if any, passed.
     pub exit_code: i64,
-    /// What it handed in, or what it wrote.
+    /// The submitted data, or the text of the subagent.
     pub output: String,
     pub truncated: bool,
-    /// Why it failed.
+    /// Reason for a failure.
     pub error: Option<String>,
-    /// Why it stopped before its end.
+    /// Reason for an early end.
     pub abort_reason: Option<String>,
     pub submitted: Option<Submitted>,
     pub last_intent: Option<String>,
     pub duration_ms: i64,
     pub tokens: u64,
-    /// None where it was not begun.
+    /// `None` if the subagent was not started.
     pub usage: Option<Usage>,
-    /// The file with all of the output.
+    /// The file with the complete output.
     pub output_file: Option<PathBuf>,
     pub verification: Option<VerificationResult>,
-    /// Its changes are looked at.
+    /// True if the subagent worked in a copy, so that its changes are recorded.
     pub isolated: bool,
     /// The file with its changes.
     pub patch: Option<PathBuf>,
-    /// The branch that its changes are merged from.
+    /// The branch with its changes.
     pub branch: Option<String>,
 }
 
 impl Outcome {
-    /// That of one that was not begun.
+    /// Creates the result of a subagent that was not started.
     pub fn not_begun(label: Label, error: String, abort_reason: Option<String>) -> Self {
         Self {
             label,
@@ -102,13 +102,13 @@ impl Outcome {
         }
     }
 
-    /// Whether it handed in a result, and that was verified where it was to be. The result may say that the work could
-    /// not be done.
+    /// Returns true if the subagent submitted a result and the required verification, if any, passed. The
+    /// result may still report that the work failed.
     pub fn succeeded(&self) -> bool {
         self.exit_code == 0
     }
 
-    /// Whether it did its work, so that its changes may come back.
+    /// Returns true if the subagent did its work, so that its changes may be applied.
     pub fn did_its_work(&self) -> bool {
         self.succeeded() && self.abort_reason.is_none()
     }
@@ -122,7 +122,7 @@ impl Outcome {
         }
         put("exitCode", self.exit_code.into());
         put("output", self.output.clone().into());
-        // What was not begun said nothing.
+        // A subagent that was not started has no error output.
         let stderr = self.error.clone().filter(|_| self.usage.is_some()).unwrap_or_default();
         put("stderr", stderr.into());
         put("truncated", self.truncated.into());
@@ -166,7 +166,7 @@ impl Outcome {
     }
 }
 
-/// The part of an output that is shown, and whether that is not all.
+/// Returns the displayed part of an output, and true if it was truncated.
 pub fn shown(output: String) -> (String, bool) {
     let cut = truncate_head(&output, SHOWN);
     match cut.truncated() {
@@ -175,7 +175,7 @@ pub fn shown(output: String) -> (String, bool) {
     }
 }
 
-/// All that a subagent wrote.
+/// Returns all text of a subagent.
 pub fn written(messages: &[Arc<AgentMessage>]) -> String {
     let mut text = String::new();
     for message in messages {
@@ -189,14 +189,14 @@ pub fn written(messages: &[Arc<AgentMessage>]) -> String {
     text
 }
 
-/// Nothing used.
+/// Returns an empty usage.
 pub fn no_usage() -> Usage {
     let mut usage = Usage::default();
     usage.total_tokens = Some(0);
     usage
 }
 
-/// What several used.
+/// Returns the sum of several usages.
 pub fn sum<'a>(usages: impl IntoIterator<Item = &'a Usage>) -> Usage {
     let mut all = no_usage();
     let plus = |a: &serde_json::Number, b: &serde_json::Number| {
@@ -218,7 +218,7 @@ pub fn sum<'a>(usages: impl IntoIterator<Item = &'a Usage>) -> Usage {
     all
 }
 
-/// Writes a file that only its owner can read, in place of one that is there.
+/// Writes a file that only its owner can read, replacing an existing file.
 pub fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

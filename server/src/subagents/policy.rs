@@ -1,4 +1,4 @@
-//! The settings and places that count for subagents.
+//! The settings and folders for subagents.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -6,51 +6,51 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use super::definition::{Definition, load};
 use crate::config::TaskSettings;
 
-/// What counts for the subagents of a session.
+/// The settings and folders for the subagents of a session.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
-    /// `task.*`.
+    /// The settings `task.*`.
     pub settings: TaskSettings,
     /// The folder with the user's agents.
     pub user_agents: Option<PathBuf>,
-    /// The folder with the project's agents; none where the project is not trusted.
+    /// The folder with the project's agents; `None` if the project is not trusted.
     pub project_agents: Option<PathBuf>,
-    /// Whether the working directory is trusted: git then follows the configuration of its repository.
+    /// True if the working directory is trusted: git then uses the configuration of its repository.
     pub trusted: bool,
     /// The folder for copies of repositories.
     pub worktrees: PathBuf,
-    /// The agents, once somebody has asked for them.
+    /// The agents, after their first use.
     agents: OnceLock<Vec<Definition>>,
 }
 
 impl Policy {
-    /// Those settings, and copies of repositories in that folder. Agents are the bundled ones alone.
+    /// Creates a policy with these settings and that folder for copies. It has only the bundled agents.
     pub fn new(settings: TaskSettings, worktrees: PathBuf) -> Self {
         Self { settings, worktrees, ..Self::default() }
     }
 
-    /// The agents that there are. The first call reads files.
+    /// Returns the available agents. The first call reads files.
     pub(super) fn agents(&self) -> &[Definition] {
         self.agents.get_or_init(|| load(self))
     }
 }
 
-/// The policy of now: another one counts once the working directory is trusted.
+/// The current policy, which is replaced when the working directory becomes trusted.
 #[derive(Debug, Clone, Default)]
 pub struct Policies(Arc<RwLock<Arc<Policy>>>);
 
 impl Policies {
-    /// Begins with that one.
+    /// Creates a holder with an initial policy.
     pub fn new(policy: Policy) -> Self {
         Self(Arc::new(RwLock::new(Arc::new(policy))))
     }
 
-    /// The one that counts now.
+    /// Returns the current policy.
     pub fn now(&self) -> Arc<Policy> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// From now on that one counts.
+    /// Replaces the current policy.
     pub fn replace(&self, policy: Policy) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
     }

@@ -1,4 +1,4 @@
-//! What is shown of subagents while they work.
+//! Display of subagents during their work.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,12 +10,12 @@ use super::submit::Submitted;
 use crate::providers::tokens;
 use crate::tools::{ChildStep, ToolContent, ToolUpdate, Updates};
 
-/// How many calls of tools are shown of each.
+/// Maximum number of displayed tool calls of each subagent.
 const RECENT: usize = 5;
-/// How much of a call's arguments is shown.
+/// Maximum displayed length of a call's arguments, in characters.
 const ARGUMENTS: usize = 80;
 
-/// Where one is.
+/// Status of a subagent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     Pending,
@@ -49,12 +49,12 @@ struct Entry {
     submitted: Option<Submitted>,
 }
 
-/// What the subagents of one call do. Each change is sent.
+/// Activity of the subagents of one call. Each change is sent to the client.
 pub struct Progress {
     updates: Updates,
     begun: i64,
     agents_dir: Value,
-    /// The session that sets them to work.
+    /// The file of the parent session.
     session_file: Option<PathBuf>,
     entries: Mutex<Vec<Entry>>,
 }
@@ -84,7 +84,7 @@ impl Progress {
         progress
     }
 
-    /// Another status of one, and what it has handed in.
+    /// Records a new status of a subagent, and its result.
     pub fn status(&self, index: usize, status: Status, submitted: Option<&Submitted>, now: i64) {
         let mut entries = self.entries();
         let Some(entry) = entries.get_mut(index) else { return };
@@ -99,7 +99,7 @@ impl Progress {
         self.send(&entries, now);
     }
 
-    /// A step of one.
+    /// Records a step of a subagent.
     pub fn step(&self, index: usize, step: ChildStep<'_>, now: i64) {
         let mut entries = self.entries();
         let Some(entry) = entries.get_mut(index) else { return };
@@ -135,7 +135,7 @@ impl Progress {
             "progress": entries.iter().map(Entry::to_json).collect::<Vec<_>>(),
         });
         if let Some(file) = &self.session_file {
-            // Beside it lie the conversations of the subagents.
+            // The conversations of the subagents are in files beside it.
             details["sessionFile"] = file.to_string_lossy().into();
         }
         self.updates.send(ToolUpdate { content: vec![ToolContent::Text(text)], details: Some(details) });
@@ -169,12 +169,12 @@ impl Entry {
     }
 }
 
-/// Why a call is made, in the words of a model that says so.
+/// Returns the purpose of a call, if the model gave one.
 pub fn intent(arguments: &Map<String, Value>) -> Option<String> {
     arguments.get("_i").and_then(Value::as_str).map(str::to_owned)
 }
 
-/// What a call is about: the first of its arguments that is a text.
+/// Returns the topic of a call: the first of its arguments that is a text.
 fn shown(arguments: &Map<String, Value>) -> String {
     let texts = arguments.iter().filter(|(name, _)| *name != "_i").find_map(|(_, value)| value.as_str());
     let line = texts.and_then(|text| text.lines().next()).unwrap_or_default();

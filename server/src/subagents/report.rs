@@ -1,4 +1,4 @@
-//! What the model and clients get in the end.
+//! Final output for the model and for clients.
 
 use serde_json::{Value, json};
 
@@ -6,13 +6,13 @@ use super::batch::Changes;
 use super::outcome::{Outcome, sum};
 use crate::tools::ToolOutput;
 
-/// A refusal: nothing was begun. It is no failure of the tool, as clients know it from pisces.
+/// Returns a rejection: no subagent was started. It is not an error of the tool, as in pisces.
 pub fn refused(reason: &str, agents_dir: &Value) -> ToolOutput {
     let details = json!({"projectAgentsDir": agents_dir, "results": [], "totalDurationMs": 0});
     ToolOutput::text(reason).with_details(details)
 }
 
-/// The result of a call.
+/// Returns the result of a call.
 pub fn output(outcomes: &[Outcome], changes: &Changes, agents_dir: &Value, took_ms: i64) -> ToolOutput {
     let usages = outcomes.iter().filter_map(|outcome| outcome.usage.as_ref());
     let files = outcomes.iter().filter_map(|outcome| outcome.output_file.as_ref());

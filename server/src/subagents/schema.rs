@@ -1,9 +1,9 @@
-//! Whether data has the form that was asked for. The part of JSON Schema that models write: types, members, items, enum,
-//! const and bounds. What a schema says beyond that is not looked at.
+//! Validation of data against a schema. Supports the part of JSON Schema that models write: types, members,
+//! items, enum, const and bounds. Other parts of a schema are ignored.
 
 use serde_json::Value;
 
-/// What is wrong with the data, with the path of each; empty where nothing is.
+/// Returns the errors in the data, each with its path; empty for valid data.
 pub fn problems(schema: &Value, data: &Value) -> Vec<String> {
     let mut problems = Vec::new();
     check(schema, data, "data", &mut problems);

@@ -1,4 +1,4 @@
-//! How a subagent hands in its result.
+//! Submission of a subagent's result.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,17 +12,17 @@ use crate::tools::{Tool, ToolContext, ToolOutput};
 /// The tool's name.
 pub const NAME: &str = "submit_result";
 
-/// What was handed in.
+/// A submitted result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Submitted {
-    /// What came of the work.
+    /// The result of the work.
     Data(Value),
-    /// Why nothing did.
+    /// The reason for a missing result.
     Error(String),
 }
 
 impl Submitted {
-    /// As clients are told.
+    /// Returns the form reported to clients.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Data(data) => json!({"data": data, "status": "success"}),
@@ -31,7 +31,7 @@ impl Submitted {
     }
 }
 
-/// Takes the result of one subagent, and ends its run.
+/// The tool that receives the result of one subagent and ends its run.
 #[derive(Debug, Clone, Default)]
 pub struct Submit {
     schema: Option<Value>,
@@ -39,12 +39,12 @@ pub struct Submit {
 }
 
 impl Submit {
-    /// One that takes data of that form; of any form where it is none.
+    /// Creates a tool that accepts data of that schema; any data if there is no schema.
     pub fn of(schema: Option<Value>) -> Self {
         Self { schema, ..Self::default() }
     }
 
-    /// What was handed in so far.
+    /// Returns the result submitted so far.
     pub fn submitted(&self) -> Option<Submitted> {
         self.submitted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -27,11 +27,11 @@ use crate::tools::{Agents, Parent, Selection, Tool, ToolContext, ToolOutput, Too
 /// The tool's name.
 pub const NAME: &str = "task";
 
-// The text is the one of pisces 13.18.
+// The text is from pisces 13.18.
 const NO_ISOLATION: &str = "Task isolation is disabled. Remove the isolated argument or set task.isolation.mode to \
                             'worktree', 'fuse-overlay', or 'fuse-projfs'.";
 
-/// The tools with these names, `task` among them; see [`ToolSet::select`].
+/// Returns the tools with these names, including `task`; see [`ToolSet::select`].
 pub fn select_tools<I>(names: I, policies: &Policies) -> Selection
 where
     I: IntoIterator,
@@ -45,23 +45,23 @@ where
     selection
 }
 
-/// Sets subagents to work.
+/// The tool that starts subagents.
 #[derive(Debug)]
 pub struct Task {
     policies: Policies,
-    /// Whom its owner may set to work.
+    /// The subagents that its owner may start.
     spawns: Spawns,
-    /// The next number of a subagent, for each session that is kept: the folder of its files.
+    /// The next number of a subagent, by the folder of a stored session's files.
     numbers: Mutex<HashMap<PathBuf, usize>>,
 }
 
 impl Task {
-    /// The tool of a first agent.
+    /// Creates the tool of a top-level agent.
     pub fn new(policies: Policies) -> Self {
         Self::within(policies, Spawns::Anybody)
     }
 
-    /// The tool of a subagent.
+    /// Creates the tool of a subagent.
     pub(super) fn within(policies: Policies, spawns: Spawns) -> Self {
         Self { policies, spawns, numbers: Mutex::default() }
     }
@@ -144,8 +144,8 @@ impl Task {
         })
     }
 
-    /// The first of that many numbers that no subagent of the session has had. Those of a session in memory begin anew
-    /// with each call, as its files do.
+    /// Reserves `count` numbers that no subagent of the session has had, and returns the first. For a session
+    /// in memory the numbers start again with each call, as its files are temporary.
     fn take_numbers(&self, files: &Files, count: usize) -> usize {
         if files.passing.is_some() {
             return 0;
@@ -180,7 +180,7 @@ fn labels(
     arguments.tasks.iter().enumerate().map(label).collect()
 }
 
-/// The number after those that files in the folder begin with.
+/// Returns the number after the highest number at the start of a file name in the folder.
 fn next_number(folder: &Path) -> usize {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| {
@@ -190,15 +190,15 @@ fn next_number(folder: &Path) -> usize {
     numbers.max().map_or(0, |last| last.saturating_add(1))
 }
 
-/// Where the files of a call are kept.
+/// Folder for the files of a call.
 struct Files {
     folder: PathBuf,
-    /// The session is in memory alone: what nobody needs goes with the call.
+    /// The temporary folder for a session in memory; it is deleted at the end of the call.
     passing: Option<TempDir>,
 }
 
 impl Files {
-    /// The folder beside the session's file, or one of its own where the session has none.
+    /// Returns the folder beside the session's file, or a temporary folder for a session without a file.
     fn of(parent: &Parent, context: &ToolContext) -> Result<Self, String> {
         let failed = |folder: &Path, error: std::io::Error| format!("{}: {error}", folder.display());
         if let Some(file) = &parent.session_file {
@@ -213,7 +213,7 @@ impl Files {
         Ok(Self { folder: passing.path().to_owned(), passing: Some(passing) })
     }
 
-    /// Of a session in memory only patches that were not merged are kept.
+    /// Deletes the temporary folder, unless it contains patches that were not merged.
     fn end(self, outcomes: &mut [Outcome], changes: &Changes) {
         let Some(passing) = self.passing else { return };
         let waits = |outcome: &Outcome| outcome.patch.is_some() && outcome.branch.is_none();

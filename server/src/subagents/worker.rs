@@ -19,17 +19,17 @@ use super::submit::{Submit, Submitted};
 use super::verify::{Verifier, passed, skipped};
 use crate::tools::{AgentsError, Child, ChildNews, Order, Parent};
 
-/// Why a subagent is not begun that was to be.
+/// Reason for a subagent that was not started.
 const CANCELLED: &str = "The call was stopped before this subagent began.";
-/// Why one is stopped.
+/// Reason for a stopped subagent.
 const STOPPED: &str = "The operation was aborted.";
 
-/// Why one failed in which the agent did.
+/// Reason for a subagent that failed because of a panic of the agent.
 const PANICKED: &str = "The subagent failed inside the agent.";
-/// How long the changes of one that was stopped are waited for.
+/// Maximum waiting time for the changes of a stopped subagent.
 const LAST_CHANGES: Duration = Duration::from_secs(1);
 
-/// Tells that a subagent has ended, once, whatever became of the one who looked after it.
+/// Emits the end of a subagent exactly once, also if its supervising task panics.
 struct Announced<'a> {
     batch: &'a Batch,
     label: &'a Label,
@@ -56,7 +56,7 @@ impl Drop for Announced<'_> {
     }
 }
 
-/// Lets one subagent work. One in which the agent fails, fails alone.
+/// Runs one subagent. A panic affects only this subagent.
 pub async fn work(batch: &Batch, label: Label) -> Outcome {
     let lost = label.clone();
     let done = AssertUnwindSafe(within_room(batch, label)).catch_unwind().await;
@@ -67,7 +67,7 @@ pub async fn work(batch: &Batch, label: Label) -> Outcome {
     })
 }
 
-/// Lets one subagent work, within the number that may work at once.
+/// Runs one subagent within the limit of concurrent subagents.
 async fn within_room(batch: &Batch, label: Label) -> Outcome {
     let abort = &batch.context.abort;
     let room = tokio::select! {
@@ -81,14 +81,14 @@ async fn within_room(batch: &Batch, label: Label) -> Outcome {
     };
     let worktree = batch.lease.as_ref().map(|lease| lease.worktree(&label.id));
     let outcome = with_copy(batch, label, &parent, worktree.as_ref()).await;
-    // One that was begun has put its copy away.
+    // A subagent that was started has removed its copy itself.
     if let (Some(lease), Some(worktree)) = (&batch.lease, worktree.filter(|_| outcome.usage.is_none())) {
         lease.discard(worktree);
     }
     outcome
 }
 
-/// Done when the call was stopped and its time is over.
+/// Resolves when the call was stopped and the waiting time is over.
 async fn overdue(batch: &Batch) {
     batch.context.abort.cancelled().await;
     batch.agents.sleep(LAST_CHANGES).await;
@@ -146,7 +146,7 @@ async fn with_copy(batch: &Batch, label: Label, parent: &Parent, worktree: Optio
     outcome
 }
 
-/// Verifies what a subagent did, with one repair where that is wanted. Says whether its changes are kept.
+/// Verifies the work of a subagent, with a repair if configured. Returns true if its changes are kept.
 async fn verify(
     batch: &Batch,
     parent: &Parent,
@@ -196,7 +196,8 @@ async fn verify(
     true
 }
 
-/// Lets a subagent repair what was not verified. Says whether it did its work; fails where it may not begin.
+/// Lets a subagent repair its work after a failed verification. Returns true if it did its work; fails if it
+/// may not start.
 async fn mend(
     batch: &Batch,
     parent: &Parent,
@@ -251,7 +252,7 @@ async fn start(
     batch.agents.start(order).await
 }
 
-/// Lets a subagent that was started do its work, and keeps what it handed in.
+/// Runs a started subagent and stores its result.
 async fn run(
     batch: &Batch,
     label: Label,
@@ -282,7 +283,7 @@ async fn run(
     outcome
 }
 
-/// What a subagent handed in, and what it used.
+/// Records the submitted result and the usage of a subagent.
 fn took(outcome: &mut Outcome, ended: Ended) {
     let Ended { answer, submitted, aborted, error } = ended;
     let answers = answer.messages.iter().filter_map(|message| match &**message {
@@ -302,7 +303,7 @@ fn took(outcome: &mut Outcome, ended: Ended) {
             outcome.exit_code = 0;
             outcome.output = serde_json::to_string_pretty(data).unwrap_or_default();
         }
-        // It has ended well, as in pisces; its changes do not come back.
+        // The subagent ended successfully, as in pisces, but its changes are not applied.
         Some(Submitted::Error(reason)) => {
             outcome.exit_code = 0;
             outcome.output = format!("Not done: {reason}");
@@ -315,7 +316,7 @@ fn took(outcome: &mut Outcome, ended: Ended) {
         outcome.abort_reason = Some(STOPPED.to_owned());
     }
     if let Some(error) = error {
-        // It stopped on its own where its model did not fail.
+        // The subagent stopped by itself if its model did not fail.
         if answer.error.is_none() {
             outcome.abort_reason = Some(error.clone());
         }

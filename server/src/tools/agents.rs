@@ -1,4 +1,4 @@
-//! Other agents that a tool can set to work. The engine implements it; tools know this trait alone.
+//! Other agents that a tool can start. The engine implements the trait; tools only know the trait.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,52 +13,52 @@ use futures::future::BoxFuture;
 
 use super::{ToolOutput, ToolSet};
 
-/// What a child is to be.
+/// Specification of a child agent.
 #[derive(Clone)]
 pub struct Order {
-    /// Names it among the children, in events.
+    /// Identifies the child in events.
     pub id: String,
-    /// The agent that it is, in events.
+    /// Name of the agent, in events.
     pub agent: String,
-    /// What its model is told beforehand, in place of what the parent's is.
+    /// Base of its system prompt, in place of the parent's.
     pub instructions: String,
-    /// Its tools; those of the parent where it is none. Guards of the parent look at their calls as well.
+    /// Its tools; `None` for the parent's tools. Guards of the parent check its calls too.
     pub tools: Option<ToolSet>,
-    /// Its model, as `--model` reads it; the parent's where it is none.
+    /// Its model, in the form of `--model`; `None` for the parent's model.
     pub model: Option<String>,
-    /// How hard that thinks; as the parent's does where it is none.
+    /// Its thinking level; `None` for the parent's level.
     pub thinking: Option<ThinkingLevel>,
-    /// The directory in which it works; the parent's where it is none.
+    /// Its working directory; `None` for the parent's directory.
     pub cwd: Option<PathBuf>,
-    /// The file that keeps its conversation; nothing does where it is none.
+    /// The file for its conversation; `None` for no file.
     pub history: Option<PathBuf>,
-    /// It works in a copy of the directory: for the event that tells of it.
+    /// True if it works in a copy of the directory, for the event of its start.
     pub isolated: bool,
-    /// It goes on with the work of a child that was told of: no event tells that it starts, and it does not count as
-    /// another child.
+    /// True if it continues the work of an earlier child: no event reports its start, and it does not add to
+    /// the number of children.
     pub resumes: bool,
-    /// Sees what it does.
+    /// Receives its steps.
     pub watch: Option<Watch>,
 }
 
-/// Sees what a child does, step by step. Must not block.
+/// Callback for the steps of a child. Must not block.
 pub type Watch = Arc<dyn Fn(ChildStep<'_>) + Send + Sync>;
 
 /// A step of a child.
 #[derive(Debug, Clone, Copy)]
 pub enum ChildStep<'a> {
-    /// It calls a tool.
+    /// The child called a tool.
     Called(&'a ToolCall),
-    /// The call is over.
+    /// The call ended.
     Returned(&'a ToolCall, &'a ToolOutput),
-    /// Its model has answered.
+    /// Its model completed a message.
     Answered(&'a AssistantMessage),
 }
 
-/// What those who listen to the parent are told of a child, besides that it starts.
+/// Events about a child for subscribers of the parent, except its start.
 #[derive(Debug, Clone, Copy)]
 pub enum ChildNews<'a> {
-    /// An attempt to verify what it did begins.
+    /// An attempt to verify its work started.
     VerificationStarted(&'a SubagentVerificationStart),
     /// A command of the verification is about to run.
     VerificationCommandStarted(&'a SubagentVerificationCommandStart),
@@ -66,88 +66,89 @@ pub enum ChildNews<'a> {
     VerificationCommandEnded(&'a SubagentVerificationCommandEnd),
     /// An attempt to verify has ended.
     VerificationEnded(&'a SubagentVerificationEnd),
-    /// It has ended, and its verification with it.
+    /// The child and its verification ended.
     Ended {
-        /// 0 where it did what it was told.
+        /// 0 if the child succeeded.
         exit_code: i64,
-        /// What came of verifying.
+        /// Result of the verification.
         verification: Option<&'a VerificationResult>,
     },
 }
 
-/// What the one who sets children to work is.
+/// Data of the parent agent.
 #[derive(Clone)]
 pub struct Parent {
     /// Its own tools.
     pub tools: ToolSet,
     /// Its model, as `provider/id`.
     pub model: Option<String>,
-    /// The file of its session; none where that is in memory alone.
+    /// The file of its session; `None` for a session in memory.
     pub session_file: Option<PathBuf>,
-    /// How many generations of children there may be below it.
+    /// Number of further generations of children.
     pub generations: usize,
 }
 
-/// How a child answered.
+/// Response of a child.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildAnswer {
-    /// The text of its last answer.
+    /// The text of its last message.
     pub text: String,
-    /// How that ended.
+    /// Stop reason of that message.
     pub stop: StopReason,
-    /// What went wrong, where something did.
+    /// The error, if any.
     pub error: Option<String>,
     /// Its conversation.
     pub messages: Vec<Arc<AgentMessage>>,
 }
 
-/// Why no child is started, or does nothing.
+/// Reason for a failed start or a rejected prompt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentsError {
-    /// Its parent is a child already, and that many generations are enough.
+    /// The parent is at the maximum depth.
     #[error("a subagent at depth {0} cannot start subagents")]
     TooDeep(usize),
-    /// There are that many already.
+    /// The maximum number of children is reached.
     #[error("{0} subagents are at work already")]
     TooMany(usize),
     /// A limit of the budget is reached.
-    // The text is the one that pisces gives.
+    // The text is from pisces.
     #[error("Budget exceeded ({0})")]
     Budget(BudgetViolationReason),
-    /// Its parts cannot be had.
+    /// The components of the child are not available.
     #[error("{0}")]
     Unusable(String),
-    /// It does not take the words.
+    /// The child rejected the prompt.
     #[error("{0}")]
     Refused(String),
 }
 
-/// A child: an agent with a conversation of its own. Dropping it aborts what it does.
+/// A child: an agent with a conversation of its own. Dropping it aborts its work.
 pub trait Child: Send + Sync {
-    /// Says something to it and waits for its answer. An abort of the call that started it, and dropping the future, stop
-    /// it.
+    /// Sends a prompt and waits for the response. An abort of the call that started the child, or dropping
+    /// the future, stops the child.
     fn say<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<ChildAnswer, AgentsError>>;
 }
 
-/// Sets other agents to work.
+/// Starts other agents.
 pub trait Agents: Send + Sync {
-    /// What the one who does so is; none where it has ended.
+    /// Returns the data of the parent, or `None` after its end.
     fn parent(&self) -> Option<Parent>;
 
-    /// Tells those who listen to the parent of a child.
+    /// Emits an event about a child to subscribers of the parent.
     fn tell(&self, id: &str, agent: &str, news: ChildNews<'_>);
 
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> i64;
 
-    /// Waits that long, by the parent's clock. Dropping the future stops waiting.
+    /// Waits for that duration by the parent's clock. Dropping the future ends the wait.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
-    /// Whether those who guard the parent's calls allow this one; if not, what the model is told. An abort of the call
-    /// that started it refuses it.
+    /// Requests permission for a call from the guards of the parent. Fails with a message for the model. An
+    /// abort of the call that started the child denies the permission.
     fn may<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Puts a child together; it does nothing yet. It counts against the limit until it is dropped.
+    /// Creates a child, which is idle at first. The child is included in the number of children until it is
+    /// dropped.
     fn start(&self, order: Order) -> BoxFuture<'_, Result<Box<dyn Child>, AgentsError>>;
 }

@@ -1,20 +1,20 @@
 //! Validation of a call's arguments against the tool's schema.
 //!
-//! The subset of JSON Schema that tools use is checked by hand: an object with `properties`, `required`, and per
-//! property `type`, `minimum`, `enum`. Nothing is compiled, so declaring tools costs nothing at start. What a schema
-//! says beyond the subset is for the model and is not enforced.
+//! The subset of JSON Schema that tools use is checked by hand: an object with `properties`, `required`, and
+//! per property `type`, `minimum`, `enum`. Nothing is compiled, so the declaration of tools costs nothing at
+//! start. Other parts of a schema are for the model and are not enforced.
 
 use serde_json::{Map, Number, Value};
 
-/// The arguments with light coercion applied, or the text of the error result for the model.
+/// Returns the arguments after light coercion, or the text of the error result for the model.
 ///
-/// Coerced are numbers and booleans to strings, strings to numbers and booleans; an optional member that is null
-/// counts as absent. Properties that the schema does not name pass through.
+/// Numbers and booleans are coerced to strings, and strings to numbers and booleans. An optional member with
+/// the value null is treated as absent. Properties outside the schema pass through.
 pub fn validate(tool: &str, schema: &Value, arguments: &Value) -> Result<Value, String> {
     let mut problems = Vec::new();
     let coerced = match arguments {
         Value::Object(members) => object(schema, members, &mut problems),
-        // Models leave the arguments out for tools that need none.
+        // Models omit the arguments for tools that need no arguments.
         Value::Null => object(schema, &Map::new(), &mut problems),
         _ => {
             problems.push("root: must be object".to_owned());
@@ -82,18 +82,18 @@ fn number(text: &str) -> Option<Number> {
     let text = text.trim();
     match text.parse::<i64>() {
         Ok(whole) => Some(whole.into()),
-        // `parse` also takes "inf" and "nan", which are no JSON numbers: `from_f64` refuses them.
+        // `parse` also accepts "inf" and "nan", which are not JSON numbers: `from_f64` rejects them.
         Err(_) => text.parse::<f64>().ok().and_then(Number::from_f64),
     }
 }
 
-/// 3.0 is an integer to JSON Schema; tools want to see 3.
+/// Converts 3.0 to 3: JSON Schema accepts 3.0 as an integer, and tools expect 3.
 fn integer(value: Value) -> Option<Value> {
     if value.is_i64() || value.is_u64() {
         return Some(value);
     }
     let number = value.as_f64()?;
-    // Beyond 2^53 a float no longer says which integer was meant.
+    // Beyond 2^53 a float is ambiguous as an integer.
     (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then(|| Value::from(number as i64))
 }
 

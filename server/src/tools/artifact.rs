@@ -1,4 +1,4 @@
-//! The file that keeps a command's full output.
+//! The file with the full output of a command.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use super::os_error;
 use super::truncate::format_size;
 
-/// How many bytes of one output are kept in a file when nothing else is said.
+/// Default limit for the output in a file, in bytes.
 pub const DEFAULT_ARTIFACT_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// A file that only its owner can read, created under a name nobody can foresee. A write that fails ends it, but
-/// never the command: what is there stays, and [`Artifact::note`] says what is missing.
+/// A file that only its owner can read, created under an unpredictable name. A failed write ends the file,
+/// but never the command: the written part stays, and [`Artifact::note`] describes the missing part.
 #[derive(Debug)]
 pub(crate) struct Artifact {
     path: PathBuf,
@@ -23,17 +23,17 @@ pub(crate) struct Artifact {
 }
 
 impl Artifact {
-    /// Creates `pi-bash-<16 hex digits>.log`. Fails when the directory does not take new files.
+    /// Creates `pi-bash-<16 hex digits>.log`. Fails if the directory does not accept new files.
     pub(crate) fn create(directory: &Path, limit: u64) -> io::Result<Self> {
         Self::named("pi-bash", directory, limit)
     }
 
-    /// As [`Artifact::create`], for the output of something else: `NAME-<16 hex digits>.log`.
+    /// Works as [`Artifact::create`], for the output of something else: `NAME-<16 hex digits>.log`.
     pub(crate) fn named(name: &str, directory: &Path, limit: u64) -> io::Result<Self> {
         let mut attempts = 0;
         loop {
             let path = directory.join(format!("{name}-{}.log", random_hex()?));
-            // Exclusive creation refuses whatever is there already, a symlink put in the way included.
+            // Exclusive creation rejects any existing file, including a symlink placed in the way.
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
                 Ok(file) => return Ok(Self { path, file: Some(file), room: limit, limit, note: None }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < 8 => attempts += 1,
@@ -46,12 +46,12 @@ impl Artifact {
         &self.path
     }
 
-    /// What the file lacks, if anything.
+    /// Returns a description of the missing part, if any.
     pub(crate) fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// Appends, up to the limit.
+    /// Appends bytes, up to the limit.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         let Some(file) = &mut self.file else { return };
         let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
@@ -74,7 +74,7 @@ impl Artifact {
     }
 }
 
-/// Sixteen random hexadecimal digits from the operating system.
+/// Returns sixteen random hexadecimal digits from the operating system.
 pub(crate) fn random_hex() -> io::Result<String> {
     let number = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
     Ok(format!("{number:016x}"))

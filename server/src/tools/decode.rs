@@ -1,15 +1,15 @@
 //! UTF-8 from a stream of chunks.
 
-/// Turns bytes into text as they arrive: a character split over chunks is put together again, and each maximal
+/// Decodes bytes into text as they arrive. A character split over chunks is reassembled, and each maximal
 /// invalid sequence becomes one U+FFFD. Never fails.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// The beginning of a character whose rest has not arrived: at most three bytes.
+    /// The start of an incomplete character: at most three bytes.
     pending: Vec<u8>,
 }
 
 impl Decoder {
-    /// Appends what `bytes` add to the text.
+    /// Decodes `bytes` and appends their text.
     pub fn push(&mut self, bytes: &[u8], text: &mut String) {
         if self.pending.is_empty() {
             self.pending = decode(bytes, text);
@@ -20,7 +20,7 @@ impl Decoder {
         }
     }
 
-    /// Appends what is left at the end of the stream: an unfinished character is an invalid sequence.
+    /// Appends the rest at the end of the stream: an unfinished character is an invalid sequence.
     pub fn finish(&mut self, text: &mut String) {
         if !std::mem::take(&mut self.pending).is_empty() {
             text.push(char::REPLACEMENT_CHARACTER);
@@ -34,7 +34,7 @@ fn decode(bytes: &[u8], text: &mut String) -> Vec<u8> {
     while let Some(chunk) = chunks.next() {
         text.push_str(chunk.valid());
         let invalid = chunk.invalid();
-        // `error_len` is none exactly when more bytes could still make the sequence valid.
+        // `error_len` is `None` exactly if more bytes could still make the sequence valid.
         let unfinished = std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
         if unfinished && chunks.peek().is_none() {
             return invalid.to_vec();

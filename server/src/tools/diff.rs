@@ -1,4 +1,4 @@
-//! The diff that clients show for an edit.
+//! The diff of an edit for clients.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -7,21 +7,21 @@ use similar::{Algorithm, ChangeTag, TextDiff};
 
 /// Lines shown around a change.
 const CONTEXT: usize = 4;
-/// Two texts that differ everywhere take long to compare; a coarse diff is as good then.
+/// Time limit of a comparison. A coarse diff suffices for texts that differ everywhere.
 const LONGEST: Duration = Duration::from_millis(200);
 
-/// A piece of a text, and what takes its place.
+/// A range of a text and its replacement.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub range: Range<usize>,
     pub new: String,
 }
 
-/// What changed in a text, for people.
+/// The changes of a text, for display.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Diff {
-    /// Each line: `+`, `-` or a space; the line's number, in the new text for `+` and in the old one else; a space;
-    /// the line. Lines that are left out show as `...`.
+    /// Each line consists of four parts: `+`, `-` or a space; the number of the line; a space; the line. The
+    /// number refers to the new text for `+`, otherwise to the old text. Omitted lines appear as `...`.
     pub text: String,
     /// The first line that differs, counted in the new text.
     pub first_changed_line: Option<u64>,
@@ -29,15 +29,15 @@ pub(crate) struct Diff {
 }
 
 impl Diff {
-    /// The same as a unified diff for the file of that path, to be shown: lines end in LF there whatever they end in, and the path
-    /// stands as it was given.
+    /// Returns a unified diff for the file of that path, for display: all lines end in LF, and the path is
+    /// unchanged.
     pub fn patch(&self, path: &str) -> String {
         format!("--- {path}\n+++ {path}\n{}", self.hunks)
     }
 }
 
-/// The diff for replacements, which stand in the order of the text, none over another. Only the lines around them are looked
-/// at, so that the size of the text does not matter.
+/// Returns the diff for replacements in the order of the text, without overlaps. Only the surrounding lines
+/// are compared, so the cost is independent of the size of the text.
 pub(crate) fn diff(old: &str, pieces: &[Piece]) -> Diff {
     let (mut removed, mut added) = (0, 0);
     for piece in pieces {
@@ -65,7 +65,7 @@ pub(crate) fn diff(old: &str, pieces: &[Piece]) -> Diff {
     Diff { text: out.text, first_changed_line: out.first, hunks: out.hunks }
 }
 
-/// The ranges of whole lines with the lines around replacements, each with the replacements within it.
+/// Returns the ranges of whole lines around replacements, each with its replacements.
 fn windows<'a>(old: &str, pieces: &'a [Piece]) -> Vec<(Range<usize>, &'a [Piece])> {
     let mut windows: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
@@ -81,7 +81,7 @@ fn windows<'a>(old: &str, pieces: &'a [Piece]) -> Vec<(Range<usize>, &'a [Piece]
     windows.into_iter().map(|(window, within)| (window, &pieces[within])).collect()
 }
 
-/// A range of the text with its replacements made.
+/// Returns a range of the text with its replacements applied.
 fn replaced(old: &str, window: Range<usize>, pieces: &[Piece]) -> String {
     let (mut text, mut at) = (String::new(), window.start);
     for piece in pieces {
@@ -92,7 +92,7 @@ fn replaced(old: &str, window: Range<usize>, pieces: &[Piece]) -> String {
     text + &old[at..window.end]
 }
 
-/// The numbers of a line, from one on.
+/// The numbers of a line in both texts, from one on.
 #[derive(Debug, Clone, Copy)]
 struct Numbers {
     old: u64,
@@ -107,8 +107,8 @@ struct Printer {
 }
 
 impl Printer {
-    /// Prints what differs between two parts, which begin with those lines. `left_out` says, and so does the result, that
-    /// lines were passed over.
+    /// Prints the differences between two parts that begin at the given lines. `left_out` is true if the
+    /// preceding lines were omitted; the result is true if the following lines were omitted.
     fn part(&mut self, old: &str, new: &str, start: Numbers, mut left_out: bool) -> bool {
         let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
         let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
@@ -189,7 +189,8 @@ fn without_ending(line: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// Where lines of one side stand, as patches say it: the first one and how many; where there are none, the one before.
+/// Returns the position of one side of a hunk as in patches: the first line and the number of lines. Without
+/// lines, the first number is the preceding line.
 fn side(first: u64, range: Range<usize>) -> String {
     let count = range.len() as u64;
     let start = first + range.start as u64;
@@ -200,15 +201,16 @@ fn lines(text: &str) -> u64 {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64
 }
 
-/// The start of the line `count` lines before the one with this place.
+/// Returns the start of the line `count` lines before the line of this position.
 fn back(text: &str, at: usize, count: usize) -> usize {
     let mut newlines = memchr::memrchr_iter(b'\n', &text.as_bytes()[..at]);
     newlines.nth(count).map_or(0, |newline| newline + 1)
 }
 
-/// The end of the line `count` lines after the one with this place.
+/// Returns the end of the line `count` lines after the line of this position.
 fn forth(text: &str, at: usize, count: usize) -> usize {
-    // A range that ends with a newline ends at the start of the next line, which then is the first of the context.
+    // A range that ends with a newline ends at the start of the next line, which is then the first line of
+    // the context.
     let count = if at > 0 && text.as_bytes()[at - 1] == b'\n' { count.saturating_sub(1) } else { count };
     memchr::memchr_iter(b'\n', &text.as_bytes()[at..])
         .nth(count)

@@ -15,9 +15,9 @@ use super::truncate::format_size;
 use super::walk::{Found, Walk};
 use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths};
 
-/// Paths that a call finds when it does not say how many.
+/// Default number of paths in a result.
 const DEFAULT_LIMIT: u64 = 1000;
-/// A glob becomes a program that grows with it.
+/// Maximum length of a glob. A glob becomes a program that grows with it.
 const LONGEST_GLOB: usize = 4096;
 
 /// Finds files and directories whose name or path matches a glob.
@@ -106,7 +106,7 @@ impl Job {
     }
 }
 
-/// Fails with the text for the model when the path is missing or no directory.
+/// Fails with a text for the model if the path is missing or not a directory.
 pub(crate) fn only_directories(path: &Path, given: &str) -> Result<(), String> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
@@ -116,7 +116,7 @@ pub(crate) fn only_directories(path: &Path, given: &str) -> Result<(), String> {
     }
 }
 
-/// Fails with the text for the model when a glob is longer than any that is meant.
+/// Fails with a text for the model if a glob exceeds the maximum length.
 pub(crate) fn check_length(glob: &str) -> Result<(), String> {
     if glob.len() <= LONGEST_GLOB {
         return Ok(());
@@ -138,7 +138,7 @@ impl Wanted {
             Some(rest) => (rest, true),
             None => (pattern, false),
         };
-        // The searched directory is where every path begins.
+        // Every path begins in the searched directory.
         let rooted = rest.strip_prefix("./").or_else(|| rest.strip_prefix('/'));
         let glob = GlobBuilder::new(rooted.unwrap_or(rest)).literal_separator(true).build();
         let glob = glob.map_err(|error| format!("The pattern cannot be used: {error}"))?;
@@ -151,7 +151,7 @@ impl Wanted {
         } else {
             Path::new(found.relative.file_name().unwrap_or_default())
         };
-        // The directory that is searched is not found in itself.
+        // The searched directory itself is not a result.
         !found.relative.as_os_str().is_empty()
             && (found.kind.is_dir() || !self.only_directories)
             && self.glob.is_match(path)

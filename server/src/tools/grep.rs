@@ -15,7 +15,7 @@ use super::truncate::MAX_LINES;
 use super::walk::Walk;
 use super::{Tool, ToolContext, ToolOutput, blocking, os_error, paths};
 
-/// Lines that a call finds when it does not say how many.
+/// Default number of lines in a result.
 const DEFAULT_LIMIT: u64 = 100;
 
 /// Finds lines that match a pattern.
@@ -86,7 +86,7 @@ impl Job {
             literal: flag("literal"),
             ignore_case: flag("ignoreCase"),
             glob: text("glob"),
-            // More lines than a result can show are not worth keeping.
+            // More lines than a result can show are of no use.
             context: lines.unwrap_or_default().min(MAX_LINES),
             limit: arguments["limit"].as_u64().unwrap_or(DEFAULT_LIMIT),
         }
@@ -125,7 +125,7 @@ impl Job {
         Ok(listing.finish("No matches found"))
     }
 
-    /// Searches a directory; gives the notice of what could not be read.
+    /// Searches a directory; returns the notice about unreadable files.
     fn directory(&self, search: &mut Search, stop: &CancellationToken) -> Result<Option<String>, String> {
         let chosen = self.chosen()?;
         let entered = chosen.clone();
@@ -148,7 +148,7 @@ impl Job {
     }
 
     fn one_file(&self, search: &mut Search, stop: &CancellationToken) -> Result<(), String> {
-        // The links that lead to it were followed already.
+        // The links to the file were followed already.
         let path = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
         let name = paths::in_line(Path::new(self.root.file_name().unwrap_or_default()));
         search.file(&path, &name, stop).map_err(|error| {
@@ -160,11 +160,11 @@ impl Job {
         })
     }
 
-    /// The files that the glob lets through. It only narrows: what ignore files leave out stays out.
+    /// Returns the files that match the glob. The glob only narrows the search: ignored files stay excluded.
     fn chosen(&self) -> Result<Override, String> {
         let Some(glob) = &self.glob else { return Ok(Override::empty()) };
         let problem = |error: ignore::Error| format!("The glob cannot be used: {error}");
-        // Relative paths are matched, so there is no directory to take away from them.
+        // Relative paths are matched, so the base directory is empty.
         let mut builder = OverrideBuilder::new("");
         super::find::check_length(glob)?;
         builder.add(glob).map_err(problem)?;

@@ -7,18 +7,20 @@
 //! |---|---|
 //! | `started PID` | the program runs; its process group has the same number |
 //! | `failed ERRNO` | it could not be started |
-//! | `code N`, `signal N` | it ended that way |
+//! | `code N`, `signal N` | the program ended with this code or signal |
 //!
-//! The server never writes. Closing its end, by intent or by dying in whatever way, is the order to end the process
-//! group: SIGTERM, and [`GRACE`] later SIGKILL. The guard stays while anything of the group runs, so background
-//! processes of a command live as long as the server and no longer. A process that leaves the group with `setsid` or
-//! `setpgid` is not followed.
+//! The server never writes. Closing its end, intentionally or by the end of the server, is the order to end
+//! the process group: SIGTERM, and [`GRACE`] later SIGKILL. The guard stays while any process of the group
+//! runs, so background processes of a command live as long as the server and no longer. A process that leaves
+//! the group with `setsid` or `setpgid` is not followed.
 //!
-//! With `--files N` before the dashes the program may have so many files open. With `--talk` before the dashes the guard's standard output is a socket too, over which the server talks with the
-//! program: it becomes the program's standard input and output. Otherwise the program reads from the null device.
+//! With `--files N` before the dashes, the program has this limit of open files. With `--talk` before the
+//! dashes, the guard's standard output is a socket too, over which the server communicates with the program.
+//! This socket becomes the program's standard input and output. Otherwise the program reads from the null
+//! device.
 //!
-//! The guard is in a session of its own: what a terminal sends to the server's group does not reach it, and a command
-//! that asks a terminal for a password finds none instead of waiting for ever.
+//! The guard is in a session of its own. Signals of a terminal to the server's group do not reach it.
+//! A command that requests a password from a terminal fails instead of waiting forever.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -42,31 +44,31 @@ use super::open_files::set_limit;
 /// The hidden first argument that makes the binary a guard.
 pub const GUARD_COMMAND: &str = "__guard";
 
-/// The option of a guard whose program is talked with.
+/// The option for a program that communicates with the server.
 pub(super) const TALK: &str = "--talk";
 
-/// The option with the number of files that the program may have open, where that is not the guard's own.
+/// The option with the limit of open files for the program, if it differs from the guard's own limit.
 pub(super) const FILES: &str = "--files";
 
-/// How long a process group has between the request to end and the kill.
+/// Time between the request to end a process group and the kill.
 pub const GRACE: Duration = Duration::from_millis(500);
 
-/// After a kill the group is gone at once unless a process is stuck in the kernel, which is not waited for longer.
+/// Waiting time after a kill. The group ends at once unless a process is stuck in the kernel.
 const AFTER_KILL: Duration = Duration::from_secs(2);
 
-/// Where no orphans are adopted, the end of the group has to be looked for.
+/// Interval of the checks for the end of the group, on systems without adoption of orphans.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Runs the guard when the program was started as one, and gives its exit code; else none.
+/// Runs the guard if the program was started as one, and returns its exit code; otherwise `None`.
 ///
-/// To be called first in `main`, before the command line is parsed and a runtime is made: every command pays for what
-/// comes before. Only the standard library and a few system calls are used.
+/// Must be called first in `main`, before the command line is parsed and a runtime is created, because
+/// earlier work would delay every command. Uses only the standard library and a few system calls.
 pub fn main_if_guard() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     (arguments.next()? == GUARD_COMMAND).then(|| match guard(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
-            // Somebody started this by hand: the server always gives a socket and a program.
+            // A user started this command by hand: the server always provides a socket and a program.
             let _ = writeln!(io::stderr(), "agentese {GUARD_COMMAND}: {problem}");
             ExitCode::from(2)
         }
@@ -99,13 +101,13 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
         .local_addr()
         .map_err(|_| "standard input is not a socket; this command is for the server's own use")?;
 
-    // Fails only for a group leader, which the server does not make us.
+    // Fails only for a group leader, and the server does not make the guard one.
     let _ = setsid();
     heed_signals();
     adopt_orphans();
     go_on_when_the_server_dies();
-    // The watcher comes first: a command without one could be left behind. It sees the group only when the lock is
-    // free, that is when it is known whether there is one.
+    // The watcher starts first: a command without a watcher could be left behind. The watcher reads the group
+    // only after the lock is released, when the start of the program has succeeded or failed.
     let group = Arc::new(Mutex::new(None));
     let mut known = group.lock().map_err(|_| "a lock is poisoned")?;
     let watcher = server.try_clone().and_then(|server| {
@@ -125,23 +127,24 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
     *known = Some(leader);
     drop(known);
     release_output();
-    // A server that is gone does not read this, and need not: the watcher sees it.
+    // A server that has ended does not read this line; the watcher detects that.
     let _ = writeln!(server, "started {}", leader.as_raw_nonzero());
     stay(&mut server, leader);
     Ok(())
 }
 
-/// What is ignored stays ignored in a program that is started, as under `nohup` and in the background of a script;
-/// what has a handler is as ever there. The guard itself has no use for these signals.
+/// Installs handlers without an effect, so that these signals have their default effect in the started
+/// program. A program inherits ignored signals, such as those under `nohup` or in the background of a script.
+/// A signal with a handler is reset to its default. The guard itself does not use these signals.
 fn heed_signals() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
     for signal in [SIGHUP, SIGINT, SIGQUIT] {
-        // Fails for signals alone that cannot be handled.
+        // Fails only for signals that cannot be handled.
         let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
     }
 }
 
-/// Waits for the end of everything in the group; reports the end of its leader.
+/// Waits for the end of all processes in the group; reports the end of its leader.
 fn stay(server: &mut UnixStream, leader: Pid) {
     let mut leader_ended = false;
     loop {
@@ -153,20 +156,22 @@ fn stay(server: &mut UnixStream, leader: Pid) {
                 }
             }
             Ok(_) | Err(Errno::INTR) => {}
-            // No children are left: orphans were not ours to adopt.
+            // No children are left: this process does not adopt orphans.
             Err(_) => {
                 leader_ended = true;
                 thread::sleep(LOOK);
             }
         }
-        // The leader counts until it has been waited for, so its number cannot have passed to another process.
+        // The leader belongs to the group until it is reaped, so its number cannot have passed to another
+        // process.
         if leader_ended && test_kill_process_group(leader).is_err() {
             return;
         }
     }
 }
 
-/// Once the server's end is closed the group has to go. The process ends when [`stay`] sees that it is gone.
+/// Ends the group after the server's end was closed. The process ends when [`stay`] detects the end of the
+/// group.
 fn end_when_closed(mut server: UnixStream, group: &Mutex<Option<Pid>>) {
     let mut ignored = [0; 64];
     loop {
@@ -185,7 +190,7 @@ fn end_when_closed(mut server: UnixStream, group: &Mutex<Option<Pid>>) {
     std::process::exit(1);
 }
 
-/// Only the command may hold the pipe with its output: the server waits for the pipe's end.
+/// Only the command may keep the pipe with its output open: the server waits for the end of the pipe.
 fn release_output() {
     if let Ok(null) = std::fs::File::options().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(&null);
@@ -193,7 +198,7 @@ fn release_output() {
     }
 }
 
-/// With orphans adopted, `wait` tells of every end in the group, and no zombies are left to a lazy init.
+/// Adopts orphans, so that `wait` reports every end in the group and no zombies are left to an inactive init.
 #[cfg(target_os = "linux")]
 fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -202,8 +207,8 @@ fn adopt_orphans() {
 #[cfg(not(target_os = "linux"))]
 fn adopt_orphans() {}
 
-/// A guard that somebody has stopped (SIGSTOP) does not see that the server's end of the socket is closed. A server
-/// that ends in good order wakes it; one that is killed cannot, so the system does.
+/// Lets the system resume a stopped guard when the server dies. A guard stopped with SIGSTOP cannot detect
+/// the closed socket. A server that ends normally wakes the guard itself; a killed server cannot.
 #[cfg(target_os = "linux")]
 fn go_on_when_the_server_dies() {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT));
@@ -223,7 +228,7 @@ fn report(exit: Exit) -> String {
     }
 }
 
-/// One line from a guard, on the server's side.
+/// One line from a guard, as parsed by the server.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Report {
     Started(Pid),
@@ -232,7 +237,7 @@ pub(crate) enum Report {
 }
 
 impl Report {
-    /// Fails with the line when no guard says such a thing.
+    /// Parses a line. Fails with the line if no guard sends such a line.
     pub(crate) fn parse(line: &str) -> io::Result<Self> {
         let parsed = line.split_once(' ').and_then(|(word, number)| {
             let number = number.parse().ok()?;

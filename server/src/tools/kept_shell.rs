@@ -1,5 +1,6 @@
-//! Commands of the user that find what the ones before them have left: the directory and the variables, and in bash the
-//! functions too. Each runs in a shell of its own, so that one that hangs or is stopped takes nothing with it.
+//! Commands of the user that start in the state of the previous command: its directory and variables, and in
+//! bash its functions too. Each command runs in a shell of its own, so that a hanging or aborted command does
+//! not affect later ones.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -9,18 +10,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{RpcBashError, RpcBashOutput, ToolContext, run_rpc_bash};
 
-/// More than this is not kept, in bytes.
+/// Maximum size of the stored state, in bytes.
 const LIMIT: u64 = 1 << 20;
 
-/// What a command leaves. Keys may be among the variables: it is in a file only while a command runs, and that is
-/// nobody else's.
+/// The state after a command. The variables may contain keys, so the state is in a file only while a command
+/// runs, and only its owner can read the file.
 #[derive(Debug, Default)]
 pub struct KeptShell(Mutex<Left>);
 
 #[derive(Debug, Clone, Default)]
 struct Left {
     directory: Option<PathBuf>,
-    /// What a shell reads to have the variables again.
+    /// A script that restores the variables.
     variables: Option<Vec<u8>>,
 }
 
@@ -29,8 +30,9 @@ impl KeptShell {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`run_rpc_bash`], where the command before this one has left off. What ends by itself leaves something, and
-    /// of commands side by side the last one does. Where nothing can be kept the command runs nevertheless.
+    /// Runs a command as [`run_rpc_bash`] does, in the state of the previous command. A command that ends by
+    /// itself updates the state; of concurrent commands the last one applies. If the state cannot be stored,
+    /// the command runs nevertheless.
     pub async fn run(&self, context: &ToolContext, command: &str) -> Result<RpcBashOutput, RpcBashError> {
         let left = self.left().clone();
         let mut context = context.clone();
@@ -45,7 +47,7 @@ impl KeptShell {
             }
         };
         let result = run_rpc_bash(&context, &place.script(command), &mut |_| {}).await;
-        // A shell that a signal ends writes down what it has as well.
+        // A shell that a signal ends may write its state too.
         let ended_by_itself =
             result.as_ref().is_ok_and(|output| !output.cancelled && output.exit_code.is_some());
         if ended_by_itself
@@ -61,7 +63,7 @@ impl KeptShell {
     }
 }
 
-/// A directory of one command, which goes with it.
+/// A temporary directory for one command.
 struct Place {
     directory: tempfile::TempDir,
     begins_with: bool,
@@ -81,10 +83,10 @@ impl Place {
         Ok(Self { directory, begins_with: variables.is_some() })
     }
 
-    /// The command, with what stands around it on its first line, so that lines count as they are.
+    /// Returns the command with the additions on its first line, so that line numbers stay unchanged.
     fn script(&self, command: &str) -> String {
         let file = |name: &str| quoted(&self.directory.path().join(name).to_string_lossy());
-        // What a shell sets itself cannot be set: it complains and goes on.
+        // Read-only variables of the shell cause errors, which are ignored.
         let begin =
             if self.begins_with { format!(". {} 2>/dev/null; ", file("before")) } else { String::new() };
         let end = format!(
@@ -104,7 +106,7 @@ impl Place {
     }
 }
 
-/// A text as one word of a shell.
+/// Returns a text as one word of a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -1,14 +1,14 @@
-//! A result of many lines, of which only as much is kept as can be shown.
+//! A result of many lines, of which only the visible part is stored.
 
 use serde_json::{Map, Value};
 
 use super::ToolOutput;
 use super::truncate::{Limits, Totals, TruncatedBy, format_size, truncate_head_of};
 
-/// Takes lines one by one in constant memory. What is beyond the common limits is counted and not kept.
+/// Collects lines one by one in constant memory. Lines beyond the common limits are only counted.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    /// The beginning: all of it, or more than the byte limit.
+    /// The beginning: all lines, or more than the byte limit.
     window: String,
     total: Totals,
     details: Map<String, Value>,
@@ -20,7 +20,7 @@ impl Listing {
         let separator = if self.total.lines == 0 { "" } else { "\n" };
         self.total.lines += 1;
         self.total.bytes += (separator.len() + line.len()) as u64;
-        // Once a piece is missing nothing may follow it.
+        // After a missing line no other line may follow.
         if self.window.len() <= Limits::default().max_bytes {
             self.window.push_str(separator);
             self.window.push_str(line);
@@ -31,7 +31,7 @@ impl Listing {
         self.total.lines == 0
     }
 
-    /// Adds a sentence under the lines, for the model.
+    /// Adds a sentence below the lines, for the model.
     pub(crate) fn notice(&mut self, sentence: impl Into<String>) {
         self.notices.push(sentence.into());
     }
@@ -41,7 +41,7 @@ impl Listing {
         self.details.insert(name.to_owned(), value.into());
     }
 
-    /// The output: the lines, or `nothing` when there are none, and the notices in brackets.
+    /// Returns the output: the lines, or `nothing` without lines, and the notices in brackets.
     pub(crate) fn finish(mut self, nothing: &str) -> ToolOutput {
         let cut = truncate_head_of(&self.window, self.total, Limits::default());
         let mut text = if self.is_empty() { nothing.to_owned() } else { cut.content.clone() };

@@ -1,4 +1,4 @@
-//! Commands as processes of this machine, guarded or not.
+//! Commands as processes of this machine, with or without a guard process.
 
 use std::io;
 use std::net::Shutdown;
@@ -23,36 +23,37 @@ use super::guard::{FILES, GRACE, GUARD_COMMAND, Report, TALK};
 use super::open_files::limit_of_commands;
 use super::spawner::{CommandLine, Exit, Running, Spawner, Talking};
 
-/// A guard starts in milliseconds; one that says nothing for this long is no guard.
+/// Time limit for the first report of a guard, which starts in milliseconds.
 const GUARD_START: Duration = Duration::from_secs(10);
-/// How long the end of a group is waited for beyond its grace before it is given up.
+/// Waiting time for the end of a group after its grace period.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Runs commands on this machine.
 ///
-/// With a guard nothing of a command outlives this process; see [`super::guard`]. Without one, which is for programs
-/// that use the tools as a library, background processes and the commands of a killed process are left behind.
-/// Dropping a spawner ends the background processes that its guarded commands left.
+/// With a guard, no process of a command outlives this process; see [`super::guard`]. Without a guard,
+/// background processes and the commands of a killed process are left behind. This mode is for programs that
+/// use the tools as a library. Dropping a spawner ends the background processes of its guarded commands.
 #[derive(Debug)]
 pub struct LocalSpawner {
     guard: Option<PathBuf>,
-    /// Cancelled with the spawner.
+    /// Cancelled when the spawner is dropped.
     closing: CancellationToken,
     _close: DropGuard,
 }
 
 impl LocalSpawner {
-    /// A spawner that runs every command under the given binary, whose `main` calls
-    /// [`super::guard::main_if_guard`], or directly. A path that is no such binary makes every spawn fail.
+    /// Creates a spawner that runs every command under the given binary, or directly for `None`. The `main`
+    /// of the binary must call [`super::guard::main_if_guard`]. With any other binary every spawn fails.
     pub fn new(guard: Option<PathBuf>) -> Self {
         let closing = CancellationToken::new();
         Self { guard, _close: closing.clone().drop_guard(), closing }
     }
 
-    /// A spawner whose guard is the running binary itself. Where that cannot be found commands run unguarded.
+    /// Creates a spawner whose guard is the running binary itself. If the binary cannot be found, commands
+    /// run unguarded.
     pub fn guarded_by_this_binary() -> Self {
-        // On Linux the link stays good when the file is replaced by a newer version or deleted.
+        // On Linux the link stays valid after the file is replaced by a newer version or deleted.
         let link = PathBuf::from("/proc/self/exe");
         Self::new(if link.exists() { Some(link) } else { std::env::current_exe().ok() })
     }
@@ -92,7 +93,7 @@ impl LocalSpawner {
         Ok(talking(socket, errors, Box::new(Unguarded { child, group, exit: None, output: None })))
     }
 
-    /// Waits until the guard says that its program runs.
+    /// Waits until the guard reports that its program runs.
     async fn started(
         &self,
         guard: &Path,
@@ -117,7 +118,7 @@ impl LocalSpawner {
             Ok(Ok(Some(Report::Failed(0)))) => Err(io::ErrorKind::InvalidInput.into()),
             Ok(Ok(Some(Report::Failed(code)))) => Err(io::Error::from_raw_os_error(code)),
             _ => {
-                // Whatever this program is, it shall not go on.
+                // The program is not a guard, so it must not continue.
                 let _ = guarded.guard.as_mut().map(Child::start_kill);
                 Err(io::Error::other(format!("{} does not act as a guard", guard.display())))
             }
@@ -141,7 +142,7 @@ impl Spawner for LocalSpawner {
     }
 }
 
-/// Our end of a guard's socket, and the guard's.
+/// Creates a socket pair: the server's end and the guard's end.
 fn lifeline() -> io::Result<(StdUnixStream, Stdio)> {
     let (ours, theirs) = StdUnixStream::pair()?;
     ours.set_nonblocking(true)?;
@@ -150,7 +151,7 @@ fn lifeline() -> io::Result<(StdUnixStream, Stdio)> {
 
 fn guard_of(guard: &PathBuf, line: &CommandLine, options: &[&str]) -> Command {
     let mut command = Command::new(guard);
-    // No process group: the guard makes a session for itself, which a group leader could not.
+    // No process group: the guard creates a session for itself, which a group leader could not do.
     command.arg0("agentese").arg(GUARD_COMMAND).args(options);
     if let Some(limit) = limit_of_commands() {
         command.arg(FILES).arg(limit.to_string());
@@ -166,8 +167,8 @@ fn surround(command: &mut Command, line: &CommandLine) {
     }
 }
 
-/// Starts the process with a socket to talk over and a pipe for its errors. A guard finds the socket as its standard
-/// output, and hands it on; a program finds it as its standard input too.
+/// Starts the process with a socket for communication and a pipe for its errors. A guard receives the socket
+/// as its standard output and passes it on; a program receives it as its standard input too.
 fn start_talking(
     mut command: Command,
     line: &CommandLine,
@@ -182,7 +183,7 @@ fn start_talking(
     }
     command.stdout(Stdio::from(OwnedFd::from(theirs))).stderr(writer);
     let child = command.spawn()?;
-    // Our copies of the program's ends go with the command.
+    // The copies of the program's ends are dropped with the command.
     drop(command);
     Ok((child, UnixStream::from_std(ours)?, pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?))
 }
@@ -192,13 +193,13 @@ fn talking(socket: UnixStream, errors: pipe::Receiver, running: Box<dyn Running>
     Talking { input: Box::new(input), output: Box::new(output), errors: Box::new(errors), running }
 }
 
-/// Starts the process with one pipe for both of its channels: that is what keeps the order of the writes.
+/// Starts the process with one pipe for both of its channels, which preserves the order of the writes.
 fn start(mut command: Command, line: &CommandLine) -> io::Result<(Child, pipe::Receiver)> {
     let (reader, writer) = io::pipe()?;
     surround(&mut command, line);
     command.stdout(writer.try_clone()?).stderr(writer);
     let child = command.spawn()?;
-    // The command holds our copies of the writing end; while they exist the pipe has no end.
+    // The command owns copies of the writing end; while they exist, the pipe does not end.
     drop(command);
     Ok((child, pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?))
 }
@@ -238,7 +239,7 @@ impl Running for Unguarded {
             let mut killed = false;
             let _ = kill_process_group(self.group, Signal::TERM);
             loop {
-                // Waiting for the leader frees its place in the group.
+                // Reaping the leader removes it from the group.
                 let _ = timeout(LOOK, self.wait()).await;
                 if self.exit.is_some() {
                     if test_kill_process_group(self.group).is_err() {
@@ -261,7 +262,7 @@ impl Running for Unguarded {
 
 impl Drop for Unguarded {
     fn drop(&mut self) {
-        // Until it has been waited for, the leader keeps the group's number from being given to others.
+        // Until it is reaped, the leader prevents reuse of the group's number.
         if self.exit.is_none() {
             let _ = kill_process_group(self.group, Signal::KILL);
         }
@@ -269,7 +270,7 @@ impl Drop for Unguarded {
 }
 
 struct Guarded {
-    /// The server's end of the socket, to close it. Taken when the guard is left to a task of its own.
+    /// The server's end of the socket, for closing it. Taken when the guard is left to a background task.
     lifeline: Option<StdUnixStream>,
     /// The same end, to read from it.
     reports: Reports,
@@ -296,7 +297,7 @@ impl Running for Guarded {
                     Ok(exit)
                 }
                 _ => {
-                    // Somebody killed the guard. Its group is ours to end now.
+                    // The guard was killed, so this process has to end the group.
                     self.kill();
                     Err(io::Error::other("the guard of the command was killed"))
                 }
@@ -317,7 +318,7 @@ impl Running for Guarded {
             };
             if timeout(GRACE + PATIENCE, gone).await.is_err() {
                 self.kill();
-                // It had its time, and has nothing to guard any more.
+                // The time limit is over, and the guard has no group any more.
                 let _ = self.guard.as_mut().map(Child::start_kill);
             }
         }
@@ -326,7 +327,8 @@ impl Running for Guarded {
 }
 
 impl Guarded {
-    /// Closes our direction, which is the order to end the group; the guard's reports still come.
+    /// Closes the sending direction, which orders the guard to end the group; the guard's reports still
+    /// arrive.
     fn close(&self) {
         if let Some(lifeline) = &self.lifeline {
             let _ = lifeline.shutdown(Shutdown::Write);
@@ -343,7 +345,7 @@ impl Guarded {
     }
 }
 
-/// A guard that somebody has stopped sees nothing until it goes on.
+/// Resumes a guard that was stopped with SIGSTOP.
 fn wake(guard: &Child) {
     if let Some(guard) = guard.id().and_then(|id| Pid::from_raw(id as i32)) {
         let _ = kill_process(guard, Signal::CONT);
@@ -356,8 +358,8 @@ impl Drop for Guarded {
             self.close();
         }
         let (Some(mut guard), Some(lifeline)) = (self.guard.take(), self.lifeline.take()) else { return };
-        // The guard lives on for the sake of background processes. Its socket stays open until it is done, or until
-        // the spawner goes. Without a runtime everything closes right here, which ends the group.
+        // The guard continues for background processes. Its socket stays open until the guard ends or the
+        // spawner is dropped. Without a runtime everything closes here, which ends the group.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (closing, group) = (self.closing.clone(), self.group);
         runtime.spawn(async move {
@@ -367,7 +369,7 @@ impl Drop for Guarded {
             }
             wake(&guard);
             if timeout(GRACE + PATIENCE, guard.wait()).await.is_err() {
-                // While it is there it has not waited for its group, whose number is nobody else's therefore.
+                // A running guard has not reaped its group, so the number of the group is not reused.
                 let _ = group.map(|group| kill_process_group(group, Signal::KILL));
                 let _ = guard.start_kill();
                 let _ = guard.wait().await;
@@ -383,7 +385,7 @@ struct Reports {
 }
 
 impl Reports {
-    /// The next line; none when the guard is gone. May be dropped and called again.
+    /// Returns the next line, or `None` after the end of the guard. May be dropped and called again.
     async fn next(&mut self) -> io::Result<Option<Report>> {
         loop {
             if let Some(end) = memchr::memchr(b'\n', &self.unread) {

@@ -1,4 +1,4 @@
-//! One change of a file at a time.
+//! Locks for one change of a file at a time.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,12 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
-/// For the whole process, since the sessions and subagents in it work on the same files.
+/// For the whole process, because all sessions and subagents in it work on the same files.
 static LOCKS: LazyLock<Mutex<HashMap<PathBuf, Weak<AsyncMutex<()>>>>> = LazyLock::new(Mutex::default);
 
-/// Waits until no other change of the file is going on in this process. Never fails; bounded by the changes before,
-/// so a caller that can be aborted selects on that too. Other processes are not kept out.
+/// Waits until this process makes no other change of the file. Never fails. The wait is bounded by the
+/// earlier changes, so a caller that can be aborted selects on the abort too. Other processes are not locked
+/// out.
 pub(crate) async fn lock(path: &Path) -> OwnedMutexGuard<()> {
     let lock = {
         let mut locks = LOCKS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,7 +29,7 @@ pub(crate) async fn lock(path: &Path) -> OwnedMutexGuard<()> {
     lock.lock_owned().await
 }
 
-/// As [`lock`], but fails with the text for the model as soon as the call is aborted.
+/// Works as [`lock`], but fails with a text for the model as soon as the call is aborted.
 pub(crate) async fn lock_unless(
     path: &Path,
     abort: &CancellationToken,
@@ -40,12 +41,12 @@ pub(crate) async fn lock_unless(
     }
 }
 
-/// Fails with the text for the model when the call is aborted.
+/// Fails with a text for the model if the call is aborted.
 pub(crate) fn unless_aborted(abort: &CancellationToken) -> Result<(), String> {
     if abort.is_cancelled() { Err(ABORTED.to_owned()) } else { Ok(()) }
 }
 
-/// What a call that changed nothing says after an abort.
+/// Error of a call that changed nothing because of an abort.
 pub(crate) const ABORTED: &str = "Operation aborted";
 
 #[cfg(test)]

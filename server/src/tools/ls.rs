@@ -14,10 +14,10 @@ use super::find::only_directories;
 use super::listing::Listing;
 use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths};
 
-/// Names that a call shows when it does not say how many.
+/// Default number of names in a result.
 const DEFAULT_LIMIT: u64 = 500;
 
-/// Lists what is in a directory.
+/// Lists the contents of a directory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ls;
 
@@ -77,7 +77,7 @@ impl Job {
         let mut listing = Listing::default();
         for (_, name) in &first.names {
             locks::unless_aborted(stop)?;
-            // A link to a directory counts as one; a link to nowhere is shown as it is.
+            // A link to a directory is shown as a directory; a broken link is shown unchanged.
             let is_directory = fs::metadata(self.path.join(name)).is_ok_and(|metadata| metadata.is_dir());
             let slash = if is_directory { "/" } else { "" };
             listing.push(&format!("{}{slash}", paths::in_line(Path::new(name))));
@@ -91,7 +91,7 @@ impl Job {
     }
 }
 
-/// The first names in order, however many there are.
+/// The first names in order, in bounded memory.
 #[derive(Default)]
 struct First {
     limit: usize,

@@ -1,4 +1,5 @@
-//! Finding the text to replace: as it is, or as it would be after normalisation, always as a range of the original.
+//! Search for the text to replace: unchanged, or after normalisation, always with a range of the original as
+//! the result.
 
 use std::ops::Range;
 
@@ -6,19 +7,19 @@ use memchr::memmem;
 
 use super::normalize::{Line, normalize};
 
-/// Why there is not exactly one place.
+/// Reason for a failed search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoMatch {
     Missing,
-    /// This many places.
+    /// The number of matches.
     Ambiguous(usize),
 }
 
-/// The one place of `old` in `text`. Line endings do not matter; what else differs in typography and white space at
-/// line ends matters only when nothing is found otherwise.
+/// Returns the only match of `old` in `text`. Line endings are ignored. Other differences in typography and
+/// in white space at line ends are ignored only if there is no match otherwise.
 pub(crate) fn find(text: &str, old: &str) -> Result<Range<usize>, NoMatch> {
     let old = old.replace("\r\n", "\n");
-    // A carriage return in the file is part of a line ending, or it would be found either way.
+    // A carriage return in the file is part of a line ending, or both searches would find it.
     let exact = if text.contains("\r\n") {
         View::find(text, false, &old, |view, range| view.range(range, false))
     } else {
@@ -35,21 +36,21 @@ fn find_normalised(text: &str, old: &str) -> Result<Range<usize>, NoMatch> {
     if found != Err(NoMatch::Missing) || !ends_in_space {
         return found;
     }
-    // White space at the end of `old` may stand for other white space, but only at the end of a line.
+    // White space at the end of `old` may match other white space, but only at the end of a line.
     View::find(text, true, &normalize(old, false), |view, range| {
         let at_end = view.text[range.end..].is_empty() || view.text[range.end..].starts_with('\n');
         if at_end { view.range(range, true) } else { None }
     })
 }
 
-/// About as many bytes are looked at in one view: a view takes several times as much memory.
+/// Approximate number of bytes in one view, because a view takes several times as much memory.
 #[cfg(not(test))]
 const PART: usize = 4 << 20;
 #[cfg(test)]
 const PART: usize = 8;
 
-/// The parts of a text: each begins with a line, has the lines of [`PART`] bytes that matches may begin in (how many
-/// bytes these are is the second member) and as many lines behind them as a match may reach into.
+/// Returns the parts of a text. Each part begins at a line and has about [`PART`] bytes in which matches may
+/// begin; the second member is their exact number. As many further lines follow as a match may extend over.
 fn parts(text: &str, reach: usize) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
     let line_end = |from: usize| memchr::memchr(b'\n', &text.as_bytes()[from..]).map(|at| from + at + 1);
     let mut next = Some(0);
@@ -63,7 +64,8 @@ fn parts(text: &str, reach: usize) -> impl Iterator<Item = (Range<usize>, usize)
     })
 }
 
-/// A text with other line endings, and perhaps normalised lines, that knows where its lines are in the original.
+/// A text with other line endings, and optionally normalised lines, with the positions of its lines in the
+/// original.
 struct View<'a> {
     original: &'a str,
     text: String,
@@ -81,7 +83,7 @@ impl<'a> View<'a> {
         let mut view =
             Self { original, text: String::with_capacity(original.len()), lines: Vec::new(), normalised };
         let mut at = 0;
-        // The last piece is empty when the text ends with a newline: a place of its own, at the end.
+        // The last piece is empty if the text ends with a newline: a position of its own, at the end.
         for line in original.split('\n') {
             view.lines.push(Start { original: at, view: view.text.len() });
             at += line.len() + 1;
@@ -99,18 +101,18 @@ impl<'a> View<'a> {
         view
     }
 
-    /// The one place of `old` in a view of `text`, of which one part after the other is made.
+    /// Returns the only match of `old` in the views of `text`, created part by part.
     fn find(
         text: &'a str,
         normalised: bool,
         old: &str,
         range: impl Fn(&Self, Range<usize>) -> Option<Range<usize>>,
     ) -> Result<Range<usize>, NoMatch> {
-        // One line more than a match has, so that what is behind it is in the part too.
+        // One line more than a match has, so that the part includes the text after the match.
         let reach = memchr::memchr_iter(b'\n', old.as_bytes()).count() + 2;
         one(parts(text, reach).flat_map(|(part, own)| {
             let view = Self::new(&text[part.clone()], normalised);
-            // Where the first line begins that belongs to the next part alone.
+            // Start of the first line that belongs only to the next part.
             let end =
                 view.lines.iter().find(|start| start.original >= own).map_or(usize::MAX, |start| start.view);
             let found = places(&view.text, old)
@@ -122,10 +124,11 @@ impl<'a> View<'a> {
         }))
     }
 
-    /// The range in the original; with `with_space` the white space at the end of the last line belongs to it.
+    /// Returns the range in the original; with `with_space` it includes the white space at the end of the
+    /// last line.
     fn range(&self, range: Range<usize>, with_space: bool) -> Option<Range<usize>> {
         let (line, start) = self.place(range.start)?;
-        // A match that begins with a line's end leaves the white space before it alone.
+        // A match that begins with a line end excludes the white space before it.
         let at_line_end = self.text[range.start..].starts_with('\n');
         let start = if at_line_end { self.line_end(line) } else { start };
         let (line, end) = self.place(range.end)?;
@@ -133,7 +136,7 @@ impl<'a> View<'a> {
         (start <= end).then_some(start..end)
     }
 
-    /// The line that a place of the view is in, and the place in the original.
+    /// Returns the line of a position in the view, and the position in the original.
     fn place(&self, at: usize) -> Option<(usize, usize)> {
         let line = self.lines.partition_point(|start| start.view <= at) - 1;
         let start = &self.lines[line];
@@ -146,7 +149,7 @@ impl<'a> View<'a> {
         Some((line, start.original + offset))
     }
 
-    /// Where a line of the original ends, its line ending not included.
+    /// Returns the end of a line in the original, without its line ending.
     fn line_end(&self, line: usize) -> usize {
         let Some(next) = self.lines.get(line + 1) else { return self.original.len() };
         let end = next.original - 1;
@@ -154,7 +157,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Every place of `old`, overlapping ones included.
+/// Returns every match of `old`, including overlapping ones.
 fn places<'a>(text: &'a str, old: &'a str) -> impl Iterator<Item = usize> + 'a {
     let finder = memmem::Finder::new(old.as_bytes());
     let step = old.chars().next().map_or(1, char::len_utf8);
@@ -167,7 +170,7 @@ fn places<'a>(text: &'a str, old: &'a str) -> impl Iterator<Item = usize> + 'a {
     .filter(move |_| !old.is_empty())
 }
 
-/// Counting stops here: nobody needs to know how often an empty line occurs in a large file.
+/// Maximum number of counted matches: the exact number of empty lines in a large file is of no interest.
 const MOST_COUNTED: usize = 1000;
 
 fn one(mut ranges: impl Iterator<Item = Range<usize>>) -> Result<Range<usize>, NoMatch> {
@@ -219,7 +222,7 @@ mod tests {
         finds("foo()\t\nbar", "foo()  ", "foo()\t");
         finds("foo()\t", "foo() ", "foo()\t");
         fails("foobar", "foo ", NoMatch::Missing);
-        // Half of what one character became is no place in the file.
+        // A part of an expanded character is not a position in the file.
         fails("a…b", "a..", NoMatch::Missing);
         fails("ﬁ", "f", NoMatch::Missing);
         finds("a…b", "a...", "a…");
@@ -227,7 +230,7 @@ mod tests {
 
     #[test]
     fn parts_change_nothing() {
-        // Every part is small here: a match goes over the ends of several.
+        // Every part is small here: a match extends over several.
         let lines: Vec<String> = (0..40).map(|number| format!("line {number}\r\n")).collect();
         let text = lines.concat();
         for from in 0..39 {
@@ -249,7 +252,7 @@ mod tests {
             let starts: Vec<_> = text.char_indices().map(|(at, _)| at).collect();
             let start = starts[from.index(starts.len())];
             let old: String = text[start..].chars().take(length).collect();
-            // Half a line ending is not text to look for.
+            // Half a line ending is not a valid search text.
             if old.ends_with('\r') || (old.starts_with('\n') && text[..start].ends_with('\r')) {
                 return Ok(());
             }

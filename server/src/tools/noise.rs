@@ -1,5 +1,5 @@
-//! What a process says for people: its stderr, and frames that are none. It goes to the agent's stderr, within
-//! bounds.
+//! Messages of a process for the user: its stderr, and invalid frames. They are forwarded to the agent's
+//! stderr, within limits.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,21 +7,21 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
-/// How many lines of each kind are passed on.
+/// Maximum number of forwarded lines of each kind.
 const LINES: usize = 1_000;
-/// How much of a line of stderr is one line.
+/// Maximum length of a forwarded line of stderr; longer lines are split.
 const LINE: u64 = 4 << 10;
 
 #[derive(Default)]
 pub(crate) struct Noise {
-    /// How often was complained of what it sent.
+    /// Number of warnings about its output.
     complaints: AtomicUsize,
-    /// The last line of its stderr, which often says why it ended.
+    /// The last line of its stderr, which often contains the reason for its end.
     last_words: Mutex<String>,
 }
 
 impl Noise {
-    /// Tells people of something that it should not have sent. What comes too often is not told.
+    /// Logs a warning about invalid output. Further warnings beyond the limit are dropped.
     pub fn complain(&self, name: &str, what: &str) {
         match self.complaints.fetch_add(1, Ordering::Relaxed) {
             before if before < LINES => tracing::warn!("{name}: {what}"),
@@ -30,12 +30,12 @@ impl Noise {
         }
     }
 
-    /// The last line of its stderr.
+    /// Returns the last line of its stderr.
     pub fn last_words(&self) -> String {
         self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Passes its stderr on, until that ends.
+    /// Forwards its stderr until the end.
     pub async fn pass_on(
         &self,
         errors: impl AsyncRead + Unpin,
@@ -57,16 +57,16 @@ impl Noise {
     }
 }
 
-/// Makes what a process says fit for people.
+/// Filter for the messages of a process.
 pub(crate) trait Shows {
-    /// The text without what nobody is to see.
+    /// Returns the text without its secrets.
     fn shown<'a>(&self, text: &'a str) -> Cow<'a, str>;
 
-    /// Where a text that goes on may be cut at its end, so that nothing is cut in two that nobody is to see.
+    /// Returns the position at which an incomplete text may be cut without splitting a secret.
     fn cut(&self, text: &str) -> usize;
 }
 
-/// Shows everything.
+/// Filter that hides nothing.
 pub(crate) struct Everything;
 
 impl Shows for Everything {
@@ -79,17 +79,17 @@ impl Shows for Everything {
     }
 }
 
-/// The lines of a channel; very long ones in pieces.
+/// The lines of a channel; very long lines in pieces.
 struct Lines<R> {
     errors: BufReader<R>,
-    /// A character of which the rest is to come.
+    /// The bytes of an incomplete character.
     bytes: Vec<u8>,
-    /// What was held back of the piece before.
+    /// The retained end of the previous piece.
     text: String,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// The next line or piece of one; none at the end.
+    /// Returns the next line or a piece of it, or `None` at the end.
     async fn next(&mut self, shows: &impl Shows) -> Option<String> {
         loop {
             let piece = (&mut self.errors).take(LINE).read_until(b'\n', &mut self.bytes).await;

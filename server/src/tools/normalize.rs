@@ -1,14 +1,15 @@
-//! Text as a model may have retyped it: typographic marks as plain ones, compatibility forms as their usual ones.
+//! Normalisation of text that a model may have retyped: typographic marks become plain ones, compatibility
+//! forms their usual ones.
 
 use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// One line without its line ending, normalised, with the way back.
+/// One normalised line without its line ending, with the mapping to the original.
 pub(crate) struct Line {
     /// NFKC, with plain quotes, hyphens and spaces, and without the white space at the end.
     pub text: String,
-    /// Where pieces begin, in the original and in the normalised text; the last pair is the end of both, the white
-    /// space left out. Only at these places the two can be compared.
+    /// Starts of pieces in the original and in the normalised text. The last pair is the end of both, without
+    /// white space. The two texts correspond only at these positions.
     pieces: Vec<(usize, usize)>,
 }
 
@@ -32,7 +33,8 @@ impl Line {
         Self { text, pieces }
     }
 
-    /// Where in the original a place of the normalised text is; none inside of what became of one character.
+    /// Returns the original position of a normalised position, or `None` inside the expansion of one
+    /// character.
     pub(crate) fn original(&self, at: usize) -> Option<usize> {
         if self.pieces.is_empty() {
             return Some(at);
@@ -42,7 +44,7 @@ impl Line {
     }
 }
 
-/// The text of several lines, each normalised; the white space at the end of the last one is kept when asked for.
+/// Normalises several lines; `keep_last_space` keeps the white space at the end of the last line.
 pub(crate) fn normalize(text: &str, keep_last_space: bool) -> String {
     let mut lines = text.split('\n').map(|line| Line::new(line).text).collect::<Vec<_>>();
     if keep_last_space && let Some(last) = lines.last_mut() {
@@ -60,7 +62,8 @@ fn push(piece: &str, text: &mut String) {
     }
 }
 
-/// Whether a character never joins with what is before it, so that both sides can be normalised apart.
+/// Returns true if a character never combines with the preceding text, so that both sides can be normalised
+/// separately.
 fn begins_a_piece(character: char) -> bool {
     if character.is_ascii() {
         return true;

@@ -1,16 +1,17 @@
-//! The limit of open files: for this process as high as the system allows, for its commands as it was before.
+//! The limit of open files: as high as possible for this process, unchanged for its commands.
 
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// A limit that is accepted by systems that refuse the hard one.
+/// A limit accepted by systems that reject the hard limit.
 const MODEST: u64 = 10_240;
 
-/// The limit with which this process was started.
+/// The limit at the start of this process.
 static BEFORE: OnceLock<Option<u64>> = OnceLock::new();
 
-/// Raises the soft limit to the hard one. Where the system refuses it stays as it was. Only the first call counts.
+/// Raises the soft limit to the hard limit. If the system refuses, the limit stays unchanged. Only the first
+/// call has an effect.
 pub fn raise_limit() {
     BEFORE.get_or_init(|| {
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -21,12 +22,12 @@ pub fn raise_limit() {
     });
 }
 
-/// The soft limit that commands are started with; none where it is that of this process.
+/// Returns the soft limit for commands, or `None` if it equals the limit of this process.
 pub(super) fn limit_of_commands() -> Option<u64> {
     BEFORE.get().copied().flatten()
 }
 
-/// Makes that the soft limit of this process.
+/// Sets the soft limit of this process.
 pub(super) fn set_limit(limit: u64) {
     set(Some(limit), getrlimit(Resource::Nofile).maximum);
 }

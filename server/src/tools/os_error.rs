@@ -1,7 +1,7 @@
-//! Operating system errors in the words that clients of this family of agents know.
+//! Operating system errors in the form known to clients of the pi family.
 //!
-//! pi prints what its runtime says: the symbolic code, a fixed text, the system call, the path. Clients match on the
-//! code, so the same shape is kept here.
+//! pi prints the message of its runtime: the symbolic code, a fixed text, the system call, the path. Clients
+//! match on the code, so this module produces the same form.
 
 use std::error::Error;
 use std::io;
@@ -9,12 +9,13 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-/// `ENOENT: no such file or directory, access '/a/b'`. An error without a known code is shown as the system words it.
+/// Returns a text such as `ENOENT: no such file or directory, access '/a/b'`. An error without a known code
+/// has the text of the system.
 pub fn describe(error: &io::Error, call: &str, path: &Path) -> String {
     format!("{}, {call} '{}'", reason(error), path.display())
 }
 
-/// The code and its text without call and path.
+/// Returns the code and its text, without call and path.
 pub fn reason(error: &io::Error) -> String {
     let known = code(error).and_then(|code| {
         TABLE
@@ -25,7 +26,7 @@ pub fn reason(error: &io::Error) -> String {
     known.unwrap_or_else(|| error.to_string())
 }
 
-/// The system's number; libraries wrap its error in their own.
+/// Returns the error number of the system; libraries wrap its error in their own.
 fn code(error: &io::Error) -> Option<i32> {
     let mut wrapped = error.get_ref().map(|wrapped| wrapped as &dyn Error);
     let mut code = error.raw_os_error();

@@ -1,4 +1,4 @@
-//! What a tool call gives back.
+//! Results of tool calls.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ pub enum ToolContent {
     Image {
         /// The file's bytes in standard base64.
         data: String,
-        /// Its MIME type, found from the bytes.
+        /// Its MIME type, detected from the bytes.
         mime_type: String,
     },
 }
 
 impl ToolContent {
-    /// The block as the pi family writes it: `{"type":"text",…}` or `{"type":"image",…}`.
+    /// Returns the block in the form of the pi family: `{"type":"text",…}` or `{"type":"image",…}`.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Text(text) => json!({"type": "text", "text": text}),
@@ -28,33 +28,33 @@ impl ToolContent {
     }
 }
 
-/// The result of one call. Failures are outputs too: `is_error` is set and the text says why.
+/// The result of one call. Failures are outputs too: `is_error` is set and the text contains the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutput {
-    /// What the model sees, in order.
+    /// Content for the model, in order.
     pub content: Vec<ToolContent>,
-    /// What only clients see. `None` where a tool has nothing to add, and an empty object for every failure: the
-    /// recordings of pi 0.55 show exactly that.
+    /// Details for clients only. `None` for tools without details, and an empty object for every failure,
+    /// exactly as in the recordings of pi 0.55.
     pub details: Option<Value>,
-    /// Whether the call failed.
+    /// True if the call failed.
     pub is_error: bool,
-    /// How long the tool ran; none where it did not.
+    /// Running time of the tool; `None` if it did not run.
     pub took: Option<Duration>,
-    /// The result as data, for clients that read more than text; none where a tool has nothing but the text.
+    /// The result as data, for clients that read more than text; `None` if the text is the whole result.
     pub structured: Option<Structured>,
 }
 
 /// The result of a call as data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Structured {
-    /// What the model sees: a text is that text, an image an image with its note.
+    /// The content for the model: a text as that text, an image as the image with its note.
     AsShown,
-    /// This.
+    /// Other data.
     Data(Value),
 }
 
 impl ToolOutput {
-    /// A success of one text block without details.
+    /// Creates a successful output with one text block and without details.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             content: vec![ToolContent::Text(text.into())],
@@ -65,7 +65,7 @@ impl ToolOutput {
         }
     }
 
-    /// A failure of one text block, with the empty details of a failure.
+    /// Creates a failed output with one text block and the empty details of a failure.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             content: vec![ToolContent::Text(text.into())],
@@ -76,19 +76,19 @@ impl ToolOutput {
         }
     }
 
-    /// The same output with other details.
+    /// Returns the output with other details.
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);
         self
     }
 
-    /// The same output, which as data is what is shown.
+    /// Returns the output with its content as its data.
     pub fn as_shown(mut self) -> Self {
         self.structured = Some(Structured::AsShown);
         self
     }
 
-    /// The result as data.
+    /// Returns the result as data.
     pub fn data(&self) -> Option<Value> {
         match self.structured.as_ref()? {
             Structured::Data(data) => Some(data.clone()),
@@ -101,7 +101,7 @@ impl ToolOutput {
         }
     }
 
-    /// All text blocks joined by newlines; images are left out.
+    /// Returns all text blocks joined by newlines, without images.
     pub fn all_text(&self) -> String {
         let texts = self.content.iter().filter_map(|block| match block {
             ToolContent::Text(text) => Some(text.as_str()),

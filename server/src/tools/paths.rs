@@ -1,14 +1,15 @@
-//! From the path a model gives to the path that is opened.
+//! Conversion of the path from a model into the path to open.
 
 use std::path::{Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The path meant by `given`, relative to `cwd`. Nothing is refused: a missing file shows when it is opened.
+/// Returns the path meant by `given`, relative to `cwd`. No path is rejected: a missing file causes an error
+/// when it is opened.
 ///
-/// `~` is the home directory. Two habits of models give way to a file that really has such a name: typographic spaces
-/// count as plain ones, and a leading `@`, with which some mark files, is dropped where only the file without it
-/// exists. Every other character is data, a leading `-` included.
+/// `~` is the home directory. Two habits of models are handled unless a file with the literal name exists.
+/// Typographic spaces are treated as plain spaces. A leading `@`, which some models use to mark files, is
+/// dropped if only the file without it exists. Every other character is data, including a leading `-`.
 pub fn resolve(cwd: &Path, given: &str) -> PathBuf {
     let literal = absolute(cwd, given);
     if exists(&literal) {
@@ -19,9 +20,9 @@ pub fn resolve(cwd: &Path, given: &str) -> PathBuf {
     unmarked.filter(|path| exists(path)).unwrap_or_else(|| absolute(cwd, &plain))
 }
 
-/// As [`resolve`] for a file that should be there: where it is not, forms of the name are tried that look the same. File
-/// systems and programs write names in them that models do not repeat exactly: decomposed characters, a narrow space
-/// before AM and PM, typographic apostrophes.
+/// Works as [`resolve`], for a file that should exist. If it is missing, the function tries names that look
+/// the same. File systems and programs use characters that models do not repeat exactly: decomposed
+/// characters, a narrow space before AM and PM, typographic apostrophes.
 pub fn resolve_existing(cwd: &Path, given: &str) -> PathBuf {
     let path = resolve(cwd, given);
     if exists(&path) {
@@ -48,8 +49,8 @@ fn absolute(cwd: &Path, given: &str) -> PathBuf {
         Some(rest) if rest.starts_with('/') => home().join(rest.trim_start_matches('/')),
         _ => cwd.join(given),
     };
-    // Drops "." and doubled slashes for readable messages; ".." stays, since behind a symlink only the system knows
-    // where it leads.
+    // Drops "." and doubled slashes for readable messages; ".." stays, because only the system can resolve it
+    // behind a symlink.
     path.components().collect()
 }
 
@@ -62,20 +63,20 @@ fn with_plain_spaces(text: &str) -> String {
     )
 }
 
-/// The names that a well-known desktop gives its screenshots.
+/// Returns the name in the form of a well-known desktop's screenshots.
 fn with_narrow_space(text: &str) -> String {
     ["AM", "PM", "am", "pm"]
         .iter()
         .fold(text.to_owned(), |text, half| text.replace(&format!(" {half}."), &format!("\u{202f}{half}.")))
 }
 
-/// The path as one word of a POSIX shell, for commands that are suggested to the model.
+/// Returns the path as one word of a POSIX shell, for commands suggested to the model.
 pub fn shell_word(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
-/// The path as part of a line, with `/` between its parts: a control character in a name is escaped, so that no name
-/// makes up lines of its own.
+/// Returns the path as part of a line, with `/` as the separator. Control characters in a name are escaped,
+/// so that no name adds lines of its own.
 pub fn in_line(path: &Path) -> String {
     let text = path.to_string_lossy();
     if !text.contains(char::is_control) {

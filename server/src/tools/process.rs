@@ -19,58 +19,59 @@ use super::truncate::Limits;
 
 pub use super::capture::Capture;
 
-/// How long the output of background processes is waited for after the shell has ended. A daemon that keeps the pipe
-/// open would otherwise keep the call open.
+/// Waiting time for the output of background processes after the end of the shell. A daemon that keeps the
+/// pipe open would otherwise keep the call open.
 pub const AFTER_EXIT: Duration = Duration::from_millis(250);
-/// Observers see growing output at most this often.
+/// Minimum interval between updates of growing output.
 pub const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
-/// Longer timeouts are none: a year is no bound, and such numbers overflow clocks.
+/// Timeouts of this length or longer are ignored: a year is no useful limit, and such numbers overflow
+/// clocks.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// A write to the file with the full output is waited for this long at the end.
+/// Maximum waiting time at the end for a write to the file with the full output.
 const SLOWEST_DISK: Duration = Duration::from_secs(5);
-/// As much as a pipe holds.
+/// The capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
 
-/// Why a command did not start.
+/// Reason for a failed start of a command.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The directory to run in is missing, no directory, or closed to us.
+    /// The working directory is missing, not a directory, or not accessible.
     #[error("cannot run in the working directory {}: {}", path.display(), os_error::reason(source))]
     WorkingDirectory {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("cannot start {program}: {}", os_error::reason(source))]
     Spawn {
         /// The shell.
         program: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The abort came first.
+    /// The abort preceded the start.
     #[error("the command was aborted before it started")]
     Aborted,
 }
 
-/// How a started command came to its end.
+/// The end of a started command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
-    /// It ended by itself.
+    /// The command ended by itself.
     Exited(Exit),
-    /// It ran out of time and its process group was ended.
+    /// The command exceeded its time limit and its process group was ended.
     TimedOut,
-    /// The context's abort came and its process group was ended.
+    /// The call was aborted and the process group was ended.
     Aborted,
-    /// Its end cannot be known, for this reason; its process group was ended.
+    /// The end is unknown, for this reason; the process group was ended.
     Lost(String),
 }
 
 impl Ending {
-    /// The line that tells a model of an end which is a failure; none for success.
+    /// Returns the line about a failure for the model; `None` for success.
     pub fn failure(&self, timeout: Option<f64>) -> Option<String> {
         match self {
             Self::Exited(Exit::Code(0)) => None,
@@ -87,29 +88,29 @@ impl Ending {
     }
 }
 
-/// What to run. The surroundings come from the [`ToolContext`].
+/// A command to run. Its environment comes from the [`ToolContext`].
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The text for the shell.
     pub command: &'a str,
-    /// After how many seconds to end it: none, zero, negative and astronomic numbers mean never.
+    /// Time limit in seconds; `None`, zero, negative and huge numbers mean no limit.
     pub timeout: Option<f64>,
-    /// Whether escape sequences and control characters are removed from the output.
+    /// True to remove escape sequences and control characters from the output.
     pub clean: bool,
 }
 
-/// A command that has come to its end.
+/// A command that has ended.
 #[derive(Debug)]
 pub struct Finished {
-    /// How.
+    /// The end of the command.
     pub ending: Ending,
-    /// What it wrote.
+    /// The output of the command.
     pub output: Capture,
 }
 
-/// Runs a command. `observe` sees the output grow, now and then. Fails when the command did not start; every other
-/// trouble is an [`Ending`]. Returns at most [`AFTER_EXIT`] after the shell has ended, and within seconds of a timeout
-/// or an abort. Dropping the future ends the process group.
+/// Runs a command. `observe` receives the growing output at intervals. Fails if the command did not start;
+/// every other problem is an [`Ending`]. Returns at most [`AFTER_EXIT`] after the end of the shell, and
+/// within seconds after a timeout or an abort. Dropping the future ends the process group.
 pub async fn run(
     context: &ToolContext,
     request: Request<'_>,
@@ -134,7 +135,7 @@ pub async fn run(
     };
     let ending = until_end(context, request.timeout, &mut *running, &mut output, &mut note).await;
     if matches!(ending, Ending::TimedOut | Ending::Aborted) {
-        // The pipe is emptied meanwhile: a process that wants to leave may still have something to write.
+        // The pipe is drained meanwhile: an ending process may still have output to write.
         let mut ended = running.end().fuse();
         while !ended.is_terminated() {
             tokio::select! {
@@ -146,7 +147,7 @@ pub async fn run(
     let deadline = Instant::now() + AFTER_EXIT;
     while !output.closed && timeout_at(deadline, output.step()).await.is_ok() {}
     let output = output.finish().await;
-    // A command that is over at once is seen as well.
+    // A command that ends at once is observed too.
     if !seen && !output.is_empty() {
         observe(&output);
     }
@@ -165,7 +166,7 @@ async fn until_end(
     let mut shown = true;
     loop {
         tokio::select! {
-            // In this order: a flood of output must not keep the others waiting.
+            // In this order: continuous output must not delay the other events.
             biased;
             () = context.abort.cancelled() => return Ending::Aborted,
             () = at(deadline) => return Ending::TimedOut,
@@ -189,10 +190,10 @@ async fn until_end(
     }
 }
 
-/// The stream of a command and what has come of it.
+/// The stream of a command and its captured output.
 ///
-/// A step may be dropped at any await without losing bytes: between steps the capture is either here or with a job
-/// that pushes a chunk where the disk may block.
+/// A step may be dropped at any await without loss of bytes. Between steps the capture is either here or
+/// owned by a job that writes a chunk that may block on the disk.
 struct Output {
     stream: Box<dyn AsyncRead + Send + Unpin>,
     store: Option<Box<Store>>,
@@ -210,7 +211,7 @@ impl Output {
         Self { stream, store, job: None, pusher: Pusher::default(), closed: false, fresh }
     }
 
-    /// One step: the end of a job, or a chunk of output, or the end of it.
+    /// Performs one step: the end of a job, a chunk of output, or the end of the output.
     async fn step(&mut self) {
         if let Some(job) = &mut self.job {
             self.store = job.await.ok();
@@ -218,12 +219,12 @@ impl Output {
             return;
         }
         let Some(store) = &mut self.store else {
-            // The job failed, which takes a panic.
+            // The job failed, which means a panic.
             self.closed = true;
             return;
         };
         match self.stream.read(&mut store.chunk).await {
-            // An error is an end as well: there is nothing more to come.
+            // An error ends the output too.
             Ok(0) | Err(_) => self.closed = true,
             Ok(count) if store.capture.may_block(count) => {
                 self.job = self.store.take().map(|store| self.pusher.push(store, count));
@@ -232,7 +233,7 @@ impl Output {
         }
     }
 
-    /// What there is to see, when it is at hand.
+    /// Returns the current capture, if it is not owned by a job.
     fn seen(&self) -> Option<&Capture> {
         self.store.as_ref().map(|store| &store.capture)
     }
@@ -247,7 +248,7 @@ impl Output {
     }
 }
 
-/// Fails when the directory cannot be entered: the error of a start would name the shell instead.
+/// Fails if the directory cannot be entered: the error of a start would name the shell instead.
 fn check_directory(path: &Path) -> Result<(), StartError> {
     let problem = match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_dir() => Some(io::ErrorKind::NotADirectory.into()),
@@ -260,7 +261,7 @@ fn check_directory(path: &Path) -> Result<(), StartError> {
     }
 }
 
-/// What a number of seconds means as a limit.
+/// Converts a number of seconds into a time limit.
 fn time_limit(seconds: Option<f64>) -> Option<Duration> {
     let limit = Duration::try_from_secs_f64(seconds?).ok()?;
     (!limit.is_zero() && limit < LONGEST_TIMEOUT).then_some(limit)

@@ -1,4 +1,4 @@
-//! A thread that does for one command what may block on the disk.
+//! A thread for the work of one command that may block on the disk.
 
 use std::sync::mpsc;
 use std::thread;
@@ -7,15 +7,15 @@ use tokio::sync::oneshot;
 
 use super::capture::Capture;
 
-/// A capture with the buffer that is read into; it is either with the reader or with the thread.
+/// A capture with its read buffer, owned by either the reader or the thread.
 #[derive(Debug)]
 pub(crate) struct Store {
     pub capture: Capture,
     pub chunk: Vec<u8>,
 }
 
-/// Hands stores to a thread of its own, which ends with this. Not to the pool of the runtime: that one panics when the
-/// system refuses it a thread.
+/// Passes stores to a thread of its own, which ends when this value is dropped. The pool of the runtime is
+/// not suitable, because it panics if the system refuses a thread.
 #[derive(Debug, Default)]
 pub(crate) struct Pusher {
     thread: Option<mpsc::Sender<Job>>,
@@ -31,14 +31,15 @@ struct Job {
 impl Job {
     fn run(mut self) {
         self.store.capture.push(&self.store.chunk[..self.count]);
-        // A receiver that is gone does not want the output any more.
+        // A dropped receiver no longer needs the output.
         let _ = self.done.send(self.store);
     }
 }
 
 impl Pusher {
-    /// Pushes the first `count` bytes of the chunk into the capture; the store comes back when that is done. Where no
-    /// thread can be had it is done right here: waiting for a disk is better than losing output.
+    /// Adds the first `count` bytes of the chunk to the capture, and returns the store afterwards. If no
+    /// thread is available, the current thread does the work: waiting for a disk is better than losing
+    /// output.
     pub(crate) fn push(&mut self, store: Box<Store>, count: usize) -> oneshot::Receiver<Box<Store>> {
         let (done, receiver) = oneshot::channel();
         let job = Job { store, count, done };

@@ -1,4 +1,4 @@
-//! New content for a file, in the words of the tools.
+//! Replacement of a file's content, with errors in the form of the tools.
 
 use std::fs;
 use std::io;
@@ -7,9 +7,10 @@ use std::path::Path;
 use super::os_error;
 use crate::replace::{self, Failure, Options};
 
-/// Gives `target`, which is no symlink, the new content, piece after piece. Missing directories are created. A copy of
-/// the old content may be in `scratch` meanwhile. `still_wanted` is asked right before the target changes. Fails with
-/// the text for the model; the old content is then untouched, or the text says where it is.
+/// Replaces the content of `target`, which is not a symlink, by the given pieces. Missing directories are
+/// created. `scratch` may contain a copy of the old content meanwhile. `still_wanted` is called directly
+/// before the target changes. Fails with a text for the model; then the old content is unchanged, or the text
+/// names its location.
 pub(crate) fn replace(
     target: &Path,
     content: &[&[u8]],
@@ -24,7 +25,7 @@ pub(crate) fn replace(
         Ok(metadata) if !metadata.is_file() => {
             return Err(format!("{} is not a regular file", target.display()));
         }
-        // A file that its mode protects from writing stays as it is, although its directory would allow the trick.
+        // A write-protected file stays unchanged, although its directory would allow a replacement.
         Ok(_) => rustix::fs::access(target, rustix::fs::Access::WRITE_OK)
             .map_err(|error| problem("open", error.into()))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

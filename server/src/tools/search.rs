@@ -1,4 +1,4 @@
-//! Searching files line by line: what to look for, and what becomes of the lines found.
+//! Line-by-line search in files: patterns, and collection of matching lines.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -15,24 +15,26 @@ use tokio_util::sync::CancellationToken;
 use super::listing::Listing;
 use super::truncate::format_size;
 
-/// Characters of a line that are shown.
+/// Maximum displayed length of a line, in characters.
 pub(crate) const LONGEST_LINE: usize = 500;
-/// Longer patterns are refused: nobody means them.
+/// Maximum length of a pattern, in bytes; longer patterns are rejected.
 const LONGEST_PATTERN: usize = 64 * 1024;
-/// What a compiled pattern may take. Matching is linear in the text whatever the pattern is; this bounds the factor.
+/// Maximum size of a compiled pattern. Matching is linear in the text for any pattern; this limit bounds the
+/// factor.
 const LARGEST_PROGRAM: usize = 10 * 1024 * 1024;
-/// Nesting costs stack.
+/// Maximum nesting of a pattern, because nesting costs stack.
 const DEEPEST_PATTERN: u32 = 250;
-/// A line has to fit, together with the context before it. Files with longer ones are no text.
+/// Maximum size of the buffer, which must contain a line and the context before it. Files with longer lines
+/// are not text.
 const LARGEST_BUFFER: usize = 32 * 1024 * 1024;
 
-/// What a line has to match.
+/// The pattern for matching lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern(RegexMatcher);
 
 impl Pattern {
-    /// Compiles a regular expression, or a text that is looked for as it is. Fails with a text for the model when it is
-    /// none, and when it would take too much to look for.
+    /// Compiles a regular expression, or a literal text. Fails with a text for the model if the expression is
+    /// invalid or would cost too much.
     pub(crate) fn new(text: &str, literal: bool, ignore_case: bool) -> Result<Self, String> {
         if text.len() > LONGEST_PATTERN {
             let (size, limit) = (format_size(text.len() as u64), format_size(LONGEST_PATTERN as u64));
@@ -52,7 +54,7 @@ impl Pattern {
     }
 }
 
-/// A search that goes from file to file until enough lines are found.
+/// A search over several files until enough lines are found.
 pub(crate) struct Search {
     pattern: Pattern,
     searcher: Searcher,
@@ -60,7 +62,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// A search for at most `limit` lines, with so many lines of context around each.
+    /// Creates a search for at most `limit` lines, with `context` lines around each.
     pub(crate) fn new(pattern: Pattern, context: usize, limit: u64) -> Self {
         let searcher = SearcherBuilder::new()
             .line_terminator(LineTerminator::crlf())
@@ -73,8 +75,8 @@ impl Search {
         Self { pattern, searcher, lines }
     }
 
-    /// Searches one regular file, whose lines are shown under `name`. Binary files have no lines. Fails when the file
-    /// cannot be read, and soon after `stop`.
+    /// Searches one regular file, whose lines are shown under `name`. Binary files have no lines. Fails if
+    /// the file cannot be read, and soon after `stop`.
     pub(crate) fn file(&mut self, path: &Path, name: &str, stop: &CancellationToken) -> io::Result<()> {
         self.reader(Stoppable { file: open(path)?, stop }, name)
     }
@@ -85,12 +87,12 @@ impl Search {
         self.searcher.search_reader(&self.pattern.0, reader, &mut self.lines)
     }
 
-    /// Whether there are more lines than were asked for, so that looking on is of no use.
+    /// Returns true if there are more lines than requested, so that further search is useless.
     pub(crate) fn is_full(&self) -> bool {
         self.lines.full
     }
 
-    /// What was found, with a note of cut lines.
+    /// Returns the results, with a note about truncated lines.
     pub(crate) fn finish(self) -> Listing {
         let mut listing = self.lines.listing;
         if self.lines.cut {
@@ -102,13 +104,13 @@ impl Search {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    // Should the name have become a FIFO or a link meanwhile.
+    // The path may have become a FIFO or a link meanwhile.
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::NOFOLLOW;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
 }
 
-/// A file whose reading ends with an error once it is to stop.
+/// A file whose reads fail after cancellation.
 struct Stoppable<'a> {
     file: File,
     stop: &'a CancellationToken,
@@ -120,7 +122,7 @@ impl Read for Stoppable<'_> {
     }
 }
 
-/// Turns matches into lines of the result.
+/// Converts matches into lines of the result.
 #[derive(Default)]
 struct Lines {
     listing: Listing,
@@ -130,12 +132,12 @@ struct Lines {
     found: u64,
     full: bool,
     cut: bool,
-    /// Context before a line that may prove to be one too many.
+    /// Context before a line that may be beyond the limit.
     pending: Vec<String>,
 }
 
 impl Lines {
-    /// Groups of lines are apart when there is context, as in every grep.
+    /// Separates groups of lines if there is context, as every grep does.
     fn begin_group(&mut self) {
         self.pending.clear();
         if self.with_context && !self.listing.is_empty() {
@@ -250,7 +252,7 @@ mod tests {
         assert!(Pattern::new("(a+)+$ [", true, true).is_ok());
     }
 
-    /// A backtracking engine takes two to the power of a million steps here, and would not come back.
+    /// A backtracking engine would take two to the power of a million steps here.
     #[test]
     fn fm_f88_no_pattern_backtracks() {
         let text = format!("{}!", "a".repeat(1 << 20));

@@ -7,44 +7,46 @@ use serde_json::Value;
 
 use super::{Bash, Edit, Find, Grep, Ls, Read, Todo, Tool, ToolContext, ToolOutput, Write, arguments};
 
-/// Tools by name, in the order in which the model is told of them.
+/// Tools by name, in the order of their presentation to the model.
 #[derive(Clone)]
 pub struct ToolSet {
     tools: Vec<Arc<dyn Tool>>,
 }
 
-/// What came of a choice by name.
+/// Result of a selection by name.
 pub struct Selection {
-    /// The tools that exist, in the order asked for.
+    /// The existing tools, in the requested order.
     pub tools: ToolSet,
-    /// The names that no built-in tool has.
+    /// Names without a built-in tool.
     pub unknown: Vec<String>,
 }
 
 impl ToolSet {
-    /// The tools that are active when nothing else is said: read, bash, edit, write.
+    /// Returns the default tools: read, bash, edit, write.
     pub fn builtin() -> Self {
         Self { tools: vec![Arc::new(Read), Arc::new(Bash), Arc::new(Edit::One), Arc::new(Write)] }
     }
 
-    /// All built-in tools: the ones that are active by default, and grep, find, ls, todo_write, which are chosen by name.
+    /// Returns all built-in tools: the default tools, and grep, find, ls, todo_write, which are selected by
+    /// name.
     pub fn available() -> Self {
         let mut all = Self::builtin();
         all.tools.extend([Arc::new(Grep) as Arc<dyn Tool>, Arc::new(Find), Arc::new(Ls), Arc::new(Todo)]);
         all
     }
 
-    /// Whether a built-in tool has that name.
+    /// Returns true if a built-in tool has that name.
     pub fn is_available(name: &str) -> bool {
         Self::available().get(name).is_some()
     }
 
-    /// No tools at all.
+    /// Returns an empty set.
     pub fn none() -> Self {
         Self { tools: Vec::new() }
     }
 
-    /// The built-in tools with these names. A name given twice counts once; unknown ones are reported, not refused.
+    /// Selects built-in tools by name. Repeated names are ignored; unknown names are reported and cause no
+    /// error.
     pub fn select<I>(names: I) -> Selection
     where
         I: IntoIterator,
@@ -63,12 +65,12 @@ impl ToolSet {
         selection
     }
 
-    /// The tool of that name, if it is in the set.
+    /// Returns the tool of that name, if present.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.name() == name)
     }
 
-    /// Adds a tool at the end, or in the place of the one with the same name.
+    /// Adds a tool at the end, or replaces the tool of the same name.
     pub fn add(&mut self, tool: Arc<dyn Tool>) {
         match self.tools.iter_mut().find(|known| known.name() == tool.name()) {
             Some(known) => *known = tool,
@@ -76,7 +78,7 @@ impl ToolSet {
         }
     }
 
-    /// Puts a tool in the place of the one with the same name, where there is one.
+    /// Replaces the tool of the same name, if present.
     pub fn exchange(&mut self, tool: Arc<dyn Tool>) {
         if self.get(tool.name()).is_some() {
             self.add(tool);
@@ -88,28 +90,28 @@ impl ToolSet {
         self.tools.retain(|tool| keep(tool.name()));
     }
 
-    /// The names in order.
+    /// Returns the names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.name())
     }
 
-    /// The tools in order.
+    /// Returns the tools in order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.tools.iter()
     }
 
-    /// How many there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// Finds the tool, validates the arguments, executes. An unknown name and invalid arguments are error outputs, in which
-    /// `took` says nothing.
+    /// Finds the tool, validates the arguments, and executes the tool. An unknown name and invalid arguments
+    /// cause error outputs without `took`.
     pub async fn call(&self, context: &ToolContext, name: &str, arguments: Value) -> ToolOutput {
         let Some(tool) = self.get(name) else {
             return ToolOutput::error(format!("Tool {name} not found"));
@@ -117,7 +119,7 @@ impl ToolSet {
         match arguments::validate(name, &tool.parameters(), &tool.prepared(arguments)) {
             Ok(arguments) => {
                 let output = tool.execute(context, arguments).await;
-                // Whoever has a clock says how long.
+                // The caller has a clock and sets the time.
                 ToolOutput { took: Some(Duration::ZERO), ..output }
             }
             Err(text) => ToolOutput::error(text),

@@ -1,35 +1,36 @@
-//! From a command's text to the program that runs it.
+//! Conversion of a command's text into a program with arguments.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::spawner::CommandLine;
 
-/// How commands are run. The default is bash with nothing added.
+/// Settings for commands. The default is bash without additions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellSettings {
-    /// The shell; without it `/bin/bash`, else bash or at last sh from `PATH`.
+    /// The shell; `None` for `/bin/bash`, otherwise bash or finally sh from `PATH`.
     pub program: Option<PathBuf>,
-    /// It reads what a login shell reads.
+    /// True for a login shell.
     pub login: bool,
-    /// Lines put before every command.
+    /// Lines before every command.
     pub prefix: Option<String>,
-    /// A directory put before `PATH`.
+    /// A directory added at the front of `PATH`.
     pub path_prefix: Option<PathBuf>,
     /// Variables added to the inherited environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// Variables taken from it, such as those with keys.
+    /// Variables removed from it, such as variables with keys.
     pub hidden: Vec<OsString>,
 }
 
 impl ShellSettings {
-    /// The command line that runs `command` in `cwd`. Never fails: a shell that does not exist shows at the start.
+    /// Returns the command line that runs `command` in `cwd`. Never fails: a missing shell causes an error at
+    /// the start.
     pub fn command_line(&self, command: &str, cwd: &Path) -> CommandLine {
         let mut text = match &self.prefix {
             Some(prefix) => format!("{prefix}\n{command}"),
             None => command.to_owned(),
         };
-        // A shell would take the text for another option. Not every shell knows `--` after `-c`.
+        // A shell would take the text for another option, and not every shell accepts `--` after `-c`.
         if text.starts_with(['-', '+']) {
             text.insert(0, ' ');
         }

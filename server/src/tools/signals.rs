@@ -1,6 +1,7 @@
 //! Names of signals.
 
-/// The name of a signal number on this system, such as `SIGKILL`; a number without a name gives `signal N`.
+/// Returns the name of a signal number on this system, such as `SIGKILL`; `signal N` for a number without a
+/// name.
 pub fn signal_name(number: i32) -> String {
     use rustix::process::Signal;
     let known = [

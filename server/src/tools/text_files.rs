@@ -1,4 +1,4 @@
-//! Text files that somebody else has: an editor, with what its user has not saved yet.
+//! Text files in an editor of the client, including unsaved changes.
 
 use std::path::{Path, PathBuf};
 
@@ -10,24 +10,24 @@ use super::locks::ABORTED;
 use super::read::LARGEST_FILE;
 use super::{ToolContext, blocking};
 
-/// Who has text files. Failures are sentences for the model.
+/// Access to the files of an editor. Failures are messages for the model.
 pub trait TextFiles: Send + Sync {
-    /// Whether files can be read there.
+    /// Returns true if the editor can read files.
     fn reads(&self) -> bool;
 
-    /// Whether files can be written there.
+    /// Returns true if the editor can write files.
     fn writes(&self) -> bool;
 
-    /// The text of a file.
+    /// Returns the text of a file.
     fn read<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<String, String>>;
 
-    /// Gives a file that text.
+    /// Sets the text of a file.
     fn write<'a>(&'a self, path: &'a Path, text: String) -> BoxFuture<'a, Result<(), String>>;
 }
 
 impl ToolContext {
-    /// The text of a file as somebody else has it. None where nobody does, where it is no text file, and where it cannot be
-    /// had there: then the file of this machine counts.
+    /// Returns the text of a file from the editor. Returns `None` without an editor, for a file that is not
+    /// text, and if the editor cannot read it. In these cases the file of this machine applies.
     pub(super) async fn read_elsewhere(&self, path: &Path) -> Result<Option<String>, String> {
         let Some(files) = self.files.as_ref().filter(|files| files.reads()) else { return Ok(None) };
         let looked = path.to_owned();
@@ -43,17 +43,17 @@ impl ToolContext {
         }
     }
 
-    /// Gives a file that text where somebody else has it; false where nobody does.
+    /// Sets the text of a file in the editor. Returns false without an editor.
     pub(super) async fn write_elsewhere(&self, path: &Path, text: String) -> Result<bool, String> {
         let Some(files) = self.files.as_ref().filter(|files| files.writes()) else { return Ok(false) };
         if self.abort.is_cancelled() {
             return Err(ABORTED.to_owned());
         }
-        // Not raced against the abort: the answer says what really happened to the file.
+        // Not raced against the abort: the result reports the actual change of the file.
         files.write(path, text).await.map(|()| true)
     }
 
-    /// Whether files are changed elsewhere: read there and written there.
+    /// Returns true if files are changed in the editor, which then can both read and write.
     pub(super) fn changes_elsewhere(&self) -> bool {
         self.files.as_ref().is_some_and(|files| files.reads() && files.writes())
     }
@@ -67,7 +67,8 @@ async fn unless_aborted<T>(abort: &CancellationToken, work: impl Future<Output =
     }
 }
 
-/// Whether there is a file which is no image and not too large, or none at all: it may not have been saved yet. Blocks.
+/// Returns true if the file may be text: neither an image nor too large. A missing file may be unsaved, so it
+/// returns true too. Blocks.
 fn may_be_text(path: &PathBuf) -> bool {
     use std::io::Read;
     let Ok(metadata) = std::fs::metadata(path) else { return true };

@@ -1,5 +1,5 @@
-//! The tool with which a model keeps a list of what is to be done. The list stands in the results of its calls: whoever
-//! opens the conversation again, or goes on in a branch of it, finds it there.
+//! The tool for a model's list of tasks. The list is stored in the results of its calls, so that a reopened
+//! conversation or a branch of it contains the list.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::todo_list::{Change, TodoList};
 use super::{Tool, ToolContext, ToolOutput};
 
-/// Keeps a list of tasks in phases.
+/// Maintains a list of tasks in phases.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Todo;
 
 impl Todo {
-    /// What models call it.
+    /// The name of the tool.
     pub const NAME: &str = "todo_write";
 }
 

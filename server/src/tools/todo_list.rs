@@ -1,4 +1,4 @@
-//! A list of what is to be done: tasks in phases, how it changes, and how a model reads it.
+//! A list of tasks in phases, its changes, and its form for a model.
 
 use std::fmt::Write as _;
 
@@ -6,17 +6,17 @@ use agentese::types::TodoItem;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How far a task is.
+/// Status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not begun.
+    /// Not started.
     Pending,
-    /// Being worked on.
+    /// In progress.
     InProgress,
     /// Done.
     Completed,
-    /// Given up.
+    /// Abandoned.
     Abandoned,
 }
 
@@ -25,7 +25,7 @@ impl Status {
         matches!(self, Self::Pending | Self::InProgress)
     }
 
-    /// Its name in the list.
+    /// Returns the name of the status in the list.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -45,29 +45,29 @@ impl Status {
     }
 }
 
-/// One thing to do.
+/// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Names it in the list.
+    /// Identifies the task in the list.
     pub id: String,
-    /// What is to be done.
+    /// Description of the task.
     pub content: String,
-    /// How far it is.
+    /// Status of the task.
     pub status: Status,
-    /// What else is to be known.
+    /// Further notes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
-    /// How it is to be done; shown while it is being worked on.
+    /// Details of the work, shown while the task is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
 }
 
-/// Tasks that belong together.
+/// A group of related tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Names it in the list.
+    /// Identifies the phase in the list.
     pub id: String,
-    /// What it is called.
+    /// Name of the phase.
     pub name: String,
     /// Its tasks, in order.
     pub tasks: Vec<Task>,
@@ -122,12 +122,12 @@ pub(super) enum Change {
 }
 
 impl TodoList {
-    /// The list in the details of a result; an empty one where there is none.
+    /// Returns the list in the details of a result; an empty list without details.
     pub fn of(details: Option<&Value>) -> Self {
         details.and_then(|details| serde_json::from_value(details.clone()).ok()).unwrap_or_default()
     }
 
-    /// What is left to do, as clients are told of it.
+    /// Returns the open tasks in the form for clients.
     pub fn open(&self) -> Vec<TodoItem> {
         let open = self.phases.iter().flat_map(|phase| &phase.tasks).filter(|task| task.status.is_open());
         let shown = open.map(|task| {
@@ -138,7 +138,7 @@ impl TodoList {
         shown.collect()
     }
 
-    /// What is left to do, one line for each phase and each task.
+    /// Returns the open tasks, one line for each phase and each task.
     pub fn outline(&self) -> String {
         let mut text = String::new();
         for phase in &self.phases {
@@ -153,7 +153,7 @@ impl TodoList {
         text
     }
 
-    /// Makes one change. Fails with what the model is told.
+    /// Applies one change. Fails with a message for the model.
     pub(super) fn apply(&mut self, change: Change) -> Result<(), String> {
         match change {
             Change::Replace { phases } => {
@@ -207,7 +207,7 @@ impl TodoList {
         self.phases.iter().map(|phase| phase.tasks.len()).sum()
     }
 
-    /// One task is being worked on, where any is left.
+    /// Makes exactly one open task the task in progress, if there is any.
     pub(super) fn settle(&mut self) {
         let mut tasks: Vec<_> = self.phases.iter_mut().flat_map(|phase| &mut phase.tasks).collect();
         let mut active = tasks.iter_mut().filter(|task| task.status == Status::InProgress);
@@ -218,7 +218,7 @@ impl TodoList {
         }
     }
 
-    /// The list as the model reads it.
+    /// Returns the list in the form for the model.
     pub(super) fn summary(&self, errors: &[String]) -> String {
         let mut text = String::new();
         if !errors.is_empty() {
@@ -265,7 +265,7 @@ impl TodoList {
     }
 }
 
-/// The highest number behind a prefix.
+/// Returns the highest number after a prefix.
 fn highest<'a>(ids: impl Iterator<Item = &'a str>, prefix: &str) -> u64 {
     ids.filter_map(|id| id.strip_prefix(prefix)?.parse().ok()).max().unwrap_or(0)
 }

@@ -1,20 +1,20 @@
-//! Cutting text to what a model can take: the head of a file, the tail of a command's output.
+//! Truncation of text to the limits of a model: the head of a file, the tail of a command's output.
 //!
-//! Lines are counted as the pieces between newlines, as pi counts them: a final newline makes a last, empty line.
+//! Lines are the pieces between newlines, as in pi: a final newline adds a last, empty line.
 
 use serde_json::{Value, json};
 
-/// The most lines that a result shows.
+/// Maximum number of lines in a result.
 pub const MAX_LINES: usize = 2_000;
-/// The most bytes that a result shows.
+/// Maximum number of bytes in a result.
 pub const MAX_BYTES: usize = 51_200;
 
-/// How much of a text is shown. The default is [`MAX_LINES`] and [`MAX_BYTES`], whichever is reached first.
+/// Limits for a displayed text. The default is [`MAX_LINES`] and [`MAX_BYTES`], whichever is reached first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most lines.
+    /// Maximum number of lines.
     pub max_lines: usize,
-    /// The most bytes.
+    /// Maximum number of bytes.
     pub max_bytes: usize,
 }
 
@@ -33,36 +33,36 @@ pub enum TruncatedBy {
     Bytes,
 }
 
-/// What was kept of a text, and what there was.
+/// The retained part of a text, and the size of the whole text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truncation {
-    /// The text that was kept.
+    /// The retained text.
     pub content: String,
-    /// The limit that cut it, or none when the text is whole.
+    /// The limit that cut the text, or `None` if the text is complete.
     pub truncated_by: Option<TruncatedBy>,
     /// Lines before the cut.
     pub total_lines: u64,
     /// Bytes before the cut.
     pub total_bytes: u64,
-    /// Lines kept.
+    /// Retained lines.
     pub output_lines: u64,
-    /// Bytes kept.
+    /// Retained bytes.
     pub output_bytes: u64,
-    /// Tail only: not even the last line fitted, and its end was kept.
+    /// Tail only: the last line did not fit, and only its end was retained.
     pub last_line_partial: bool,
-    /// Head only: not even the first line fitted, and nothing was kept.
+    /// Head only: the first line did not fit, and nothing was retained.
     pub first_line_exceeds_limit: bool,
     /// The limits that applied.
     pub limits: Limits,
 }
 
 impl Truncation {
-    /// Whether anything was left out.
+    /// Returns true if text was omitted.
     pub fn truncated(&self) -> bool {
         self.truncated_by.is_some()
     }
 
-    /// The record that a tool result carries in `details.truncation`.
+    /// Returns the record for `details.truncation` of a tool result.
     pub fn to_json(&self) -> Value {
         json!({
             "content": self.content,
@@ -97,7 +97,7 @@ impl Truncation {
     }
 }
 
-/// The size of a text of which only one end is at hand.
+/// The size of a text of which only one end is available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub lines: u64,
@@ -114,12 +114,14 @@ impl Totals {
     }
 }
 
-/// The first whole lines of a text. When the first line alone is too long nothing is kept and the record says so.
+/// Returns the first whole lines of a text. If the first line alone is too long, the result is empty and
+/// marked accordingly.
 pub fn truncate_head(text: &str, limits: Limits) -> Truncation {
     truncate_head_of(text, Totals::of(text), limits)
 }
 
-/// As [`truncate_head`] for a text of which only the beginning is at hand: all of it, or more than the byte limit.
+/// Works as [`truncate_head`], for a text of which only the beginning is available: all of it, or more than
+/// the byte limit.
 pub(crate) fn truncate_head_of(window: &str, total: Totals, limits: Limits) -> Truncation {
     if total.fit(limits) {
         return Truncation::new(window, total, limits);
@@ -145,12 +147,14 @@ pub(crate) fn truncate_head_of(window: &str, total: Totals, limits: Limits) -> T
     truncation
 }
 
-/// The last whole lines of a text. When not even the last line fits, the end of it is kept, cut between characters.
+/// Returns the last whole lines of a text. If the last line does not fit, its end is retained, cut between
+/// characters.
 pub fn truncate_tail(text: &str, limits: Limits) -> Truncation {
     truncate_tail_of(text, Totals::of(text), limits)
 }
 
-/// As [`truncate_tail`] for a text of which only the end is at hand: all of it, or more than the byte limit.
+/// Works as [`truncate_tail`], for a text of which only the end is available: all of it, or more than the
+/// byte limit.
 pub(crate) fn truncate_tail_of(window: &str, total: Totals, limits: Limits) -> Truncation {
     if total.fit(limits) {
         return Truncation::new(window, total, limits);
@@ -172,8 +176,8 @@ pub(crate) fn truncate_tail_of(window: &str, total: Totals, limits: Limits) -> T
         }
     }
     let by = if lines >= limits.max_lines { TruncatedBy::Lines } else { TruncatedBy::Bytes };
-    // An output that ends with a newline has an empty last line, which always fits. Keeping only that would show
-    // nothing of a long line before it, so the end of that line is kept as if it were the last.
+    // An output that ends with a newline has an empty last line, which always fits. That line alone would
+    // show nothing of a long line before it, so the end of the long line is retained instead.
     let nothing = kept.is_none_or(|start| start == window.len()) && by == TruncatedBy::Bytes;
     let start = match kept {
         Some(start) if !nothing => start,
@@ -185,7 +189,7 @@ pub(crate) fn truncate_tail_of(window: &str, total: Totals, limits: Limits) -> T
     truncation
 }
 
-/// `12B`, `50.0KB`, `4.5MB`.
+/// Returns a size such as `12B`, `50.0KB` or `4.5MB`.
 pub fn format_size(bytes: u64) -> String {
     const KB: f64 = 1024.0;
     match bytes {
@@ -195,7 +199,7 @@ pub fn format_size(bytes: u64) -> String {
     }
 }
 
-/// The first character boundary at or after `at`.
+/// Returns the first character boundary at or after `at`.
 pub(crate) fn char_boundary_from(text: &str, at: usize) -> usize {
     (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
@@ -204,7 +208,7 @@ fn lines_of(text: &str) -> u64 {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64 + 1
 }
 
-/// Where each line ends, its newline not included.
+/// Returns the end of each line, without its newline.
 fn line_ends(text: &str) -> impl Iterator<Item = usize> {
     memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()])
 }

@@ -1,4 +1,4 @@
-//! What is below a directory, in a stable order, without what ignore files leave out.
+//! Traversal of a directory in a stable order, without ignored files.
 
 use std::ffi::OsStr;
 use std::fs::FileType;
@@ -8,11 +8,11 @@ use ignore::{DirEntry, WalkBuilder};
 
 use super::{os_error, paths};
 
-/// Where version control keeps its own files. Nobody who searches a project means them; as a starting point such a
-/// directory is walked like any other.
+/// Internal directories of version control, which searches exclude. As a starting point such a directory is
+/// traversed like any other.
 const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
-/// One thing that the walk came to.
+/// One item of the traversal.
 pub(crate) struct Found {
     pub path: PathBuf,
     /// The path below the starting point; empty for the starting point itself.
@@ -20,9 +20,9 @@ pub(crate) struct Found {
     pub kind: FileType,
 }
 
-/// Walks in the order of paths. Hidden files are included; `.gitignore` and `.ignore` files count, the ones of the
-/// directories above and outside of repositories too. Symbolic links are found and not followed. A directory that
-/// cannot be read is left out, and told of by [`Walk::finish`].
+/// Traverses in the order of paths. Hidden files are included. `.gitignore` and `.ignore` files apply,
+/// including files in parent directories and outside of repositories. Symbolic links are returned and not
+/// followed. An unreadable directory is skipped, and [`Walk::finish`] reports it.
 pub(crate) struct Walk {
     entries: ignore::Walk,
     root: PathBuf,
@@ -30,7 +30,8 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// A walk that does not go into the directories that `enter`, which is asked with the relative path, refuses.
+    /// Creates a traversal that skips the directories for which `enter` returns false; `enter` receives the
+    /// relative path.
     pub(crate) fn new(root: &Path, enter: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
         let mut builder = WalkBuilder::new(root);
         builder.hidden(false).require_git(false).follow_links(false).sort_by_file_name(OsStr::cmp);
@@ -45,13 +46,13 @@ impl Walk {
         Self { entries: builder.build(), root: root.to_owned(), skipped: Skipped::default() }
     }
 
-    /// Takes note of a file that could not be used.
+    /// Records a file that could not be used.
     pub(crate) fn leave_out(&mut self, found: &Found, reason: String) {
         self.skipped.add(&found.relative, reason);
     }
 
-    /// The notice for the model of what was left out; none when that is nothing. Fails with a text for the model when
-    /// the starting point itself could not be read.
+    /// Returns the notice about skipped files for the model; `None` if nothing was skipped. Fails with a text
+    /// for the model if the starting point itself could not be read.
     pub(crate) fn finish(self) -> Result<Option<String>, String> {
         match &self.skipped.first {
             Some((path, reason)) if path.as_os_str().is_empty() => {
@@ -73,7 +74,7 @@ impl Iterator for Walk {
         loop {
             match self.entries.next()? {
                 Ok(entry) => {
-                    // Only standard input has no type, and that is never asked for.
+                    // Only standard input has no type, and it is never traversed.
                     let Some(kind) = entry.file_type() else { continue };
                     return Some(Found {
                         relative: relative(&entry, &self.root),
@@ -102,7 +103,7 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// What was left out for trouble with it: how many, and the first as an example.
+/// The files skipped because of errors: their number, and the first one as an example.
 #[derive(Debug, Default)]
 struct Skipped {
     count: u64,
@@ -115,7 +116,7 @@ impl Skipped {
         self.first.get_or_insert_with(|| (path.to_owned(), reason));
     }
 
-    /// The notice for the model; none when nothing was left out.
+    /// Returns the notice for the model; `None` if nothing was skipped.
     fn notice(&self) -> Option<String> {
         let (path, reason) = self.first.as_ref()?;
         let (path, count) = (paths::in_line(path), self.count);
@@ -152,7 +153,7 @@ mod tests {
         std::os::unix::fs::symlink(root, root.join("link")).unwrap();
         let expected = [".gitignore", ".ignore", "a", "a/.hidden", "a/z", "a-b", "b", "keep.log", "link"];
         assert_eq!(names(root), expected);
-        // The directory above counts, and a starting point is never ignored itself.
+        // Ignore files of the parent directory apply, and a starting point itself is never ignored.
         assert_eq!(names(&root.join("out")), ["x"]);
         assert_eq!(names(&root.join(".git")), ["config"]);
         assert_eq!(names(&root.join("link")), expected);

@@ -1,4 +1,4 @@
-//! All of a command's output, as far as there is room for it.
+//! The complete output of a command, up to a limit.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -6,17 +6,18 @@ use std::path::Path;
 
 use super::capture::Capture;
 
-/// An output, or the two ends of it.
+/// An output, or its two ends.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Whole {
     pub text: String,
-    /// Whether something is left out.
+    /// True if text was omitted.
     pub cut: bool,
 }
 
 impl Capture {
-    /// All of the output. Of one of more than `limit` bytes the beginning and the end, with a note between them; the tail
-    /// alone where the file with all of it cannot be read. What did not get into that file is left out, too.
+    /// Returns the complete output. For more than `limit` bytes, returns the beginning and the end with a
+    /// note between them. If the file with the output cannot be read, returns only the tail. Text missing
+    /// from that file is omitted too.
     pub(super) async fn whole(&self, limit: usize) -> Whole {
         let here = self.since(0);
         if here.len() as u64 == self.bytes() {
@@ -41,7 +42,7 @@ fn read(path: &Path, limit: usize) -> io::Result<Whole> {
     let half = limit / 2;
     bytes.resize(half, 0);
     file.read_exact(&mut bytes)?;
-    // A character whose rest is left out is left out, too.
+    // An incomplete character is omitted.
     let begun = bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
     let head = String::from_utf8_lossy(&bytes[..half - begun.min(3)]).into_owned();
     file.seek(SeekFrom::End(-(half as i64)))?;
@@ -75,11 +76,11 @@ mod tests {
         let ends = long.whole(11).await;
         assert_eq!(ends.text, "ä012\n\n[94 bytes are left out here]\n\n789ö");
         assert!(ends.cut);
-        // Half of a character stays out at both ends.
+        // An incomplete character is omitted at both ends.
         let wide = captured(&"ö".repeat(60)).whole(30).await;
         let end = "ö".repeat(7);
         assert_eq!(wide.text, format!("{end}\n\n[90 bytes are left out here]\n\n{end}"));
-        // The file has the beginning alone.
+        // The file only contains the beginning.
         let limits = Limits { max_lines: 5, max_bytes: 20 };
         let mut beyond = Capture::new(place.path(), 40, limits, false);
         beyond.push(middle.as_bytes());

@@ -1,23 +1,23 @@
-//! What work a tool does, by its name: of the tools here, and of those of agents that may stand behind a front.
+//! The kind of work of a tool, by its name: for the tools here, and for the tools of agents behind a front.
 
-/// What a tool does with the world.
+/// Kind of work of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// It reads files or folders.
+    /// The tool reads files or folders.
     Reads,
-    /// It changes files.
+    /// The tool changes files.
     Edits,
-    /// It looks for files, lines or pages.
+    /// The tool searches for files, lines or pages.
     Searches,
-    /// It runs commands or code.
+    /// The tool runs commands or code.
     Runs,
-    /// It gets something from the network.
+    /// The tool fetches data from the network.
     Fetches,
-    /// It plans, or hands work on.
+    /// The tool plans or delegates work.
     Plans,
 }
 
-/// The work of the tool with that name; none where the name is not known.
+/// Returns the kind of work of the tool with that name; `None` for an unknown name.
 pub(crate) fn work(tool: &str) -> Option<Work> {
     Some(match tool {
         "read" | "ls" | "read_file" => Work::Reads,

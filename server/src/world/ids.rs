@@ -1,18 +1,18 @@
-//! Identifiers that nobody can guess, and in tests ones that everybody can.
+//! Identifiers: unpredictable ones, and predictable ones for tests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Makes identifiers.
+/// Source of identifiers.
 pub trait Ids: Send + Sync {
-    /// A new identifier in the form of a UUID, unique for as long as this value lives.
+    /// Returns a new identifier in the form of a UUID, unique during the lifetime of this value.
     fn uuid(&self) -> String;
 
-    /// An identifier for an entry of a session: eight hex digits. Not unique by itself; who uses it
-    /// looks whether it is taken.
+    /// Returns an identifier for an entry of a session: eight hex digits. It is not unique by itself; the
+    /// caller must check for duplicates.
     fn entry(&self) -> String;
 }
 
-/// Random ones, from the randomness of the operating system.
+/// Random identifiers, from the randomness of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RandomIds;
 
@@ -26,7 +26,7 @@ impl Ids for RandomIds {
     }
 }
 
-/// One after the other, so that two runs have the same. Entries are counted for themselves.
+/// Numbered identifiers, equal in repeated runs. Entries have a counter of their own.
 #[derive(Debug, Default)]
 pub struct NumberedIds {
     uuids: AtomicU64,

@@ -1,7 +1,6 @@
-//! What the engine takes from the world around it, as traits: time and chance. Processes are in
-//! [`crate::tools::Spawner`].
+//! The engine's sources of time and randomness, as traits. Processes are in [`crate::tools::Spawner`].
 //!
-//! A test puts its own in their place, and a run becomes the same run every time.
+//! Tests use their own implementations, so that every run is the same.
 
 mod clock;
 mod ids;

@@ -1,4 +1,4 @@
-//! An agent that does nothing, and writes down everything that reaches it.
+//! An agent without work that records everything it receives.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, Write as _};
@@ -7,7 +7,7 @@ use std::path::Path;
 use agentese::spec::{Framing, Spec};
 use serde_json::{Value, json};
 
-/// The id of the one question that it asks, at its first command.
+/// The id of its only question, sent at the first command.
 pub(in crate::attack) const QUESTION: &str = "stand-in-question";
 
 pub(super) fn run(dialect: &str, log: &Path) -> io::Result<()> {
@@ -18,7 +18,7 @@ pub(super) fn run(dialect: &str, log: &Path) -> io::Result<()> {
     for line in io::stdin().lock().split(b'\n') {
         let mut line = line?;
         line.push(b'\n');
-        // The line is on the disk before its answer is seen.
+        // The line is on the disk before its response is visible.
         log.write_all(&line)?;
         let Ok(frame) = serde_json::from_slice::<Value>(&line) else { continue };
         if let Some(answer) = answer(spec, &frame) {

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// The tool that it offers.
+/// Name of its tool.
 pub(in crate::attack) const TOOL: &str = "stand_in_echo";
 
-/// The tools of a server that offers many.
+/// Number of tools of a server with many tools.
 pub(in crate::attack) const MANY: usize = 5000;
 
 pub(super) fn run(defect: &str, log: &Path) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Programs that attacks put before or behind an agent. They are started by attacks; people do not.
+//! Programs that attacks place before or behind an agent. Only attacks start them.
 
 mod agent;
 mod garble;
@@ -10,10 +10,10 @@ use std::path::PathBuf;
 pub(super) use agent::QUESTION;
 pub(super) use mcp::{MANY, TOOL};
 
-/// The name of the command under which this program is one of them.
+/// The name of the command that starts this program in one of these roles.
 pub const COMMAND: &str = "attack-stand-in";
 
-/// A part that is played.
+/// A role of this program.
 #[derive(Debug, Clone)]
 pub enum StandIn {
     /// An agent that answers every command with success, and writes each line to a file.
@@ -23,14 +23,14 @@ pub enum StandIn {
         /// The file.
         log: PathBuf,
     },
-    /// An agent with lines between its own that are none of its dialect.
+    /// An agent with invalid lines between its own lines.
     Garble {
         /// The seed of these lines.
         seed: u64,
         /// The agent's command line.
         command: Vec<String>,
     },
-    /// An MCP server with a defect, which notes each request that it gets in a file.
+    /// An MCP server with a defect, which records each request in a file.
     Mcp {
         /// The defect.
         defect: String,
@@ -40,10 +40,10 @@ pub enum StandIn {
 }
 
 impl StandIn {
-    /// The command line that plays it.
+    /// Returns the command line that starts this role.
     ///
     /// # Errors
-    /// If the system does not say where this program is.
+    /// If the system does not report the path of this program.
     pub(super) fn command(&self) -> Result<Vec<String>, super::Trouble> {
         let program = std::env::current_exe().map_err(|error| super::Trouble::Ground(error.to_string()))?;
         let path = |path: &PathBuf| path.to_string_lossy().into_owned();
@@ -59,10 +59,10 @@ impl StandIn {
         Ok(words)
     }
 
-    /// Plays it until stdin ends.
+    /// Runs this role until stdin ends.
     ///
     /// # Errors
-    /// If a file or a pipe fails, or a name is not known.
+    /// If a file or a pipe fails, or a name is unknown.
     pub fn run(&self) -> io::Result<()> {
         match self {
             Self::Agent { dialect, log } => agent::run(dialect, log),

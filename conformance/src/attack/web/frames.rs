@@ -1,4 +1,4 @@
-//! Frames that try to pass a page's rights, and a look at what reached the agent.
+//! Frames that try to bypass a page's rights, and a check of the lines that reached the agent.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use tokio_tungstenite::tungstenite::Message;
 use super::super::speech::Speech;
 use super::super::stand_in::QUESTION;
 
-/// The member that names a command.
+/// Returns the member that names a command.
 pub(super) fn key(speech: &Speech) -> &'static str {
     if matches!(speech.spec.framing, Framing::JsonRpc { .. }) { "method" } else { "type" }
 }
 
-/// A message that holds a denied command in one of many shapes.
+/// Returns a message that hides a denied command in one of many forms.
 pub(super) fn hostile(speech: &Speech, rng: &mut Rng, denied: &str, id: &str) -> Message {
     let (key, harmless) = (key(speech), speech.harmless());
     let letter = rng.usize(..key.len());
@@ -47,7 +47,7 @@ pub(super) fn hostile(speech: &Speech, rng: &mut Rng, denied: &str, id: &str) ->
     Message::text(text)
 }
 
-/// Whether a reader of JSON may see that command in a line, whichever of two members with one name it takes.
+/// Returns true if a JSON reader may find that command in a line, with either of two members of one name.
 pub(super) fn names(line: &[u8], command: &str) -> bool {
     let read = |line: &[u8]| -> Vec<(String, Value)> {
         let mut reader = serde_json::Deserializer::from_slice(line);
@@ -63,7 +63,7 @@ pub(super) fn names(line: &[u8], command: &str) -> bool {
     objects.iter().flatten().any(is_it)
 }
 
-/// All members of an object in their order, also those of one name.
+/// Reads all members of an object in order, including repeated names.
 struct Members;
 
 impl<'de> Visitor<'de> for Members {

@@ -1,4 +1,4 @@
-//! The server of a page: who comes in, what reaches the agent, and what it takes.
+//! The server of a page: its access control, the lines that reach the agent, and its resource usage.
 
 mod frames;
 mod socket;
@@ -21,12 +21,12 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// Hostile frames to one page.
+/// Number of hostile frames to one page.
 const FRAMES: usize = 120;
-/// Connections with half a request, and the files that the server may open.
+/// Number of connections with half a request, and the server's limit of open files.
 const HALVES: usize = 300;
 const FILES: &str = "ulimit -n 256; exec \"$@\"";
-/// Denied commands with long ids, the length of an id, and the memory in MiB that they may leave behind.
+/// Number of denied commands with long ids, the length of an id, and the permitted growth of memory in MiB.
 const FLOOD: usize = 4000;
 const LONG_ID: usize = 20_000;
 const GROWTH: u64 = 48;
@@ -56,7 +56,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     ])
 }
 
-/// A page before an agent that does nothing.
+/// A page in front of an agent without work.
 struct Page {
     site: Site,
     server: Victim,
@@ -83,7 +83,7 @@ impl Page {
         Ok(Self { site, server, address, log, speech })
     }
 
-    /// The user's own tab: it comes in and gets an answer.
+    /// Checks that the user's own tab gets access and an answer.
     async fn user(&self, id: &str) -> Result<(), Trouble> {
         let mut tab = self.address.tab(id).await?;
         self.asks(&mut tab, id).await.and_then(|answered| match answered {
@@ -104,7 +104,8 @@ impl Page {
     }
 }
 
-/// Strangers without the token, with another host or from another origin: nobody comes in, and the user does.
+/// Checks that requests without the token, with another host or from another origin are rejected, and that
+/// the user gets access.
 async fn door(page: &Page) -> Result<u64, Trouble> {
     let own = &page.address.path;
     let mut wrong = own.clone();
@@ -149,7 +150,7 @@ async fn door(page: &Page) -> Result<u64, Trouble> {
     Ok(count)
 }
 
-/// Frames in which denied commands hide.
+/// Sends frames that hide denied commands.
 async fn rights(round: &mut Round, line: &str, read_only: bool) -> Result<u64, Trouble> {
     let speech =
         Speech::of(&round.field.profile.dialect).ok_or_else(|| Trouble::Ground("no dialect".into()))?;
@@ -159,7 +160,7 @@ async fn rights(round: &mut Round, line: &str, read_only: bool) -> Result<u64, T
     let rights: &[&str] = if read_only { &["--read-only"] } else { &["--deny", denied] };
     let page = Page::start(&round.field, line, rights, &[]).await?;
     let mut tab = page.address.tab("hostile").await?;
-    // The stand-in asks its question at its first command.
+    // The stand-in sends its question at its first command.
     page.asks(&mut tab, "first").await?;
     for number in 0..FRAMES {
         let id = format!("hostile-{number}");
@@ -167,7 +168,7 @@ async fn rights(round: &mut Round, line: &str, read_only: bool) -> Result<u64, T
         let shown = format!("{message:?}");
         let check = format!("after-{number}");
         if !(tab.send(message).await && page.asks(&mut tab, &check).await?) {
-            // A server may close the connection of who sends such frames.
+            // A server may close the connection after such frames.
             tab = page.address.tab("hostile-again").await?;
             page.asks(&mut tab, &format!("{check}-again")).await?;
         }
@@ -186,7 +187,7 @@ async fn rights(round: &mut Round, line: &str, read_only: bool) -> Result<u64, T
     Ok(FRAMES as u64)
 }
 
-/// Denied commands with long ids: the server does not keep them all.
+/// Sends denied commands with long ids: the server must not retain them all.
 async fn flood(round: &mut Round, line: &str) -> Result<u64, Trouble> {
     let page = Page::start(&round.field, line, &["--read-only"], &[]).await?;
     let mut tab = page.address.tab("flood").await?;
@@ -198,7 +199,7 @@ async fn flood(round: &mut Round, line: &str) -> Result<u64, Trouble> {
         let head = if key == "method" { r#""jsonrpc":"2.0","# } else { "" };
         let frame = format!("{{{head}\"id\":\"{number}-{long}\",\"{key}\":\"{denied}\"}}");
         let open = tab.send(Message::text(frame)).await;
-        // Answers are read now and then, so that none wait.
+        // Answers are read at intervals, so that they do not accumulate.
         let check = format!("flood-{number}");
         if !open || (number % 50 == 0 && !page.asks(&mut tab, &check).await?) {
             tab = page.address.tab("flood-again").await?;
@@ -218,14 +219,14 @@ async fn flood(round: &mut Round, line: &str) -> Result<u64, Trouble> {
     Ok(grown)
 }
 
-/// Connections that send half a request and nothing more, more of them than the server may open files.
+/// Opens connections with half a request, more than the server's limit of open files.
 async fn half_requests(round: &mut Round, line: &str) -> Result<(), Trouble> {
     let page = Page::start(&round.field, line, &[], &["sh", "-c", FILES, "sh"]).await?;
     let mut halves = Vec::new();
     for _ in 0..HALVES {
         match tokio::time::timeout(LONG, page.address.half_request()).await {
             Ok(Ok(stream)) => halves.push(stream),
-            // A server that lets no more in is what is looked at next.
+            // The next step examines a server that accepts no further connections.
             _ => break,
         }
     }

@@ -1,4 +1,4 @@
-//! Speaks with a page's server as a browser does, and as none would.
+//! Connections to a page's server, as from a browser and in forms that no browser sends.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::super::Trouble;
 use super::super::speech::{Said, Speech};
 use super::super::victim::LONG;
 
-/// How long one attempt to come in may take.
+/// Time limit of one connection attempt.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// Where a page is: the port, and the path with the token.
+/// Address of a page: the port, and the path with the token.
 #[derive(Debug, Clone)]
 pub(super) struct Address {
     pub port: u16,
@@ -23,7 +23,7 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Reads the address that the server printed.
+    /// Parses the address printed by the server.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let rest = line.trim().strip_prefix("http://")?;
         let (host, path) = rest.split_once('/')?;
@@ -34,7 +34,7 @@ impl Address {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// The status of a request with these headers.
+    /// Sends a request with these headers and returns the status.
     pub(super) async fn status(&self, path: &str, headers: &[(&str, String)]) -> Result<u16, Trouble> {
         let broken = |error: std::io::Error| Trouble::found(format!("a request got no answer: {error}"));
         let ask = async {
@@ -51,11 +51,11 @@ impl Address {
             Err(_) => return Err(Trouble::found("a request got no answer")),
         };
         let text = String::from_utf8_lossy(&head).into_owned();
-        // A server that closes the connection lets nobody in, too.
+        // A closed connection is a rejection too.
         Ok(text.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(400))
     }
 
-    /// Headers of a request that is let in, for a page or for its WebSocket.
+    /// Returns the headers of an accepted request, for a page or for its WebSocket.
     pub(super) fn headers(&self, socket: bool) -> Vec<(&'static str, String)> {
         let mut all = vec![("Host", self.host())];
         if socket {
@@ -66,14 +66,14 @@ impl Address {
         all
     }
 
-    /// A request that is not finished.
+    /// Sends an incomplete request.
     pub(super) async fn half_request(&self) -> std::io::Result<TcpStream> {
         let mut stream = TcpStream::connect(self.host()).await?;
         stream.write_all(format!("GET {} HTTP/1.1\r\nHost: loc", self.path).as_bytes()).await?;
         Ok(stream)
     }
 
-    /// Connects as the user's tab does. Tries again for as long as a user may wait.
+    /// Connects as the user's tab does. Retries for as long as a user may wait.
     pub(super) async fn tab(&self, name: &str) -> Result<Tab, Trouble> {
         let end = tokio::time::Instant::now() + LONG;
         loop {
@@ -102,13 +102,13 @@ pub(super) struct Tab {
 }
 
 impl Tab {
-    /// Sends a message. `false` if the connection has ended.
+    /// Sends a message. Returns `false` if the connection has ended.
     pub(super) async fn send(&mut self, message: Message) -> bool {
         let sent = tokio::time::timeout(LONG, self.socket.send(message)).await;
         matches!(sent, Ok(Ok(())))
     }
 
-    /// Reads until a command is answered. `false` if the connection ended before.
+    /// Reads until a command is answered. Returns `false` if the connection ended before.
     pub(super) async fn answered(&mut self, speech: &Speech, wanted: &str) -> Result<bool, Trouble> {
         let end = tokio::time::Instant::now() + LONG;
         loop {

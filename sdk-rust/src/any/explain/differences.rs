@@ -1,4 +1,4 @@
-//! What is other behind a command than the front end's dialect says.
+//! Differences in the effects of a command from the front end's dialect.
 
 use std::collections::BTreeSet;
 
@@ -8,29 +8,35 @@ use super::super::table::{Carrier, Differs, Without, neutral};
 use super::Pair;
 use crate::generated::intents::Intent;
 
-/// What is other behind a command, or with its answer, than the front end's dialect says.
+/// A difference in the effects or the response of a command from the front end's dialect.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Places in the neutral form, as in [`Member::neutral`](crate::any::Member::neutral), and what stands in them: their
-    /// values are other from then on. `order` is where words of the user stand among the other messages, and how many turns
-    /// there are; `answers` is how many answers of the model follow such words, and which, each of them whole; `calls` is in
-    /// which answers calls stand; `stopped` is calls of a stopped answer: those that had not begun are not told,
-    /// and neither is what those gave that had, nor the empty answer at the end of the run; `shells` is whether a shell command of the user leaves a message; `history` is all that
-    /// answers tell of messages, `events` all that events tell of the run that is going on, until it ends; `goesOn` is whether a
-    /// run of the agent's own follows a summary that it makes by itself.
+    /// Places in the neutral form, as in [`Member::neutral`](crate::any::Member::neutral), whose values
+    /// differ from then on. Further names in this list:
+    ///
+    /// * `order`: the positions of user messages among the other messages, and the number of turns
+    /// * `answers`: the number and choice of the model's messages after such input, each message complete
+    /// * `calls`: the messages that contain the calls
+    /// * `stopped`: the calls of a stopped message. Calls that had not started are omitted, as are the
+    ///   results of started calls and the empty message at the end of the run.
+    /// * `shells`: the presence of a message for a shell command of the user
+    /// * `history`: everything that responses report about messages
+    /// * `events`: everything that events report about the current run, until its end
+    /// * `goesOn`: the presence of a run of the agent's own after an automatic summary
     pub places: Vec<String>,
-    /// Whether that is so only of a command that comes while a run is going on.
+    /// True if the difference applies only to a command during a run.
     pub busy: bool,
-    /// Whether the command may be refused, or carried out, where it is not with an agent of the front end's dialect.
+    /// True if acceptance or rejection of the command may differ from an agent of the front end's dialect.
     pub refuses: bool,
-    /// The parameters of the command with one of which that is so; none where it is so without them.
+    /// The command parameters that trigger the difference, any of them; empty if the difference applies
+    /// without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<String>,
 }
 
 impl Pair<'_> {
-    /// What the agent, or who stands between, does otherwise than an agent of the front end's dialect.
+    /// Returns the differences of the agent, or of the translator, from an agent of the front end's dialect.
     pub(super) fn otherwise(&self, intent: Intent, front: &'static Carrier) -> Vec<&'static Differs> {
         match self.agent.table.carrier(self.agent.spec, intent) {
             Some(carrier) => {
@@ -49,14 +55,14 @@ impl Pair<'_> {
         }
     }
 
-    /// What is other behind a command, for whichever of its intents.
+    /// Returns the differences in the effects of a command, for all of its intents.
     pub(super) fn differences(&self, wire: &str) -> Vec<Difference> {
         if self.is_same() {
             return Vec::new();
         }
         let begins = self.stands_for(wire).any(|(intent, _)| intent == Intent::Prompt);
         let of = |(intent, front): (Intent, &'static Carrier)| {
-            // A command that begins runs too stands for something else only while one is going on.
+            // A command that also starts runs has another intent only during a run.
             let is_busy = begins && intent != Intent::Prompt;
             let told = self.otherwise(intent, front).into_iter();
             let told = told.filter(|differs| differs.refuses || !differs.changes.is_empty());

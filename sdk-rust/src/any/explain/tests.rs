@@ -1,4 +1,4 @@
-//! What becomes of rows, by pair.
+//! Fidelity of rows, by pair of dialects.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn told(front: &str, agent: &str, row: &str) -> (Fate, String) {
 #[cfg(all(feature = "pi", feature = "opal"))]
 fn what_an_agent_does_not_tell_on_its_own_is_not_carried() {
     assert_eq!(told("pi", "opal", "tool_execution_update").0, Fate::Lost);
-    // It tells of compactions that it is asked for alone.
+    // The agent reports only requested compactions.
     for row in ["auto_compaction_start", "auto_compaction_end"] {
         assert_eq!(told("pi", "opal", row).0, Fate::Approximated, "{row}");
     }
@@ -119,33 +119,33 @@ fn what_is_other_behind_a_command_is_told() {
     let live = differs("pi", "operator@live", "switch_session");
     assert!(!live.is_empty() && live.iter().all(|one| !one.refuses), "it refuses nothing known: {live:?}");
     assert!(told("pi", "operator@seed", "switch_session").1.contains("the history is empty"));
-    // Words that the agent has no queue for.
+    // Input for which the agent has no queue.
     let steered = differs("pi", "operator@seed", "steer");
     assert!(steered.iter().any(|one| one.places == ["order", "answers"] && !one.busy), "{steered:?}");
-    // An agent that tells a call when it begins.
+    // An agent that announces a call when it starts.
     let prompted = differs("pi", "opal", "prompt");
     assert!(prompted.iter().any(|one| one.places == ["calls"] && !one.busy), "{prompted:?}");
-    // One whose shell does not leave a message of each command.
+    // An agent whose shell adds no message for each command.
     let shells = |agent: &str| {
         let differs = differs("pi@0.55", agent, "bash");
         differs.iter().any(|one| one.places.iter().any(|place| place == "shells"))
     };
     assert!(shells("omp") && !shells("pi"));
-    // One that tells nothing of calls which a stop forestalls, and one that goes on by itself.
+    // An agent that omits calls prevented by an abort, and an agent that continues by itself.
     let has = |front: &str, agent: &str, row: &str, place: &str| {
         differs(front, agent, row).iter().any(|one| one.places.iter().any(|known| known == place))
     };
     assert!(has("pi", "opal", "abort", "stopped") && !has("pi", "omp", "abort", "stopped"));
     assert!(has("pi", "omp", "prompt", "goesOn") && !has("omp", "pisces", "prompt", "goesOn"));
     assert!(has("omp", "pi", "branch", "events") && has("omp", "pisces", "branch", "events"));
-    // A front that knows the providers of the agent's models alone.
+    // A front end that only knows the providers of the agent's models.
     let set = differs("opal", "pi", "model/set");
     assert!(set.iter().any(|one| one.refuses && one.with == ["model_id"]), "{set:?}");
-    // Also where who stands between answers from what was seen.
+    // Also if the translator answers from earlier frames.
     let listed = differs("opal", "operator@seed", "models/list");
     assert!(listed.iter().any(|one| one.refuses && one.with == ["providers"]), "{listed:?}");
     assert!(told("opal", "operator@seed", "models/list").1.contains("of providers"));
-    // A prompt is one of them only while a run is going on.
+    // A prompt has this difference only during a run.
     let said = differs("opal", "operator@seed", "agent/prompt");
     assert!(!said.is_empty() && said.iter().all(|one| one.busy), "{said:?}");
     assert!(
@@ -159,7 +159,7 @@ fn a_dialog_of_a_tool_is_approximated_where_the_agent_has_no_such_tool() {
     let (fate, reason) = told("opal", "pi", "client/ask_user");
     assert_eq!(fate, Fate::Approximated);
     assert!(reason.contains("`ask_user`"), "{reason}");
-    // What else asks is carried, and an agent that asks nobody asks in no way.
+    // Other dialogs are carried; an agent without dialogs loses all of them.
     assert_eq!(told("opal", "pi", "client/input").0, Fate::Carried);
     assert_eq!(told("opal", "operator@seed", "client/ask_user").0, Fate::Lost);
     assert_eq!(told("opal", "opal", "client/ask_user").0, Fate::Carried);

@@ -1,4 +1,4 @@
-//! What the agent asks: given to the handler, answered on this connection and no other, taken back by the agent.
+//! Dialogs of the agent: passed to the handler, answered on the same connection, and withdrawn by the agent.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,8 +15,8 @@ use crate::framing::FrameText;
 use crate::scan;
 use crate::tap::Diagnostic;
 
-/// The questions whose handlers work. Each connection has its own: what an agent that is gone has asked is in no table of
-/// the one that comes after it, whatever ids that one chooses.
+/// The open questions of one connection. Each connection has its own table, so questions of an earlier agent
+/// never mix with questions of its successor, even if ids repeat.
 #[derive(Default)]
 pub(super) struct OpenDialogs {
     questions: Mutex<Vec<Question>>,
@@ -31,16 +31,16 @@ struct Question {
 
 impl OpenDialogs {
     fn questions(&self) -> MutexGuard<'_, Vec<Question>> {
-        // A panic while the lock is held cannot leave the list half changed: each change is one call.
+        // A panic under the lock cannot leave the list half changed: each change is one call.
         self.questions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a question is open.
+    /// Returns true if a question is open.
     pub fn any(&self) -> bool {
         !self.questions().is_empty()
     }
 
-    /// Takes back what has that id. What is answered, or was never asked, is nobody's any more.
+    /// Withdraws the open questions with an id. Ids of answered or unknown questions have no effect.
     fn withdraw(&self, id: &str) {
         for question in self.questions().iter().filter(|question| question.id == id) {
             question.withdrawn.cancel();
@@ -48,7 +48,7 @@ impl OpenDialogs {
     }
 }
 
-/// A question is open as long as this lives.
+/// Guard of an open question: dropping it closes the question.
 struct OpenDialog {
     shared: Arc<Shared>,
     number: u64,
@@ -71,20 +71,20 @@ impl Drop for OpenDialog {
     }
 }
 
-/// How a handler failed, as its panic says.
+/// Returns the failure of a handler, with the message of its panic.
 fn failure(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     format!("the handler failed: {}", text.unwrap_or("it panicked"))
 }
 
-/// An id as text, whatever escapes it is written with.
+/// Decodes an id into text, independent of the escapes in its JSON form.
 fn plain(raw: &str) -> String {
     scan::string(raw).map_or_else(|| raw.to_owned(), |text| text.into_owned())
 }
 
 impl Shared {
-    /// Gives a dialog to its handler, or answers it by the declared policy. Never waits.
+    /// Passes a dialog to its handler, or answers it by the declared policy. Never waits.
     pub(super) fn dialog(self: &Arc<Self>, id: FrameText, method: String, params: FrameText) {
         if let Some(member) = self.spec.dialog(&method).and_then(|dialog| dialog.withdraws) {
             return self.take_back(method, member, &params);
@@ -98,10 +98,10 @@ impl Shared {
             Ok(answer) => answer,
             Err(misfit) => return self.answer_by_policy(&id, method, misfit),
         };
-        // A handler that panics has not answered: the policy does.
+        // If a handler panics, the declared policy answers.
         let mut answer = AssertUnwindSafe(answer).catch_unwind();
         let notice = self.spec.dialog(&method).is_some_and(|dialog| !dialog.answered);
-        // Notices are told in the order in which they came: the newer status is the one that counts.
+        // Notices are delivered in the order of their arrival, because the newest status applies.
         if notice && let Some(taken) = (&mut answer).now_or_never() {
             if let Err(panic) = taken {
                 self.report_handler(method, &*panic);
@@ -124,12 +124,12 @@ impl Shared {
                     None => std::future::pending().await,
                 }
             };
-            // The handler's future is dropped with the end of the question, and of the connection.
+            // The handler's future is dropped at the end of the question and at the end of the connection.
             let answer = tokio::select! {
                 biased;
                 () = shared.stop.cancelled() => return,
                 () = withdrawn => return,
-                // The agent answers for itself now, and ignores what comes later.
+                // The agent answers the question itself now and ignores later answers.
                 () = expired => return,
                 answer = answer => answer,
             };
@@ -154,7 +154,8 @@ impl Shared {
         });
     }
 
-    /// After what time the agent answers a question for itself; none where it waits for us.
+    /// Returns the time after which the agent answers a question itself; `None` if the agent waits for this
+    /// client.
     fn expires(&self, method: &str, params: &FrameText) -> Option<Duration> {
         let member = self.spec.dialog(method)?.expires?;
         let mut limit = None;
@@ -166,7 +167,7 @@ impl Shared {
         scanned.ok().and(limit).filter(|limit| *limit > 0).map(Duration::from_millis)
     }
 
-    /// Reports the handler of a notice, which nobody answers.
+    /// Reports the failed handler of a notice. Notices have no answer.
     fn report_handler(&self, method: String, panic: &(dyn Any + Send)) {
         self.diagnose(Diagnostic::DialogByPolicy { method, reason: Some(failure(panic)) });
     }
@@ -186,7 +187,7 @@ impl Shared {
         }
     }
 
-    /// The agent takes a question back: its handler is let go of, and nobody answers.
+    /// Withdraws a question at the agent's request: its handler is dropped, and no answer is sent.
     fn take_back(&self, method: String, member: &str, params: &FrameText) {
         let mut target = None;
         let scanned = scan::members(params.as_str(), |name, value| {

@@ -1,4 +1,4 @@
-//! An agent of another dialect: its calls fail with both names, and none waits for an answer that cannot come.
+//! Detection of an agent of another dialect. Its calls fail at once with the names of both dialects.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::run_tracker::Input;
 use crate::spec::Spec;
 use crate::tap::Diagnostic;
 
-/// How much of a frame an error shows, in characters.
+/// Length of the excerpt of a frame in an error, in characters.
 const SHOWN: usize = 100;
 
-/// Whether a frame is one that the client's dialect declares, so that the agent speaks it.
+/// Returns true if the client's dialect declares the frame, so that the agent speaks this dialect.
 pub(super) fn is_own(spec: &Spec, routed: &Routed) -> bool {
     match routed {
         Routed::Answer { .. } => true,
@@ -25,8 +25,9 @@ pub(super) fn is_own(spec: &Spec, routed: &Routed) -> bool {
 }
 
 impl Shared {
-    /// Looks at a frame that came before any of the client's dialect. Returns whether it belongs to another one; every call
-    /// and run has failed then, and later calls fail, until the agent sends a frame of the client's dialect.
+    /// Checks a frame that precedes every frame of the client's dialect. Returns true if the frame belongs to
+    /// another dialect. In that case every call and run fails. Later calls fail too, until the agent sends a
+    /// frame of the client's dialect.
     pub(super) fn is_of_other_dialect(self: &Arc<Self>, frame: &FrameText) -> bool {
         let names = other_dialects(self.spec, frame.as_str());
         if names.is_empty() {
@@ -52,13 +53,14 @@ impl Shared {
         true
     }
 
-    /// The agent speaks the client's dialect after all: what came before was text that something else printed.
+    /// Records that the agent speaks the client's dialect after all: the earlier text came from another
+    /// source.
     pub(super) fn speaks_own_dialect(&self) {
         self.state().other_dialect = None;
     }
 }
 
-/// How a text begins, without keys: those are looked for before it is cut.
+/// Returns the beginning of a text, redacted.
 pub(super) fn beginning(text: &str, length: usize) -> String {
     let shown: String = text.chars().take(length).collect();
     match shown.len() < text.len() {

@@ -1,4 +1,4 @@
-//! The reader: what it reads, and what becomes of answers.
+//! The reader of a connection, and the delivery of responses.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use crate::termination::{Cause, Termination};
 use crate::transport::BoxReader;
 use crate::transport::Exit;
 
-/// How long nothing may be read from a process that has ended until it is taken to have said everything: its children
-/// may hold the pipe open for ever.
+/// Time without input after which the output of an ended process is complete. Children of the process may
+/// keep the pipe open.
 const SILENCE: Duration = Duration::from_millis(100);
 
-/// How long a process that has ended is read at most: its children may go on writing.
+/// Maximum time for reading from an ended process, because its children may continue to write.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// How long the end of a stream, or a broken pipe, waits for the exit of the process behind it, which says more. On a
-/// busy machine the one is heard of well after the other.
+/// Waiting time for the exit of the process after the end of the stream or a broken pipe. The exit carries
+/// more information. On a busy machine it can arrive much later.
 pub(super) const EXIT_WITHIN: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(
@@ -37,8 +37,8 @@ pub(super) async fn run(
     exit: Option<impl Future<Output = Exit> + Send + 'static>,
 ) {
     let _settles = super::SettlesOnPanic(shared.clone());
-    // The exit is watched beside the reader: a reader that waits for a subscriber must not hold up
-    // the end of every call.
+    // A separate task watches the exit: a reader that waits for a subscriber must not delay the end of every
+    // call.
     let exited = exit.map(|exit| {
         let shared = shared.clone();
         tokio::spawn(async move {
@@ -72,7 +72,8 @@ pub(super) async fn run(
     };
     taking.end();
     shared.read_to_end.cancel();
-    // A process closes its stdout when it ends: its exit code says more than the end of the stream.
+    // A process closes its stdout when it ends, and its exit code carries more information than the end of
+    // the stream.
     if let Some(exited) = exited
         && tokio::time::timeout(EXIT_WITHIN, exited).await.is_ok()
     {
@@ -82,8 +83,8 @@ pub(super) async fn run(
 }
 
 impl Shared {
-    /// Waits until what a process wrote before its end has been read. Nobody who does not read holds that up: queues
-    /// take more than they hold from now on.
+    /// Waits until all output of an ended process has been read. Subscribers that do not read cause no delay:
+    /// their queues accept items beyond their limit from now on.
     pub(super) async fn read_last_words(&self) {
         self.exited.cancel();
         let silence = async {
@@ -103,7 +104,7 @@ impl Shared {
         }
     }
 
-    /// Gives an answer to the call that it belongs to.
+    /// Delivers a response to its call.
     pub(super) fn answer(
         self: &Arc<Self>,
         id: Option<&FrameText>,
@@ -156,7 +157,7 @@ impl Shared {
         }
         let result = result.map_err(|refused| self.failure(&settled.command, refused));
         let role = self.spec.command(&settled.command).map_or(RunRole::None, |spec| spec.run);
-        // Real agents swallow the closing events of a run that is replaced: look whether it goes on.
+        // Some agents omit the closing events of a replaced run, so the run requests the agent's state.
         if role == RunRole::Replaces && result.is_ok() && self.run_end().barrier.is_some() {
             self.feed_runs(None, Input::Replaced);
         }
@@ -174,7 +175,7 @@ impl Shared {
             }
         }
         match settled.waiter {
-            // It timed out, or its caller is gone: the answer is late.
+            // The call timed out or its caller was dropped: the response is late.
             None => self.diagnose(Diagnostic::UnmatchedAnswer { id: key, command }),
             Some(Waiter::Caller(caller)) => {
                 let _ = caller.send(result);
@@ -189,7 +190,7 @@ impl Shared {
         }
     }
 
-    /// Whether a failure of that call carries its id, by the document.
+    /// Returns true if failures of the call carry its id according to the document.
     fn keeps_id(&self, command: &str, waiter: Option<&Waiter>) -> bool {
         let excepted = match self.spec.edges.handler_failure {
             HandlerFailure::ParseWithoutId { except, .. } => except.contains(&command),

@@ -1,4 +1,4 @@
-//! The revision that the agent speaks, and what follows of it.
+//! The agent's revision and its consequences.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,14 +11,15 @@ use crate::revision::{Contradiction, Known, Says};
 use crate::spec::{EventSpec, RunEffect, RunEnd, Spec};
 use crate::tap::Diagnostic;
 
-/// What the frames of a connection say of the revision.
+/// Evidence for the revision from the frames of a connection.
 pub(super) struct Seen {
     known: Mutex<Known>,
-    /// Whether frames can say nothing more: most of the time, and told without a lock.
+    /// True if further frames cannot add evidence. This is the usual state, and it can be read without the
+    /// lock.
     is_settled: AtomicBool,
     /// The revision, once it is known.
     revision: OnceLock<&'static Spec>,
-    /// What events may say, in the order of the dialect's rows.
+    /// Possible evidence in events, in the order of the dialect's rows.
     says: Box<[Says]>,
 }
 
@@ -35,7 +36,7 @@ impl Seen {
         seen
     }
 
-    /// Notes what is known, for those who look without the lock.
+    /// Publishes the result for readers without the lock.
     fn note(&self, known: &Known) {
         self.is_settled.store(known.is_settled(), Ordering::Relaxed);
         if let Some(revision) = known.revision() {
@@ -44,7 +45,7 @@ impl Seen {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        // A panic while the lock is held cannot leave it half changed.
+        // A panic under the lock cannot leave the value half changed.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -60,17 +61,19 @@ impl Seen {
 }
 
 impl Shared {
-    /// The revision that the agent speaks, where it is known.
+    /// Returns the agent's revision, or `None` if it is unknown.
     pub fn revision(&self) -> Option<&'static Spec> {
         self.revision.revision.get().copied()
     }
 
-    /// How a run ends in the agent's revision, or in the oldest where it is not known.
+    /// Returns the rules for the end of a run in the agent's revision; in the oldest revision if it is
+    /// unknown.
     pub(super) fn run_end(&self) -> RunEnd {
         self.revision().unwrap_or(self.spec).run_end
     }
 
-    /// The line of a command, with the names that its parameters have in the agent's revision; see [`renames::line`].
+    /// Returns the line of a command, with the parameter names of the agent's revision; see
+    /// [`renames::line`].
     pub(super) fn line(&self, command: &str, id: &str, members: &str) -> String {
         let plain = writer::command_line(self.spec, command, id, members);
         match renames::line(self.spec, self.revision(), command, &plain) {
@@ -79,7 +82,7 @@ impl Shared {
         }
     }
 
-    /// Refuses a line that is too long for the agent's revision.
+    /// Rejects a line that is too long for the agent's revision.
     pub(super) fn is_short_enough(&self, command: &str, line: &str) -> Result<(), Error> {
         let Some(revision) = self.revision() else { return Ok(()) };
         match revision.edges.longest_command {
@@ -93,7 +96,7 @@ impl Shared {
         }
     }
 
-    /// Refuses a command that the agent's revision does not have.
+    /// Rejects a command that the agent's revision lacks.
     pub(super) fn has_command(&self, command: &str) -> Result<(), Error> {
         match self.revision.known().lacks(command) {
             Some((revision, known)) => {
@@ -103,7 +106,7 @@ impl Shared {
         }
     }
 
-    /// Whether an event is known to say nothing of the revision.
+    /// Returns true if an event is known to be no evidence for a revision.
     pub(super) fn says_nothing_of_revision(&self, event: &EventFrame) -> bool {
         if self.revision.is_settled.load(Ordering::Relaxed) {
             return true;
@@ -112,7 +115,7 @@ impl Shared {
         says.is_some_and(|says| says.is_nothing(event.body().as_str()))
     }
 
-    /// Looks at an event, for what it says of the revision.
+    /// Evaluates an event as evidence for a revision.
     pub(super) fn look_at_event(&self, event: &EventFrame) {
         if self.says_nothing_of_revision(event) {
             return;
@@ -122,7 +125,7 @@ impl Shared {
         self.contradicted(self.revision.look(|known| known.event(&event.kind, body(), wrapped)));
     }
 
-    /// Looks at a successful answer.
+    /// Evaluates a successful response as evidence for a revision.
     pub(super) fn look_at_answer(&self, command: &str, data: Option<&str>) {
         self.contradicted(self.revision.look(|known| known.answer(command, data)));
     }
@@ -133,8 +136,8 @@ impl Shared {
         }
     }
 
-    /// The failure of a command: where the agent does not know a command that other revisions have, that it is not in
-    /// the agent's revision.
+    /// Returns the error of a rejected command. If the agent does not know a command of another revision, the
+    /// error is [`Error::NotInRevision`].
     pub(super) fn failure(&self, command: &str, refused: Refused) -> Error {
         let text = self.spec.edges.unknown_command_text.replace("{command}", command);
         if refused.message == text {
@@ -148,10 +151,10 @@ impl Shared {
         Error::Refused(Box::new(refused))
     }
 
-    /// The row of an event in the agent's revision, or the one of all revisions where it is not known.
+    /// Returns the row of an event in the agent's revision; the row of all revisions if it is unknown.
     pub(super) fn own_row(&self, event: &EventFrame) -> Option<&'static EventSpec> {
         let row = event.kind.spec()?;
-        // What says nothing in any revision is most of what comes.
+        // Fast path for most events: rows without an effect on runs are equal in all revisions.
         if matches!(row.run, RunEffect::None) && !row.snapshot {
             return Some(row);
         }

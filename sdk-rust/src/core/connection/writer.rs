@@ -1,4 +1,4 @@
-//! The writer: lines go out whole and in order, whoever is cancelled meanwhile.
+//! The writer: it writes whole lines in order, even if callers are cancelled.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,18 +12,20 @@ use crate::tap::Direction;
 use crate::termination::{Cause, Termination};
 use crate::transport::BoxWriter;
 
-/// What the writer is given.
+/// Input of the writer.
 pub(super) enum Outgoing {
     /// A line, without its end.
     Line(String),
-    /// Nothing more: the other side's stdin is closed. Says when all lines before are written.
+    /// The end: the writer closes the other side's stdin. The sender reports that all earlier lines are
+    /// written.
     End(oneshot::Sender<()>),
 }
 
-/// How many lines are written together at most.
+/// Maximum number of lines in one write.
 const BATCH: usize = 64;
 
-/// A buffer that grew beyond this for one long line is given back after it was written, in bytes.
+/// Maximum capacity of the retained buffer, in bytes. A larger buffer, from one long line, is freed after the
+/// write.
 const KEEP: usize = 1 << 20;
 
 pub(super) async fn run(
@@ -66,13 +68,13 @@ pub(super) async fn run(
                 bytes = Vec::new();
             }
             if let Err(error) = written {
-                // A peer that is gone says so at its other end, with its exit code: that comes
-                // first, and this cause only counts where nothing else does.
+                // The exit code of an ended peer is a better cause than the write error, so the exit gets
+                // time to arrive first.
                 let cause = Cause::Io { kind: error.kind(), text: error.to_string() };
                 let pause = tokio::time::sleep(super::reader::EXIT_WITHIN);
                 tokio::select! {
                     () = pause => {}
-                    // The exit is known: the reader tells it when the rest has been read.
+                    // The exit is known: the reader reports it after reading the rest.
                     () = shared.exited.cancelled() => return,
                     () = shared.stop.cancelled() => return,
                 }
@@ -90,7 +92,7 @@ pub(super) async fn run(
     }
 }
 
-/// The line of a command. `members` is the raw JSON object of its parameters.
+/// Returns the line of a command. `members` is the raw JSON object of its parameters.
 pub(super) fn command_line(spec: &Spec, command: &str, id: &str, members: &str) -> String {
     let name = serde_json::Value::from(command);
     match spec.framing {

@@ -9,7 +9,7 @@ use crate::scan::{self, Wanted, member};
 use crate::spec::{Dialect, Spec};
 use crate::wire::{Envelope, Named};
 
-/// How JSON-RPC parameters that hold nothing are written.
+/// Encoding of empty JSON-RPC parameters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum EmptyParams {
     /// As `{}`.
@@ -17,7 +17,7 @@ pub enum EmptyParams {
     Object,
     /// As `null`.
     Null,
-    /// Not at all.
+    /// The member is absent.
     Absent,
 }
 
@@ -26,18 +26,18 @@ pub enum EmptyParams {
 pub enum ClientFrame<D: Dialect> {
     /// A command.
     Command {
-        /// Its id, where it has one.
+        /// The id of the command, if it has one.
         id: Option<Value>,
         /// The command.
         command: D::Command,
-        /// How JSON-RPC parameters that hold nothing are written.
+        /// Encoding of empty JSON-RPC parameters.
         empty: EmptyParams,
     },
     /// The answer to a dialog: its members with the envelope.
     Answer(Map<String, Value>),
 }
 
-/// What a line from a client is: raw JSON where it says raw.
+/// Classified line of a client; fields named raw contain raw JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ClientLine<'a> {
     /// The raw id.
@@ -46,11 +46,11 @@ pub(crate) struct ClientLine<'a> {
     pub name: Option<&'a str>,
     /// The raw object with the parameters.
     pub params: &'a str,
-    /// How JSON-RPC parameters that hold nothing are written.
+    /// Encoding of empty JSON-RPC parameters.
     pub empty: EmptyParams,
-    /// True where the line answers a dialog.
+    /// True if the line answers a dialog.
     pub is_answer: bool,
-    /// Whether it says which protocol it is of, where frames have to.
+    /// True if the line names the protocol, for dialects that require it.
     pub is_of_protocol: bool,
 }
 
@@ -64,7 +64,7 @@ static JSON_RPC: Wanted<6> = Wanted::new([
     member("jsonrpc"),
 ]);
 
-/// Looks at a line from a client.
+/// Classifies a line of a client.
 pub(crate) fn client_line<'a>(spec: &Spec, line: &'a str) -> Result<ClientLine<'a>, scan::ScanError> {
     if spec.framing_is_flat() {
         let found = scan::scan(line, &FLAT)?;
@@ -96,16 +96,16 @@ pub(crate) fn client_line<'a>(spec: &Spec, line: &'a str) -> Result<ClientLine<'
     })
 }
 
-/// What stands around a command's parameters.
+/// Returns the members around the parameters of a command.
 pub(crate) fn command_envelope(spec: &Spec) -> Envelope {
     if spec.framing_is_flat() { Envelope::of(&["id", "type"]) } else { Envelope::NONE }
 }
 
 impl<D: Dialect> ClientFrame<D> {
-    /// Reads a frame.
+    /// Decodes a frame.
     ///
     /// # Errors
-    /// Says which member is missing or wrong.
+    /// A [`FrameError`] names the missing or wrong member.
     pub fn decode(frame: &FrameText) -> Result<Self, FrameError> {
         let line = client_line(D::CLIENT, frame.as_str()).map_err(FrameError::new)?;
         if line.is_answer {
@@ -118,7 +118,7 @@ impl<D: Dialect> ClientFrame<D> {
             .name
             .and_then(scan::string)
             .ok_or_else(|| FrameError::new("it has no `type` or `method`"))?;
-        // Parameters that some revisions call otherwise are known by their first name.
+        // Parameters that some revisions rename are decoded under their first name.
         let renamed = D::CLIENT.command(&name).map_or(&[][..], |row| row.renamed);
         let first: Vec<_> = renamed.iter().map(|(name, later)| (*later, *name)).collect();
         let params = renames::renamed(line.params, &first);
@@ -129,18 +129,18 @@ impl<D: Dialect> ClientFrame<D> {
         Ok(ClientFrame::Command { id, command, empty: line.empty })
     }
 
-    /// Writes the frame as one line, without its end.
+    /// Encodes the frame as one line, without its line end.
     ///
     /// # Errors
-    /// Never for frames that were decoded.
+    /// Never for decoded frames.
     pub fn encode(&self) -> Result<String, FrameError> {
         self.encode_in(D::CLIENT)
     }
 
-    /// Writes the frame as one line, without its end, as a client of that revision writes it.
+    /// Encodes the frame as one line for that revision, without its line end.
     ///
     /// # Errors
-    /// Never for frames that were decoded.
+    /// Never for decoded frames.
     pub fn encode_in(&self, spec: &Spec) -> Result<String, FrameError> {
         match self {
             ClientFrame::Answer(members) => serde_json::to_string(members).map_err(FrameError::new),

@@ -10,52 +10,53 @@ const CR: u8 = b'\r';
 
 /// Lines this long (in bytes) may share the block they were read in.
 const SHARE_FROM: usize = 4 * 1024;
-/// A line that shares its block is at least this fraction of it: what is kept alive is bounded by this factor.
+/// A line shares its block only if it is at least this fraction of the block, which bounds the memory kept
+/// alive by this factor.
 const SHARE_FRACTION: usize = 8;
-/// A read buffer that grew past this size (in bytes) for one long line is not kept for the short ones after it.
+/// A read buffer larger than this, from one long line, is not reused for later short lines; in bytes.
 const KEEP_CAPACITY: usize = 1024 * 1024;
 
-/// How much of a line that is not delivered is kept, in bytes: enough for its type and its id.
+/// Retained beginning of an undelivered line, in bytes: enough for its type and its id.
 const HEAD: usize = 1024;
 
 /// One line of a stream, borrowed from the bytes that were pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// The text without its line end. A blank line is empty text: what it means is the caller's to say.
+    /// The text without its line end. A blank line is empty text; its meaning is the caller's decision.
     pub text: &'a str,
-    /// Where the line starts in the stream, in bytes.
+    /// Start of the line in the stream, in bytes.
     pub offset: u64,
-    /// Whether a LF ended it. Only the last line of a stream can lack one.
+    /// True if an LF ended the line. Only the last line of a stream can lack one.
     pub terminated: bool,
 }
 
-/// Cuts a stream of bytes into lines, however the bytes are chunked.
+/// Splits a stream of bytes into lines, independent of the chunks.
 ///
-/// A line that is too long or not UTF-8 is one [`FramingError`]; the next line is delivered as if nothing had
-/// happened. Lines inside a chunk are lent out in place, only an unfinished one is copied, and each byte is
-/// searched for LF once, so one-byte chunks stay linear.
+/// A line that is too long or not UTF-8 causes one [`FramingError`]; the next line is delivered as usual.
+/// Lines inside a chunk are borrowed in place; only an unfinished line is copied. Each byte is searched for
+/// LF once, so one-byte chunks stay linear.
 #[derive(Debug, Default)]
 pub struct Framer {
     options: FramerOptions,
-    /// The line that has not ended yet; empty while discarding. Between calls it holds no LF.
+    /// The unfinished line; empty while discarding. Between calls it contains no LF.
     tail: BytesMut,
-    /// How many bytes of `tail` are known to hold no LF; less than its length only inside `drain`.
+    /// Number of bytes of `tail` without an LF; less than its length only inside `drain`.
     searched: usize,
-    /// The stream offset of the first byte of `tail`, or of the next byte where it is empty.
+    /// The stream offset of the first byte of `tail`, or of the next byte if `tail` is empty.
     base: u64,
-    /// The line at hand was too long and has been reported: everything up to its LF is thrown away.
+    /// True if the current line was too long and has been reported: everything up to its LF is discarded.
     discarding: bool,
-    /// How the lines begin that a reader could not deliver, the oldest first.
+    /// The beginnings of the undelivered lines of a reader, oldest first.
     heads: Vec<String>,
 }
 
 impl Framer {
-    /// A framer at the start of a stream.
+    /// Creates a framer at the start of a stream.
     pub fn new(options: FramerOptions) -> Self {
         Self { options, ..Self::default() }
     }
 
-    /// Takes the next bytes of the stream and hands each line that they end to `on_line`, in order.
+    /// Takes the next bytes of the stream and passes each completed line to `on_line`, in order.
     pub fn push(&mut self, chunk: &[u8], on_line: &mut impl FnMut(Result<Line<'_>, FramingError>)) {
         let mut rest = chunk;
         if self.discarding || !self.tail.is_empty() {
@@ -77,7 +78,7 @@ impl Framer {
         self.hold(rest, on_line);
     }
 
-    /// Ends the stream: a last line without LF is delivered, marked as unterminated. The framer then stands
+    /// Ends the stream: a last line without LF is delivered, marked as unterminated. Afterwards the framer is
     /// at the start of a new stream.
     pub fn finish(&mut self, on_line: &mut impl FnMut(Result<Line<'_>, FramingError>)) {
         if !self.discarding && !self.tail.is_empty() {
@@ -89,24 +90,24 @@ impl Framer {
         self.discarding = false;
     }
 
-    /// How many bytes of an unfinished line are held.
+    /// Returns the number of buffered bytes of an unfinished line.
     pub fn buffered(&self) -> usize {
         self.tail.len()
     }
 
-    /// How many bytes of the stream have been taken.
+    /// Returns the number of bytes taken from the stream.
     pub fn offset(&self) -> u64 {
         self.base + self.tail.len() as u64
     }
 
-    /// Ends the held line with its last bytes, which hold no LF.
+    /// Completes the unfinished line with its last bytes, which contain no LF.
     fn complete(&mut self, end: &[u8], on_line: &mut impl FnMut(Result<Line<'_>, FramingError>)) {
         let length = self.tail.len() + end.len();
         let next = self.base + length as u64 + 1;
         if self.discarding {
             self.discarding = false;
         } else if self.too_long(length, end.last().or(self.tail.last())) {
-            // Said before copying: `end` may be far longer than the limit.
+            // Reported before copying: `end` may be far longer than the limit.
             on_line(Err(self.too_long_error(self.base)));
         } else {
             self.tail.extend_from_slice(end);
@@ -116,7 +117,7 @@ impl Framer {
         self.base = next;
     }
 
-    /// Keeps the start of a line, or throws it away where the line is known to be too long.
+    /// Buffers the start of a line, or discards it if the line is known to be too long.
     fn hold(&mut self, part: &[u8], on_line: &mut impl FnMut(Result<Line<'_>, FramingError>)) {
         let length = self.tail.len() + part.len();
         if self.discarding {
@@ -130,7 +131,7 @@ impl Framer {
         }
     }
 
-    /// Throws away the line at hand, of which `seen` bytes have come.
+    /// Discards the current line after `seen` bytes.
     fn discard_from(&mut self, seen: usize) {
         self.base += seen as u64;
         self.tail = BytesMut::new();
@@ -147,7 +148,7 @@ impl Framer {
         self.searched = 0;
     }
 
-    /// Hands out the lines of a block that ends with LF and is UTF-8 throughout.
+    /// Delivers the lines of a block that ends with LF and is entirely UTF-8.
     fn walk_text(&mut self, block: &str, on_line: &mut impl FnMut(Result<Line<'_>, FramingError>)) {
         let mut start = 0;
         for at in memchr_iter(LF, block.as_bytes()) {
@@ -157,7 +158,7 @@ impl Framer {
         self.base += start as u64;
     }
 
-    /// Hands out the lines of a block that ends with LF and holds something that is not UTF-8.
+    /// Delivers the lines of a block that ends with LF and contains invalid UTF-8.
     fn walk_bytes(&mut self, block: &[u8], on_line: &mut impl FnMut(Result<Line<'_>, FramingError>)) {
         let mut start = 0;
         for at in memchr_iter(LF, block) {
@@ -169,7 +170,7 @@ impl Framer {
 
     /// Checks one line's bytes.
     fn judge<'a>(&self, line: &'a [u8], offset: u64, terminated: bool) -> Result<Line<'a>, FramingError> {
-        // Length first, so that what is said of a long line does not depend on how it was chunked.
+        // The length check comes first, so that the error for a long line does not depend on the chunks.
         if self.too_long(line.len(), line.last().filter(|_| terminated)) {
             return Err(self.too_long_error(offset));
         }
@@ -181,7 +182,7 @@ impl Framer {
         }
     }
 
-    /// Checks one line's text and takes off what is not part of it.
+    /// Checks the text of one line and removes its line end and a byte order mark.
     #[inline]
     fn accept<'a>(&self, line: &'a str, offset: u64, terminated: bool) -> Result<Line<'a>, FramingError> {
         let mut text = line;
@@ -197,7 +198,7 @@ impl Framer {
         Ok(Line { text, offset, terminated })
     }
 
-    /// Whether a line of this length is over the limit, where `last` may turn out to be the CR before its LF.
+    /// Returns true if a line of this length exceeds the limit, unless `last` can be the CR before its LF.
     #[inline]
     fn too_long(&self, length: usize, last: Option<&u8>) -> bool {
         length > self.options.max_line && !(length - 1 == self.options.max_line && last == Some(&CR))
@@ -207,7 +208,8 @@ impl Framer {
         FramingError::TooLong { limit: self.options.max_line, offset }
     }
 
-    /// The buffer to read into, with at least `room` bytes free. [`drain`](Self::drain) takes what was added.
+    /// Returns the buffer for the next read, with at least `room` bytes free. [`drain`](Self::drain) takes
+    /// the added bytes.
     pub(super) fn buffer(&mut self, low: usize, room: usize) -> &mut BytesMut {
         if self.tail.capacity() - self.tail.len() < low {
             self.tail.reserve(room);
@@ -215,8 +217,8 @@ impl Framer {
         &mut self.tail
     }
 
-    /// Takes the lines that were read into [`buffer`](Self::buffer), as texts that own or share their bytes. `look` is given the
-    /// text that they are cut from, where the first one is short.
+    /// Takes the lines that were read into [`buffer`](Self::buffer), as texts that own or share their bytes.
+    /// If the first line is short, `look` receives the text that contains all of them.
     pub(super) fn drain(&mut self, out: &mut Vec<Incoming>, look: &mut impl FnMut(&str)) {
         if self.discarding {
             let Some(at) = memchr(LF, &self.tail) else {
@@ -231,7 +233,8 @@ impl Framer {
         if let Some(last) = memrchr(LF, &self.tail[self.searched..]) {
             let block = self.tail.split_to(self.searched + last + 1).freeze();
             if block.len() > KEEP_CAPACITY {
-                // The rest would otherwise live on in, and be read after, the long line's allocation.
+                // Otherwise the rest would stay in the allocation of the long line and the next reads would
+                // use it.
                 self.tail = BytesMut::from(&self.tail[..]);
             }
             self.share(block, out, look);
@@ -244,7 +247,7 @@ impl Framer {
         self.searched = self.tail.len();
     }
 
-    /// Like [`finish`](Self::finish), for a reader's buffer. Says whether a last line lacked its LF.
+    /// Ends a reader's stream like [`finish`](Self::finish). Returns true if a last line lacked its LF.
     pub(super) fn drain_end(&mut self, out: &mut Vec<Incoming>) -> bool {
         let unterminated = self.discarding || !self.tail.is_empty();
         let last = head(&self.tail);
@@ -260,7 +263,7 @@ impl Framer {
         unterminated
     }
 
-    /// How the lines begin that were not delivered since this was last asked, the oldest first.
+    /// Returns and clears the beginnings of the undelivered lines, oldest first.
     pub(super) fn take_heads(&mut self) -> Vec<String> {
         std::mem::take(&mut self.heads)
     }
@@ -287,7 +290,7 @@ impl Framer {
                     });
                 });
             }
-            // Rare, so copies will do.
+            // Rare, so copies are acceptable.
             Err(block) => self.walk_bytes(&block, &mut |line| {
                 out.push(match line {
                     Ok(line) => Incoming::Frame(FrameText::from(line.text)),
@@ -302,7 +305,7 @@ impl Framer {
     }
 }
 
-/// How the line begins that a fault is about, of a block that starts at that offset of the stream.
+/// Returns the beginning of the line of a fault, in a block that starts at that offset of the stream.
 fn head_at(block: &[u8], start: u64, fault: &FramingError) -> String {
     let (FramingError::TooLong { offset, .. } | FramingError::InvalidUtf8 { line_start: offset, .. }) = fault;
     let at = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX);

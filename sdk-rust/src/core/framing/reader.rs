@@ -6,24 +6,24 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::{FrameText, Framer, FramerOptions, FramingError};
 
-/// How much is asked for in one read, in bytes.
+/// Size of one read, in bytes.
 const READ: usize = 256 * 1024;
-/// A read is not started into less room than this, in bytes: a pipe's usual capacity.
+/// Minimum free space for a read, in bytes: the usual capacity of a pipe.
 const LOW: usize = 64 * 1024;
 
-/// One thing that came in: a line, or the reason why a line could not be delivered.
+/// One item of input: a line, or the reason for an undelivered line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
     /// A line's text. Blank lines are delivered as empty text.
     Frame(FrameText),
-    /// A line that was dropped. The stream goes on.
+    /// A dropped line. The stream continues.
     Fault(FramingError),
 }
 
-/// Reads lines from an [`AsyncRead`], in batches of whatever one read brought.
+/// Reads lines from an [`AsyncRead`], in batches of all lines of one read.
 ///
-/// Large lines share the buffer that they were read into, small ones own their bytes, so that keeping one
-/// small line does not keep a whole buffer.
+/// Large lines share the buffer of the read. Small lines own their bytes, so a small line does not keep a
+/// whole buffer alive.
 #[derive(Debug)]
 pub struct FrameReader<R> {
     reader: R,
@@ -33,33 +33,33 @@ pub struct FrameReader<R> {
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
-    /// A reader with the default limit, that drops a byte order mark.
+    /// Creates a reader with the default limit that drops a byte order mark.
     pub fn new(reader: R) -> Self {
         Self::with_options(reader, FramerOptions::default())
     }
 
-    /// A reader with the given limit and byte order mark rule.
+    /// Creates a reader with the given limit and handling of a byte order mark.
     pub fn with_options(reader: R, options: FramerOptions) -> Self {
         Self { reader, framer: Framer::new(options), ended: false, unterminated: false }
     }
 
-    /// Appends the next lines to `out` and returns how many there are: at least one, or 0 at the end of the
-    /// stream. Fails where the reader fails; lines already delivered stay delivered, and the call may be
-    /// repeated.
+    /// Appends the next lines to `out` and returns their number: at least one, or 0 at the end of the stream.
+    /// Returns the error of a failed read. Delivered lines stay delivered, and the call may be repeated.
     ///
-    /// It waits for one line, never for a fuller batch. Dropping the future loses nothing.
+    /// The method waits for one line, never for a fuller batch. Dropping the future loses nothing.
     pub async fn next_batch(&mut self, out: &mut Vec<Incoming>) -> io::Result<usize> {
         self.next_batch_of(out, &mut |_| ()).await
     }
 
-    /// As [`next_batch`](Self::next_batch). Where short lines were cut from one text, as nearly always, `look` is given it first.
+    /// Works as [`next_batch`](Self::next_batch). If short lines were split from one text, as in nearly all
+    /// cases, `look` receives this text first.
     pub(crate) async fn next_batch_of(
         &mut self,
         out: &mut Vec<Incoming>,
         look: &mut (impl FnMut(&str) + Send),
     ) -> io::Result<usize> {
         let before = out.len();
-        // Nobody has to ask for them.
+        // Beginnings that the caller did not take are dropped.
         drop(self.framer.take_heads());
         while out.len() == before && !self.ended {
             let count = match self.reader.read_buf(self.framer.buffer(LOW, READ)).await {
@@ -77,22 +77,22 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         Ok(out.len() - before)
     }
 
-    /// How the lines begin that the last batch could not deliver, the oldest first.
+    /// Returns the beginnings of the undelivered lines of the last batch, oldest first.
     pub(crate) fn take_heads(&mut self) -> Vec<String> {
         self.framer.take_heads()
     }
 
-    /// Whether the stream has ended inside a line, that is without a LF after its last byte.
+    /// Returns true if the stream ended inside a line, without an LF after its last byte.
     pub fn unterminated(&self) -> bool {
         self.unterminated
     }
 
-    /// The wrapped reader.
+    /// Returns the wrapped reader.
     pub fn get_ref(&self) -> &R {
         &self.reader
     }
 
-    /// Gives the wrapped reader back. Bytes of an unfinished line are lost.
+    /// Consumes this reader and returns the wrapped reader. Bytes of an unfinished line are lost.
     pub fn into_inner(self) -> R {
         self.reader
     }

@@ -4,15 +4,15 @@ use std::fmt;
 
 use bytes::Bytes;
 
-/// One line's text, without its line end, known to be UTF-8.
+/// The text of one line, without its line end, known to be UTF-8.
 ///
-/// Cloning shares the bytes. A text that came from a large read may share that read's buffer, so that it is
-/// not copied; small ones own their bytes, so that keeping one keeps nothing else.
+/// Clones share the bytes. A text from a large read may share the buffer of that read to avoid a copy. Small
+/// texts own their bytes, so they keep no buffer alive.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct FrameText(Bytes);
 
 impl FrameText {
-    /// Takes bytes that are UTF-8; gives them back where they are not.
+    /// Creates a text from UTF-8 bytes; returns the bytes as the error if they are not UTF-8.
     pub fn from_utf8(bytes: Bytes) -> Result<Self, Bytes> {
         match simdutf8::basic::from_utf8(&bytes) {
             Ok(_) => Ok(Self(bytes)),
@@ -20,42 +20,43 @@ impl FrameText {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     #[inline]
     pub fn as_str(&self) -> &str {
-        // SAFETY: every way to make a `FrameText` goes through a `&str`, a `String` or `from_utf8`, `Bytes`
-        // cannot be changed after that (the field is private and never lent out mutably), and sharing a part
-        // is done by `slice_of`, whose argument is itself a `&str` over the same bytes.
+        // SAFETY: every constructor of a `FrameText` goes through a `&str`, a `String` or `from_utf8`.
+        // `Bytes` cannot change after that: the field is private and never lent mutably. Only `slice_of`
+        // shares a part, and its argument is itself a `&str` over the same bytes.
         #[allow(unsafe_code)]
         unsafe {
             std::str::from_utf8_unchecked(&self.0)
         }
     }
 
-    /// The text's bytes.
+    /// Returns the bytes of the text.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The text's length in bytes.
+    /// Returns the length of the text in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no text: a blank line.
+    /// Returns true for empty text: a blank line.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The same bytes, without the promise that they are UTF-8.
+    /// Returns the same bytes, without the UTF-8 guarantee.
     pub fn into_bytes(self) -> Bytes {
         self.0
     }
 
-    /// The given part of this text, sharing its bytes; `None` where `part` does not lie inside this text.
+    /// Returns the given part of this text, sharing its bytes; `None` if `part` does not lie inside this
+    /// text.
     pub fn slice_of(&self, part: &str) -> Option<Self> {
         if part.is_empty() {
             return Some(Self::default());

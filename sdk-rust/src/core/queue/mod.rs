@@ -1,8 +1,8 @@
 //! The queue between the reader and one subscriber, bounded in bytes.
 //!
-//! Items are counted by the size that the sender gives, so that a thousand small events and one large snapshot
-//! weigh what they weigh. What happens when there is no room is the [`Overflow`] policy. The end of the queue
-//! carries a reason, which the subscriber sees after the last item.
+//! The sender gives the size of each item, so the limit applies to bytes, not to the number of items. The
+//! [`Overflow`] policy applies if there is no room. The end of the queue carries a reason, which the
+//! subscriber receives after the last item.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -28,59 +28,61 @@ use tokio::sync::Notify;
 pub use receiver::Receiver;
 pub use sender::Sender;
 
-/// How many bytes a queue holds where nothing else is asked for: 64 MiB.
+/// The default limit of a queue, in bytes: 64 MiB.
 pub const DEFAULT_CAP: usize = 64 * 1024 * 1024;
 
-/// What happens to an item for which there is no room.
+/// Policy for an item for which there is no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overflow {
-    /// The sender waits until there is room: the reader stops, memory stays flat.
+    /// The sender waits for room: the reader stops, and memory stays constant.
     #[default]
     Block,
-    /// An item with a key takes the place of the newest queued one with the same key; others wait.
+    /// An item with a key replaces the newest queued item with the same key; other items wait.
     ///
-    /// Nothing is moved across an item without a key, so a message's last update never ends up behind its end.
+    /// No item moves across an item without a key, so the last update of a message never follows the end of
+    /// the message.
     Coalesce,
-    /// The queue takes nothing more; the subscriber drains it and then learns that it was detached.
+    /// The queue accepts no further item. The subscriber drains it and then receives [`QueueEnd::Detached`].
     Detach,
 }
 
-/// Tells which items may take each other's place. Equal keys say: the newer one makes the older one pointless.
+/// Identifies items that may replace each other. If two keys are equal, the newer item makes the older item
+/// redundant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key(pub u64);
 
-/// What became of a pushed item.
+/// Outcome of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// It is in the queue.
+    /// The item is in the queue.
     Queued,
-    /// It is in the queue, in the place of an older one.
+    /// The item is in the queue and replaces an older item.
     Coalesced,
-    /// It was dropped and counted: the subscriber is gone.
+    /// The item was dropped and counted: the subscriber was dropped.
     NoSubscriber,
-    /// It was dropped and counted: the queue was full once and takes nothing more.
+    /// The item was dropped and counted: the queue was full before and accepts no further item.
     Detached,
-    /// It was dropped and counted: the queue has been closed.
+    /// The item was dropped and counted: the queue is closed.
     Closed,
 }
 
-/// Why there is nothing more to receive.
+/// Reason for the end of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueueEnd<R> {
     /// The sender closed the queue for this reason.
     Closed(R),
-    /// Every sender is gone and none gave a reason.
+    /// Every sender was dropped without a reason.
     Abandoned,
     /// The queue was full under [`Overflow::Detach`].
     Detached {
-        /// How many items have been dropped since, the first that found no room included.
+        /// Number of dropped items, including the first item without room.
         dropped: u64,
     },
 }
 
-/// A queue that holds up to `cap_bytes` bytes.
+/// Creates a queue with a limit of `cap_bytes` bytes.
 ///
-/// An item larger than that is taken when the queue is empty: a queue never waits for what cannot come.
+/// An empty queue accepts an item larger than the limit, because waiting for room would never end.
 pub fn channel<T, R: Clone>(cap_bytes: usize, overflow: Overflow) -> (Sender<T, R>, Receiver<T, R>) {
     let shared = Arc::new(Shared {
         cap_bytes,
@@ -102,20 +104,20 @@ pub fn channel<T, R: Clone>(cap_bytes: usize, overflow: Overflow) -> (Sender<T, 
 struct Shared<T, R> {
     cap_bytes: usize,
     overflow: Overflow,
-    /// Woken whenever a waiting sender should look again.
+    /// Notified when a waiting sender should check for room again.
     room: Notify,
     state: Mutex<State<T, R>>,
 }
 
 struct State<T, R> {
     items: VecDeque<Item<T>>,
-    /// The sum of the items' sizes.
+    /// The sum of the sizes of the items.
     bytes: usize,
     end: Option<End<R>>,
     subscribed: bool,
     dropped: u64,
     senders: usize,
-    /// The receiver, when it waits.
+    /// The waker of a waiting receiver.
     waiting: Option<Waker>,
 }
 
@@ -132,7 +134,7 @@ struct Item<T> {
 }
 
 impl<T, R> Shared<T, R> {
-    /// No user code runs under the lock except moves, so a poisoned lock still guards a sound state.
+    /// Only moves run under the lock, so a poisoned lock still guards a valid state.
     fn state(&self) -> MutexGuard<'_, State<T, R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -148,7 +150,7 @@ impl<T, R> State<T, R> {
         outcome
     }
 
-    /// The newest queued item that may be replaced by one with this key.
+    /// Returns the newest queued item that an item with this key may replace.
     fn replaceable(&mut self, key: Option<Key>) -> Option<&mut Item<T>> {
         key?;
         self.items.iter_mut().rev().take_while(|item| item.key.is_some()).find(|item| item.key == key)

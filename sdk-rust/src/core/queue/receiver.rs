@@ -6,20 +6,20 @@ use std::task::{Context, Poll, Waker};
 
 use super::{End, QueueEnd, Shared};
 
-/// The queue's reading end: one subscriber. Dropping it frees what is queued.
+/// The queue's reading end: one subscriber. Dropping it frees the queued items.
 pub struct Receiver<T, R> {
     pub(super) shared: Arc<Shared<T, R>>,
 }
 
 impl<T, R: Clone> Receiver<T, R> {
-    /// The next item; fails once the queue is drained and ended, again and again. Dropping the future loses
-    /// nothing.
+    /// Returns the next item. Fails once the queue is empty and has ended; further calls fail in the same
+    /// way. Dropping the future loses nothing.
     pub async fn recv(&mut self) -> Result<T, QueueEnd<R>> {
         poll_fn(|context| self.poll_recv(context)).await
     }
 
-    /// Appends everything queued to `out`, waiting for at least one item, and returns how many there were.
-    /// Fails like [`recv`](Self::recv).
+    /// Waits for at least one item, appends all queued items to `out` and returns their number. Fails like
+    /// [`recv`](Self::recv).
     pub async fn recv_batch(&mut self, out: &mut Vec<T>) -> Result<usize, QueueEnd<R>> {
         out.push(self.recv().await?);
         let rest = {
@@ -33,9 +33,9 @@ impl<T, R: Clone> Receiver<T, R> {
         Ok(count)
     }
 
-    /// Hands queued items to `take` until `most` items or, with the item that reaches it, `bytes` bytes are
-    /// taken, and returns how many. Waits for at least one item; fails like [`recv`](Self::recv). `take` must not use
-    /// the queue.
+    /// Passes queued items to `take` and returns their number. Stops after `most` items or with the item that
+    /// reaches `bytes` bytes. Waits for at least one item; fails like [`recv`](Self::recv). `take` must not
+    /// use the queue.
     pub fn poll_recv_batch(
         &mut self,
         context: &mut Context<'_>,
@@ -64,7 +64,8 @@ impl<T, R: Clone> Receiver<T, R> {
         Poll::Ready(Ok(count))
     }
 
-    /// The next item if there is one now. Fails like [`recv`](Self::recv).
+    /// Returns the next item without waiting, or `None` if the queue is empty. Fails like
+    /// [`recv`](Self::recv).
     pub fn try_recv(&mut self) -> Result<Option<T>, QueueEnd<R>> {
         match self.poll_recv(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(item)) => Ok(Some(item)),
@@ -73,7 +74,7 @@ impl<T, R: Clone> Receiver<T, R> {
         }
     }
 
-    /// [`recv`](Self::recv) for hand-written futures and streams.
+    /// Works as [`recv`](Self::recv), for hand-written futures and streams.
     pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Result<T, QueueEnd<R>>> {
         let item = {
             let mut state = self.shared.state();
@@ -102,7 +103,7 @@ impl<T, R: Clone> Receiver<T, R> {
 }
 
 impl<T, R> Receiver<T, R> {
-    /// How many bytes are queued.
+    /// Returns the number of queued bytes.
     pub fn queued_bytes(&self) -> usize {
         self.shared.state().bytes
     }

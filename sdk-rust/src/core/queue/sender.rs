@@ -13,9 +13,9 @@ pub struct Sender<T, R> {
 }
 
 impl<T, R> Sender<T, R> {
-    /// Queues an item of `size` bytes, waiting for room where the policy says so.
+    /// Queues an item of `size` bytes, waiting for room if the policy requires it.
     ///
-    /// Never fails; what became of the item is the result. Dropping the future drops an item that was not
+    /// Never fails; the result is the outcome for the item. Dropping the future drops an item that is not
     /// queued yet.
     pub async fn push(&self, item: T, size: usize, key: Option<Key>) -> Pushed {
         let mut item = item;
@@ -28,9 +28,9 @@ impl<T, R> Sender<T, R> {
         }
     }
 
-    /// Queues an item of `size` bytes although there is no room, as long as at most `most` bytes are queued with it: for
-    /// items for which nobody can wait. One that goes beyond `most` ends the queue as [`Overflow::Detach`] does, and is dropped.
-    /// A queue that was closed or cut off takes it no more than others.
+    /// Queues an item of `size` bytes beyond the limit, up to a total of `most` bytes. For senders that
+    /// cannot wait. An item beyond `most` is dropped and ends the queue as [`Overflow::Detach`] does. A
+    /// closed or detached queue drops the item.
     pub fn push_beyond(&self, value: T, size: usize, key: Option<Key>, most: usize) -> Pushed {
         let value = match self.try_push(value, size, key) {
             Ok(pushed) => return pushed,
@@ -58,18 +58,19 @@ impl<T, R> Sender<T, R> {
         pushed
     }
 
-    /// Queues an item of `size` bytes, or gives it back where it would have to wait.
+    /// Queues an item of `size` bytes without waiting. Returns the item as the error if it would have to
+    /// wait.
     pub fn try_push(&self, value: T, size: usize, key: Option<Key>) -> Result<Pushed, T> {
         let pushed = self.try_push_quietly(value, size, key);
         self.wake();
         pushed
     }
 
-    /// Like [`try_push`](Self::try_push), but a subscriber that waits is not told of the item until
-    /// [`wake`](Self::wake) is called, or the queue ends. For whoever queues many items at once.
+    /// Works as [`try_push`](Self::try_push), but does not wake a waiting subscriber until a call of
+    /// [`wake`](Self::wake) or the end of the queue. For callers that queue many items at once.
     pub fn try_push_quietly(&self, value: T, size: usize, key: Option<Key>) -> Result<Pushed, T> {
         let shared = &*self.shared;
-        // What is replaced is dropped after the lock is released.
+        // The replaced item is dropped after the lock is released.
         let (outcome, waiting, _replaced);
         {
             let mut state = shared.state();
@@ -107,8 +108,8 @@ impl<T, R> Sender<T, R> {
         Ok(outcome)
     }
 
-    /// Queues items, the first ones first, as long as there is room for them and `size` gives their sizes, and takes those from
-    /// `items`. Queues none where [`try_push`](Self::try_push) would drop it. The subscriber is not told, as by
+    /// Moves items from the front of `items` into the queue as long as there is room and `size` returns a
+    /// size. Moves no item if [`try_push`](Self::try_push) would drop it. Does not wake the subscriber, as
     /// [`try_push_quietly`](Self::try_push_quietly).
     pub fn push_while_room(&self, items: &mut VecDeque<T>, size: impl Fn(&T) -> Option<usize>) {
         let mut state = self.shared.state();
@@ -124,25 +125,25 @@ impl<T, R> Sender<T, R> {
         }
     }
 
-    /// Wakes the subscriber, where it waits although there is something to receive.
+    /// Wakes a subscriber that waits although there is something to receive.
     pub fn wake(&self) {
         if let Some(waker) = self.take_waker() {
             waker.wake();
         }
     }
 
-    /// What wakes the subscriber, where it waits although there is something to receive. The caller calls it:
-    /// under no lock, and soon.
+    /// Returns the waker of a subscriber that waits although there is something to receive. The caller must
+    /// wake it soon, and not under a lock.
     pub fn take_waker(&self) -> Option<Waker> {
         let mut state = self.shared.state();
         if state.items.is_empty() && state.end.is_none() { None } else { state.waiting.take() }
     }
 
-    /// Waits until an item of `size` bytes need not wait any more: there is room, or it would be dropped.
+    /// Waits until a push of `size` bytes need not wait: there is room, or the item would be dropped.
     pub async fn room_for(&self, size: usize) {
         loop {
             let mut notified = pin!(self.shared.room.notified());
-            // Listening before looking, so that no wake-up falls between the two.
+            // The notification is enabled before the check, so that no wake-up is lost between them.
             notified.as_mut().enable();
             {
                 let state = self.shared.state();
@@ -155,7 +156,8 @@ impl<T, R> Sender<T, R> {
         }
     }
 
-    /// Waits until at most `items` items of `bytes` bytes together are queued, or the subscriber is gone.
+    /// Waits until at most `items` items with at most `bytes` bytes in total are queued, or the subscriber
+    /// was dropped.
     pub async fn drained_to(&self, items: usize, bytes: usize) {
         loop {
             let mut notified = pin!(self.shared.room.notified());
@@ -171,7 +173,7 @@ impl<T, R> Sender<T, R> {
         }
     }
 
-    /// Ends the queue for a reason. What is queued can still be received; the first end counts.
+    /// Ends the queue with a reason. Queued items can still be received. Only the first end takes effect.
     pub fn close(&self, reason: R) {
         let waiting = self.shared.state().end(End::Closed(reason));
         self.shared.room.notify_waiters();
@@ -180,23 +182,24 @@ impl<T, R> Sender<T, R> {
         }
     }
 
-    /// How many items have been dropped: pushed after the subscriber had gone or the queue had ended.
+    /// Returns the number of items that were dropped: pushed after the queue had ended or the subscriber was
+    /// dropped.
     pub fn dropped(&self) -> u64 {
         self.shared.state().dropped
     }
 
-    /// How many bytes are queued.
+    /// Returns the number of queued bytes.
     pub fn queued_bytes(&self) -> usize {
         self.shared.state().bytes
     }
 
-    /// How many items are queued, and how many bytes.
+    /// Returns the number of queued items and of queued bytes.
     pub fn queued(&self) -> (usize, usize) {
         let state = self.shared.state();
         (state.items.len(), state.bytes)
     }
 
-    /// Whether the receiver still exists.
+    /// Returns true while the receiver exists.
     pub fn has_subscriber(&self) -> bool {
         self.shared.state().subscribed
     }

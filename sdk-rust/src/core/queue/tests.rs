@@ -129,7 +129,7 @@ async fn everything_arrives_in_order_through_a_narrow_queue() {
     let mut seen = Vec::new();
     let reading = async {
         loop {
-            // Single and batched reading wake the sender by different ways.
+            // Single and batched reads wake the sender in different ways.
             match receiver.recv().await {
                 Ok(number) => seen.push(number),
                 Err(ended) => break assert_eq!(ended, QueueEnd::Closed(())),
@@ -145,7 +145,7 @@ async fn everything_arrives_in_order_through_a_narrow_queue() {
     assert!(seen.iter().copied().eq(0..COUNT));
 }
 
-/// Counts how often it is woken.
+/// Counts wake-ups.
 #[derive(Default)]
 struct Woken(std::sync::atomic::AtomicUsize);
 

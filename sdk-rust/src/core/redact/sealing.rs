@@ -1,4 +1,4 @@
-//! Frames of which nothing is shown but their type: events that carry a key.
+//! Sealed frames: events that carry a key, reduced to their type.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,21 +8,21 @@ use memchr::memmem::Finder;
 use crate::generated::secrets::{ENVELOPES, SEALED};
 use crate::scan::{self, Outline, Place};
 
-/// What looks for the types of sealed frames, made once: making it takes longer than looking through a short frame.
+/// Searches for the types of sealed frames, built once: building takes longer than searching a short frame.
 static SEARCHES: LazyLock<Vec<(&str, Finder<'static>)>> =
     LazyLock::new(|| SEALED.iter().map(|kind| (*kind, Finder::new(*kind))).collect());
 
-/// What looks for the escapes of letters.
+/// Search for the escapes of letters.
 static ESCAPES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
 
-/// Whether some frame of a text may be sealed: it has the type of one, or escapes in which that may be. One look at many short
-/// frames takes less than one at each.
+/// Returns true if a frame of a text may be sealed: the text contains such a type, or escapes that may hide
+/// one. One search for many short frames is faster than one search for each.
 pub(crate) fn may_be_sealed(text: &str) -> bool {
     let mut all = SEARCHES.iter().map(|(_, search)| search).chain([&*ESCAPES]);
     all.any(|search| search.find(text.as_bytes()).is_some())
 }
 
-/// What is shown of a frame of which nothing is shown but its type; none of any other frame.
+/// Returns a sealed frame reduced to its type, or `None` for any other frame.
 pub fn sealed(frame: &str) -> Option<String> {
     let plain = with_plain_letters(frame);
     let (kind, _) = SEARCHES.iter().find(|(_, search)| is_quoted(&plain, search))?;
@@ -38,7 +38,8 @@ pub fn sealed(frame: &str) -> Option<String> {
     }
 }
 
-/// As [`sealed`], for a frame whose members are known: nearly all are told by these, however long the text is.
+/// Works as [`sealed`], for a frame with a known outline, which decides nearly all cases independent of the
+/// length.
 pub(crate) fn sealed_by(frame: &str, outline: &Outline) -> Option<String> {
     let part = |from: u32, to: u32| frame.get(from as usize..to as usize).unwrap_or_default();
     let may_be = |&[name, name_end, from, to]: &Place| {
@@ -51,8 +52,9 @@ pub(crate) fn sealed_by(frame: &str, outline: &Outline) -> Option<String> {
     outline.members().iter().any(may_be).then(|| sealed(frame)).flatten()
 }
 
-/// The types that a frame names, those within envelopes first, and of several of one object in their order; none where it is
-/// the beginning of a frame, or no frame at all: what looks like such an event is taken for one then.
+/// Returns the types that a frame names: types inside envelopes first, several types of one object in their
+/// order. Returns `None` for the beginning of a frame and for invalid JSON; text that resembles a sealed
+/// event is then treated as one.
 fn types_in(text: &str, is_frame: bool) -> Option<Vec<Cow<'_, str>>> {
     let (mut types, mut inner) = (Vec::new(), Vec::new());
     let mut is_sound = true;
@@ -76,14 +78,15 @@ fn types_in(text: &str, is_frame: bool) -> Option<Vec<Cow<'_, str>>> {
     (walked.is_ok() && is_sound).then_some(inner)
 }
 
-/// Whether a text has the word that is looked for as a whole string.
+/// Returns true if a text contains the needle as a whole string.
 fn is_quoted(text: &str, search: &Finder<'_>) -> bool {
     let bytes = text.as_bytes();
     let length = search.needle().len();
     search.find_iter(bytes).any(|at| at > 0 && bytes[at - 1] == b'"' && bytes.get(at + length) == Some(&b'"'))
 }
 
-/// The frame with letters and `_` in place of their escapes: a type is the same however it is written. Most frames have none.
+/// Returns the frame with letters and `_` in place of their escapes, because escapes do not change a type.
+/// Most frames have no such escapes.
 fn with_plain_letters(frame: &str) -> Cow<'_, str> {
     let bytes = frame.as_bytes();
     let mut plain = String::new();

@@ -1,18 +1,18 @@
-//! The end of a string full of quotes, looked for in blocks of 64 bytes.
+//! Search in blocks of 64 bytes for the end of a string with many quotes.
 
-/// With fewer quotes than these in 64 bytes hopping is the faster way again.
+/// Minimum number of quotes in 64 bytes; below it, hopping from quote to quote is faster.
 const MANY_QUOTES: u32 = 2;
 
-/// What [`blocks`] came to.
+/// Result of [`blocks`].
 pub(super) enum Hop {
-    /// The quote that ends the string is at this offset.
+    /// Offset of the quote that ends the string.
     End(usize),
-    /// The string goes on at this offset.
+    /// The string continues at this offset.
     Over(usize),
 }
 
-/// Looks for the end of a string, of which `rest` is the rest, block by block, as long as blocks are full of
-/// quotes. The first byte of `rest` is not escaped.
+/// Searches for the end of a string block by block, as long as the blocks contain many quotes. `rest` is the
+/// rest of the string; its first byte is not escaped.
 #[inline(never)]
 pub(super) fn blocks(rest: &[u8]) -> Hop {
     let mut carried = 0;
@@ -32,7 +32,7 @@ pub(super) fn blocks(rest: &[u8]) -> Hop {
     Hop::Over(offset)
 }
 
-/// Which bytes are `wanted`: one bit each, the first byte's lowest.
+/// Returns a bit for each byte that equals `wanted`; the first byte has the lowest bit.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn matches(block: &[u8; 64], wanted: u8) -> u64 {
@@ -43,12 +43,12 @@ fn matches(block: &[u8; 64], wanted: u8) -> u64 {
     bits
 }
 
-/// Which bytes are `wanted`: one bit each, the first byte's lowest.
+/// Returns a bit for each byte that equals `wanted`; the first byte has the lowest bit.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn matches_of_sixteen(sixteen: &[u8; 16], wanted: u8) -> u32 {
     use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
-    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are there to be read.
+    // SAFETY: every x86-64 processor has SSE2, and sixteen bytes are readable.
     #[allow(unsafe_code)]
     let mask = unsafe {
         let sixteen = _mm_loadu_si128(sixteen.as_ptr().cast());
@@ -57,8 +57,8 @@ fn matches_of_sixteen(sixteen: &[u8; 16], wanted: u8) -> u32 {
     mask.cast_unsigned()
 }
 
-/// The offset of the first quote or backslash among the first bytes of a string, of which `rest` is the rest; or how many of
-/// them are neither.
+/// Returns the offset of the first quote or backslash among the first bytes of `rest`, the rest of a string.
+/// Returns the number of checked bytes as the error if neither occurs.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {
@@ -73,8 +73,8 @@ pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {
     Err(offset)
 }
 
-/// The offset of the first quote or backslash among the first bytes of a string, of which `rest` is the rest; or how many of
-/// them are neither.
+/// Returns the offset of the first quote or backslash among the first bytes of `rest`, the rest of a string.
+/// Returns the number of checked bytes as the error if neither occurs.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {
@@ -82,28 +82,28 @@ pub(super) fn first(rest: &[u8]) -> Result<usize, usize> {
     rest.iter().position(|byte| matches!(byte, b'"' | b'\\')).ok_or(rest.len())
 }
 
-/// Which bytes are `wanted`: one bit each, the first byte's lowest.
+/// Returns a bit for each byte that equals `wanted`; the first byte has the lowest bit.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 fn matches(block: &[u8; 64], wanted: u8) -> u64 {
-    // Each byte that matches becomes its bit within a group of eight; this loop is what compilers vectorize.
+    // Each matching byte becomes its bit within a group of eight; compilers vectorize this loop.
     let mut weights = [0u8; 64];
     for (index, byte) in block.iter().enumerate() {
         weights[index] = if *byte == wanted { 1 << (index % 8) } else { 0 };
     }
     let mut groups = [0u8; 8];
     for (group, eight) in groups.iter_mut().zip(weights.as_chunks::<8>().0) {
-        // Multiplying adds the eight up in the highest byte.
+        // The multiplication adds all eight bytes in the highest byte.
         *group = (u64::from_le_bytes(*eight).wrapping_mul(0x0101_0101_0101_0101) >> 56) as u8;
     }
     u64::from_le_bytes(groups)
 }
 
-/// Which bytes are escaped, given which are backslashes. `carried` says whether the first one is, and then
-/// whether the byte after the last one is.
+/// Returns the escaped bytes, given the backslashes. `carried` is 1 if the first byte is escaped; afterwards
+/// it is 1 if the byte after the block is escaped.
 ///
-/// A run of backslashes escapes every second byte from its start on. Subtracting the starts carries through
-/// each run, so that all are resolved at once (the method is simdjson's).
+/// A run of backslashes escapes every second byte from its start on. The subtraction of the starts carries
+/// through each run and resolves all runs at once (the method is simdjson's).
 #[inline]
 fn escapes(backslashes: u64, carried: &mut u64) -> u64 {
     const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;

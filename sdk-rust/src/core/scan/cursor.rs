@@ -1,4 +1,4 @@
-//! The structure of JSON text: brackets, strings and what stands between them.
+//! The structure of JSON text: brackets, strings and the text between them.
 
 use memchr::memchr;
 
@@ -6,10 +6,10 @@ use super::blocks::{Hop, blocks, first};
 use super::value::unescape;
 use super::{Kind, MAX_DEPTH, ScanError};
 
-/// A member's name as it stands in the text, without its quotes.
+/// A member's name as in the text, without its quotes.
 pub(super) struct Key<'a> {
     text: &'a str,
-    /// Looked at once, whatever it is compared with.
+    /// Computed once for all comparisons.
     escaped: bool,
 }
 
@@ -18,7 +18,7 @@ impl<'a> Key<'a> {
         Self { text: raw, escaped: raw.as_bytes().contains(&b'\\') }
     }
 
-    /// One that has no escapes.
+    /// Creates a name without escapes.
     #[inline]
     fn plain(text: &'a str) -> Self {
         Self { text, escaped: false }
@@ -28,7 +28,7 @@ impl<'a> Key<'a> {
         self.text
     }
 
-    /// Whether it has escapes: then its length says nothing.
+    /// Returns true if the name has escapes, so that its length is not significant.
     #[inline]
     pub(super) fn is_escaped(&self) -> bool {
         self.escaped
@@ -45,7 +45,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// A place in a text, moved over one piece of structure at a time.
+/// A position in a text, advanced by one piece of structure at a time.
 pub(super) struct Cursor<'a> {
     pub(super) text: &'a str,
     pub(super) bytes: &'a [u8],
@@ -57,7 +57,7 @@ impl<'a> Cursor<'a> {
         Self { text, bytes: text.as_bytes(), at: 0 }
     }
 
-    /// Takes the bracket with which an object begins.
+    /// Consumes the opening bracket of an object.
     pub(super) fn open(&mut self) -> Result<(), ScanError> {
         self.white();
         let found = match self.bytes.get(self.at) {
@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
         Err(ScanError::NotAnObject { found })
     }
 
-    /// Takes the bracket with which an array begins.
+    /// Consumes the opening bracket of an array.
     pub(super) fn open_array(&mut self) -> Result<(), ScanError> {
         if self.next_byte()? != b'[' {
             return Err(self.expected("an array"));
@@ -86,8 +86,8 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Goes over the items of an array whose bracket has been taken, up to and with the closing one. `on_item`
-    /// stands at an item's first byte and takes the item.
+    /// Iterates over the items of an array after its opening bracket, and consumes the closing bracket.
+    /// `on_item` is called at the first byte of an item and must consume the item.
     pub(super) fn items(
         &mut self,
         mut on_item: impl FnMut(&mut Self) -> Result<(), ScanError>,
@@ -114,14 +114,14 @@ impl<'a> Cursor<'a> {
         self.bytes[self.at..].trim_ascii_end() == word.as_bytes()
     }
 
-    /// Makes sure that nothing follows.
+    /// Fails if text follows.
     pub(super) fn close(&mut self) -> Result<(), ScanError> {
         self.white();
         if self.at == self.bytes.len() { Ok(()) } else { Err(ScanError::TrailingText { offset: self.at }) }
     }
 
-    /// Goes over the members of an object whose bracket has been taken, up to and with the closing one.
-    /// `on_value` stands at a value's first byte and takes the value.
+    /// Iterates over the members of an object after its opening bracket, and consumes the closing bracket.
+    /// `on_value` is called at the first byte of a value and must consume the value.
     #[inline(always)]
     pub(super) fn members(
         &mut self,
@@ -156,7 +156,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes one value that lies inside `depth` brackets.
+    /// Consumes one value at a nesting of `depth` brackets.
     #[inline]
     pub(super) fn skip_value(&mut self, depth: usize) -> Result<(), ScanError> {
         match self.bytes[self.at] {
@@ -166,7 +166,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes a number, `true`, `false` or `null`, whatever its characters.
+    /// Consumes a number, `true`, `false` or `null`, without a check of its characters.
     fn scalar(&mut self) -> Result<(), ScanError> {
         let start = self.at;
         while let Some(byte) = self.bytes.get(self.at)
@@ -177,7 +177,7 @@ impl<'a> Cursor<'a> {
         if self.at == start { Err(self.expected("a value")) } else { Ok(()) }
     }
 
-    /// Takes an object or an array that lies inside `depth` brackets, checking only that brackets match.
+    /// Consumes an object or an array at a nesting of `depth` brackets, checking only that brackets match.
     fn skip_nested(&mut self, depth: usize) -> Result<(), ScanError> {
         // One bit for each open bracket, the innermost lowest: 1 for an object, 0 for an array.
         let mut kinds = 0u128;
@@ -213,16 +213,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes a string whose opening quote is at hand, with both quotes. Says whether it is known to have no escapes.
+    /// Consumes a string with both quotes, starting at the opening quote. Returns true if the string is known
+    /// to have no escapes.
     ///
-    /// It hops from quote to quote and asks of each whether it is escaped, that is whether an odd number of
-    /// backslashes stands before it. That is linear: the backslashes counted for one quote lie after the quote
-    /// before it. Looking at each backslash instead costs three times as much in text full of `\n`. In text
-    /// full of escaped quotes hops are too short to pay, so after a short one whole blocks are looked at.
+    /// The search hops from quote to quote and checks each quote for an escape: an odd number of preceding
+    /// backslashes. This is linear, because the backslashes counted for one quote follow the previous quote.
+    /// A check of each backslash would take three times as long in text full of `\n`. In text full of escaped
+    /// quotes hops are short and slow, so after a short hop the search examines whole blocks.
     #[inline]
     fn string(&mut self) -> Result<bool, ScanError> {
         let start = self.at + 1;
-        // Names and tags are short: looking at their bytes is faster than setting out for a search.
+        // Names and tags are short: a direct look at their bytes is faster than the start of a search.
         let mut from = match first(&self.bytes[start..]) {
             Ok(offset) if self.bytes[start + offset] == b'"' => {
                 self.at = start + offset + 1;
@@ -260,7 +261,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next byte that is not white space, not taken.
+    /// Returns the next byte that is not white space, without consuming it.
     #[inline]
     fn next_byte(&mut self) -> Result<u8, ScanError> {
         self.white();
@@ -272,13 +273,13 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Whether what follows `before` is escaped by it: it ends with an odd number of backslashes.
+/// Returns true if the byte after `before` is escaped: `before` ends with an odd number of backslashes.
 #[inline]
 fn escaped(before: &[u8]) -> bool {
     before.iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1
 }
 
-/// After a longer hop, in bytes, hopping on is the faster way.
+/// Maximum length of a short hop, in bytes. After a longer hop, further hops are faster than blocks.
 const SHORT_HOP: usize = 24;
 
 const OTHER: u8 = 0;
@@ -287,7 +288,7 @@ const OPEN: u8 = 2;
 const CLOSE: u8 = 3;
 const BETWEEN: u8 = 4;
 
-/// What a byte outside of strings means.
+/// The structural class of a byte outside of strings.
 const CLASS: [u8; 256] = {
     let mut class = [OTHER; 256];
     class[b'"' as usize] = QUOTE;
@@ -308,7 +309,7 @@ const CLASS: [u8; 256] = {
 mod tests {
     use super::*;
 
-    /// One by one, as one would explain it.
+    /// Reference implementation, one byte at a time.
     fn string_end(text: &[u8]) -> Option<usize> {
         let mut at = 0;
         loop {

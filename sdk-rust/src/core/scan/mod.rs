@@ -1,12 +1,12 @@
 //! The skipping scanner: a few members of a JSON object, found without decoding the rest.
 //!
-//! Routing a frame needs its type, its id and little more, while most of its bytes are text that nobody on the
-//! way reads. [`scan`] goes over the object once, hops from quote to quote through strings, and hands back the
-//! raw JSON of the members asked for: top-level ones and, one level down, members of those. The whole text is
-//! always read, because of two members with the same name the last one counts.
+//! Routing a frame needs its type, its id and little more, while most of its bytes are text that routing
+//! ignores. [`scan`] walks over the object once, hops from quote to quote through strings, and returns the
+//! raw JSON of the wanted members. Wanted members are top-level members or, one level down, members of those.
+//! The scan always covers the whole text, because the last of two members with one name applies.
 //!
-//! What is checked is structure: one object and nothing after it, brackets that match, strings that end, a
-//! bounded depth. Numbers and escapes are checked by whoever decodes them.
+//! The scan checks structure only: one object without trailing text, matching brackets, terminated strings, a
+//! bounded depth. Decoders check numbers and escapes later.
 //!
 //! ```
 //! use agentese::scan::{Wanted, inner, member, scan};
@@ -30,37 +30,37 @@ use cursor::Cursor;
 pub use outline::{Outline, Place};
 pub use value::{boolean, is_null, string, unsigned};
 
-/// How deep brackets may nest, in levels: the same in the clients of all languages, and as deep as decoders of JSON read.
-/// Deeper text is refused.
+/// Maximum nesting of brackets, in levels: equal in the clients of all languages, and equal to the limit of
+/// JSON decoders. Deeper text is rejected.
 pub const MAX_DEPTH: usize = 127;
 
-/// A member to look for.
+/// A member to find.
 #[derive(Debug, Clone, Copy)]
 pub struct Member {
     outer: &'static str,
     inner: Option<&'static str>,
 }
 
-/// A member of the object itself.
+/// Selects a member of the object itself.
 pub const fn member(name: &'static str) -> Member {
     Member { outer: name, inner: None }
 }
 
-/// A member of the object that is the object's member `outer`.
+/// Selects a member of the object in the member `outer`.
 pub const fn inner(outer: &'static str, name: &'static str) -> Member {
     Member { outer, inner: Some(name) }
 }
 
-/// The members to look for, in the order in which [`Found`] holds them.
+/// The members to find, in the order of [`Found`].
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<const N: usize> {
     members: [Member; N],
-    /// The lengths of their names, one bit each, modulo 64: most names are told apart by that alone.
+    /// The lengths of the names, one bit each, modulo 64: most names differ in this alone.
     lengths: u64,
 }
 
 impl<const N: usize> Wanted<N> {
-    /// At most 32 members; more do not compile.
+    /// Creates a set of at most 32 members; more do not compile.
     pub const fn new(members: [Member; N]) -> Self {
         const { assert!(N <= 32, "at most 32 members can be wanted") };
         let (mut lengths, mut at) = (0, 0);
@@ -71,36 +71,37 @@ impl<const N: usize> Wanted<N> {
         Self { members, lengths }
     }
 
-    /// Whether a member with that name may be among them.
+    /// Returns true if a member with that name may be in the set.
     #[inline]
     fn may_have(&self, key: &cursor::Key<'_>) -> bool {
         key.is_escaped() || self.lengths >> (key.text().len() % 64) & 1 == 1
     }
 }
 
-/// What was found: for each wanted member the raw JSON of its value, or nothing.
+/// Result of a scan: for each wanted member the raw JSON of its value, or `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found<'a, const N: usize> {
     values: [Option<&'a str>; N],
 }
 
 impl<'a, const N: usize> Found<'a, N> {
-    /// The raw JSON of the value of the wanted member at `index`; `None` also where there is no such index.
+    /// Returns the raw JSON of the wanted member at `index`; `None` if the member is absent or there is no
+    /// such index.
     pub fn get(&self, index: usize) -> Option<&'a str> {
         self.values.get(index).copied().flatten()
     }
 
-    /// The value as a string; `None` where it is absent, no string or no sound one.
+    /// Returns the value as a string; `None` if it is absent, no string or no valid string.
     pub fn string(&self, index: usize) -> Option<Cow<'a, str>> {
         string(self.get(index)?)
     }
 
-    /// The value as an integer from 0 on; `None` where it is absent or anything else.
+    /// Returns the value as a non-negative integer; `None` if it is absent or of another kind.
     pub fn unsigned(&self, index: usize) -> Option<u64> {
         unsigned(self.get(index)?)
     }
 
-    /// The value as a boolean; `None` where it is absent or anything else.
+    /// Returns the value as a boolean; `None` if it is absent or of another kind.
     pub fn boolean(&self, index: usize) -> Option<bool> {
         boolean(self.get(index)?)
     }
@@ -114,18 +115,18 @@ impl<'a, const N: usize> Index<usize> for Found<'a, N> {
     }
 }
 
-/// What a text is instead of an object.
+/// Kind of a text that is not an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It begins like an array.
+    /// The text begins like an array.
     Array,
-    /// It begins like a string.
+    /// The text begins like a string.
     String,
-    /// It begins like a number.
+    /// The text begins like a number.
     Number,
-    /// It is `true` or `false`.
+    /// The text is `true` or `false`.
     Boolean,
-    /// It is `null`.
+    /// The text is `null`.
     Null,
 }
 
@@ -141,17 +142,17 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Why a text is not one JSON object.
+/// Reason for rejecting a text as one JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScanError {
-    /// There is nothing but white space.
+    /// The text contains only white space.
     #[error("the text is blank")]
     Blank,
-    /// The text is JSON of another kind, as far as its first character tells.
+    /// The text is JSON of another kind, judged by its first character.
     #[error("expected an object, found {found}")]
     NotAnObject {
-        /// What it is instead.
+        /// The kind of the text.
         found: Kind,
     },
     /// Brackets nest deeper than [`MAX_DEPTH`].
@@ -159,38 +160,38 @@ pub enum ScanError {
     TooDeep {
         /// The limit, in levels.
         limit: usize,
-        /// The bracket that was one too many, in bytes from the start of the text.
+        /// Position of the first bracket beyond the limit, in bytes from the start of the text.
         offset: usize,
     },
-    /// Something stands where it cannot.
+    /// The text has an unexpected character.
     #[error("expected {expected} at byte {offset}")]
     Malformed {
-        /// What should have come.
+        /// The expected item.
         expected: &'static str,
-        /// Where, in bytes from the start of the text.
+        /// Position in bytes from the start of the text.
         offset: usize,
     },
-    /// The text ends before its object does.
+    /// The text ends before its object ends.
     #[error("the object does not end")]
     Unfinished,
-    /// Something follows the object.
+    /// Further text follows the object.
     #[error("text after the object at byte {offset}")]
     TrailingText {
-        /// Where, in bytes from the start of the text.
+        /// Position in bytes from the start of the text.
         offset: usize,
     },
 }
 
-/// Looks for the wanted members of the object that `text` is.
+/// Finds the wanted members of the object in `text`.
 ///
-/// Fails where the text is not one object and nothing else. Runs in one pass with constant memory, whatever
-/// the nesting.
+/// Fails if the text is not exactly one object. Runs in one pass with constant memory, independent of the
+/// nesting.
 pub fn scan<'a, const N: usize>(text: &'a str, wanted: &Wanted<N>) -> Result<Found<'a, N>, ScanError> {
     look(text, wanted, None)
 }
 
-/// Like [`scan`], in the same pass also noting where the members stand: all of the object, and those of its members that are
-/// objects and not among the wanted. The text must be shorter than 4 GiB.
+/// Works as [`scan`] and also records the positions of members. These are all members of the object, and the
+/// members of inner objects that are not wanted. The text must be shorter than 4 GiB.
 pub fn scan_and_outline<'a, const N: usize>(
     text: &'a str,
     wanted: &Wanted<N>,
@@ -215,7 +216,7 @@ fn look<'a, const N: usize>(
         if wanted.may_have(&key) {
             for (index, member) in wanted.members.iter().enumerate() {
                 if key.is(member.outer) {
-                    // A second member of this name replaces the first, its parts included.
+                    // A second member of this name replaces the first, including its parts.
                     found.values[index] = None;
                     if member.inner.is_none() { whole |= 1 << index } else { parts |= 1 << index }
                 }
@@ -251,7 +252,7 @@ fn look<'a, const N: usize>(
     Ok(found)
 }
 
-/// Takes the value of a member, and notes the members of one that is an object.
+/// Consumes the value of a member. If the value is an object, records the positions of its members.
 fn skip_and_note(cursor: &mut Cursor<'_>, outline: &mut Outline) -> Result<(), ScanError> {
     let (start, noted) = (cursor.at, outline.noted());
     if cursor.bytes[start] == b'{' {
@@ -265,23 +266,23 @@ fn skip_and_note(cursor: &mut Cursor<'_>, outline: &mut Outline) -> Result<(), S
         if sound.is_ok() {
             return Ok(());
         }
-        // What is wrong in it concerns whoever decodes it.
+        // An error inside the value is left to the decoder of the value.
         outline.forget(noted);
         cursor.at = start;
     }
     cursor.skip_value(1)
 }
 
-/// The place of a member whose value begins at `start` and has been taken.
+/// Returns the position of a member whose value begins at `start` and ends at the cursor.
 fn place(cursor: &Cursor<'_>, key: &cursor::Key<'_>, start: usize) -> Place {
     let name = key.text().as_ptr() as usize - cursor.text.as_ptr() as usize;
     [name, name + key.text().len(), start, cursor.at].map(|at| at as u32)
 }
 
-/// Goes over the members of the object that `text` is: `each` is given the name as it stands in the text,
-/// without its quotes and with its escapes, and the raw JSON of the value.
+/// Iterates over the members of the object in `text`. `each` receives the name as in the text (without its
+/// quotes, with its escapes) and the raw JSON of the value.
 ///
-/// Fails like [`scan`], after the members before the mistake have been given.
+/// Fails like [`scan`]; `each` has then received the members before the error.
 pub fn members<'a>(text: &'a str, mut each: impl FnMut(&'a str, &'a str)) -> Result<(), ScanError> {
     let mut cursor = Cursor::new(text);
     cursor.open()?;
@@ -294,10 +295,10 @@ pub fn members<'a>(text: &'a str, mut each: impl FnMut(&'a str, &'a str)) -> Res
     cursor.close()
 }
 
-/// Goes over the items of the array that `text` is: `each` is given the raw JSON of an item, and its failure ends
-/// the walk.
+/// Iterates over the items of the array in `text`. `each` receives the raw JSON of an item; an error of
+/// `each` ends the iteration.
 ///
-/// Fails like [`scan`] where the text is not one array; the result inside is that of `each`.
+/// Fails like [`scan`] if the text is not one array; the inner result is the result of `each`.
 pub fn items<'a, E>(
     text: &'a str,
     mut each: impl FnMut(&'a str) -> Result<(), E>,
@@ -317,13 +318,13 @@ pub fn items<'a, E>(
     Ok(failed.map_or(Ok(()), Err))
 }
 
-/// Whether a member's name as it stands in the text, escapes and all, is that name.
+/// Returns true if the raw name of a member, with escapes, equals `name`.
 #[inline]
 pub fn is_named(raw: &str, name: &str) -> bool {
     cursor::Key::new(raw).is(name)
 }
 
-/// The positions of the bits that are set.
+/// Returns the positions of the set bits.
 fn bits(mut set: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let index = set.trailing_zeros();

@@ -1,34 +1,34 @@
-//! Where the members of an object stand, for whoever looks at them later.
+//! The positions of the members of an object, for later access.
 
-/// Offsets into the text, in bytes: the begin and the end of a member's name (without its quotes, with its escapes), and those
-/// of its value.
+/// Offsets into the text, in bytes: start and end of a member's name, then start and end of its value. The
+/// name excludes its quotes and includes its escapes.
 pub type Place = [u32; 4];
 
-/// Where the members of an object stand in its text, and the members of those that are objects.
+/// The positions of the members of an object, and of the members of its inner objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     members: Vec<Place>,
-    /// Of all objects, one after the other.
+    /// The members of all inner objects, in order.
     inner: Vec<Place>,
 }
 
 impl Outline {
-    /// Whether places in a text of so many bytes can be noted.
+    /// Returns true if positions in a text of that length fit.
     pub fn fits(length: usize) -> bool {
         u32::try_from(length).is_ok()
     }
 
-    /// How much memory it takes, in bytes.
+    /// Returns the size in memory, in bytes.
     pub fn size(&self) -> usize {
         size_of::<Self>() + (self.members.capacity() + self.inner.capacity()) * size_of::<Place>()
     }
 
-    /// The members of the object, in order.
+    /// Returns the members of the object, in order.
     pub fn members(&self) -> &[Place] {
         &self.members
     }
 
-    /// The members of the object that is the value from `start` to `end`; none where nothing is known of them.
+    /// Returns the members of the inner object from `start` to `end`; empty if they were not recorded.
     pub fn inner(&self, start: u32, end: u32) -> &[Place] {
         let from = self.inner.partition_point(|place| place[0] < start);
         let to = self.inner.partition_point(|place| place[0] < end);
@@ -43,12 +43,12 @@ impl Outline {
         self.inner.push(place);
     }
 
-    /// How many inner members are noted.
+    /// Returns the number of recorded inner members.
     pub(super) fn noted(&self) -> usize {
         self.inner.len()
     }
 
-    /// Forgets the inner members that were noted since there were so many.
+    /// Removes the inner members after the first `noted`.
     pub(super) fn forget(&mut self, noted: usize) {
         self.inner.truncate(noted);
     }
@@ -84,7 +84,7 @@ mod tests {
             for &[name, name_end, from, to] in outline.members() {
                 let value = &text[from as usize..to as usize];
                 let known = outline.inner(from, to);
-                // What is inside of wanted members is not noted.
+                // The members of wanted members are not recorded.
                 let noted = value.starts_with('{') && &text[name as usize..name_end as usize] != "event";
                 assert_eq!(known, if noted { places(value, from as usize) } else { Vec::new() }, "{value}");
             }

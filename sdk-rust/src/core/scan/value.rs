@@ -1,18 +1,18 @@
-//! Raw JSON of scalar values, decoded.
+//! Decoding of scalar values from raw JSON.
 
 use std::borrow::Cow;
 
 use memchr::memchr;
 
-/// The string that the raw JSON of a value is; `None` where it is not a string or holds an unknown escape.
+/// Decodes a raw JSON string; `None` if the value is not a string or contains an unknown escape.
 ///
-/// Borrows where there is no escape. A lone surrogate escape becomes U+FFFD: agents send such halves where a
-/// model's text was cut.
+/// Borrows if there is no escape. A lone surrogate escape becomes U+FFFD: agents send such halves at cuts in
+/// a model's text.
 pub fn string(raw: &str) -> Option<Cow<'_, str>> {
     unescape(raw.strip_prefix('"')?.strip_suffix('"')?)
 }
 
-/// The boolean that the raw JSON of a value is.
+/// Decodes a raw JSON boolean; `None` for any other value.
 pub fn boolean(raw: &str) -> Option<bool> {
     match raw {
         "true" => Some(true),
@@ -21,18 +21,18 @@ pub fn boolean(raw: &str) -> Option<bool> {
     }
 }
 
-/// The integer from 0 on that the raw JSON of a value is; `None` for fractions, exponents and what does not fit.
+/// Decodes a raw JSON integer that is not negative; `None` for fractions, exponents and numbers out of range.
 pub fn unsigned(raw: &str) -> Option<u64> {
     let digits = raw.bytes().all(|byte| byte.is_ascii_digit()) && (raw.len() == 1 || !raw.starts_with('0'));
     if digits { raw.parse().ok() } else { None }
 }
 
-/// Whether the raw JSON of a value is `null`.
+/// Returns true if the raw JSON value is `null`.
 pub fn is_null(raw: &str) -> bool {
     raw == "null"
 }
 
-/// Text between two quotes, with its escapes resolved.
+/// Resolves the escapes in the text between two quotes.
 pub(super) fn unescape(text: &str) -> Option<Cow<'_, str>> {
     let Some(first) = memchr(b'\\', text.as_bytes()) else { return Some(Cow::Borrowed(text)) };
     let mut plain = String::with_capacity(text.len());
@@ -61,7 +61,7 @@ pub(super) fn unescape(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(plain))
 }
 
-/// The character after `\u`, and how many bytes after the backslash it took.
+/// Returns the character after `\u`, and the number of its bytes after the backslash.
 fn unescape_unicode(text: &str) -> Option<(char, usize)> {
     let first = hex(text)?;
     if let Some(character) = char::from_u32(first) {

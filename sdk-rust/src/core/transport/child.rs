@@ -21,13 +21,14 @@ use super::stdin::StdinGate;
 use super::system::{self, Group};
 use super::{BoxReader, BoxWriter};
 
-/// A started program, in a process group of its own (on Windows: a job object), so a terminal's Ctrl-C does not reach it.
-/// Dropping it ends the program and its process group in the background.
+/// A started program, in a process group of its own (on Windows: a job object), so a terminal's Ctrl-C does
+/// not reach it. Dropping it ends the program and its process group in the background.
 ///
-/// The group is ended step by step: its stdin is closed; after a grace period it gets SIGTERM, after another
-/// SIGKILL; then it is reaped. Windows has no SIGTERM: there the job is terminated after the first grace period. Processes
-/// that the program left behind in its group when it ended are ended the same way. Processes that moved to another group
-/// or session are not reached. If the runtime ends first, the group is killed at once.
+/// The group ends step by step. First its stdin is closed; after a grace period it receives SIGTERM, after
+/// another SIGKILL; then it is reaped. Windows has no SIGTERM: there the job is terminated after the first
+/// grace period. Processes that the program left in its group when it ended are ended in the same way.
+/// Processes that moved to another group or session are not affected. If the runtime ends first, the group is
+/// killed at once.
 pub struct ChildProcess {
     id: u32,
     #[cfg(unix)]
@@ -36,12 +37,12 @@ pub struct ChildProcess {
     stdin: StdinGate,
     tail: StderrTail,
     progress: watch::Receiver<Progress>,
-    /// Dropping it asks as well.
+    /// Requests the shutdown; dropping the sender requests it too.
     ask: watch::Sender<bool>,
 }
 
 impl ChildProcess {
-    /// Starts a program and hands out its stdout and its stdin. Fails where the program cannot be started, or
+    /// Starts a program and returns its stdout and its stdin. Fails if the program cannot be started, or
     /// outside of a tokio runtime.
     pub fn spawn(options: ChildOptions) -> Result<(Self, BoxReader, BoxWriter), SpawnError> {
         let runtime =
@@ -82,7 +83,7 @@ impl ChildProcess {
             eof_grace: options.eof_grace,
             term_grace: options.term_grace,
         };
-        // Its owner is `ask`: the task ends when that says so or is dropped.
+        // The task ends when `ask` requests the shutdown or is dropped.
         runtime.spawn(ladder.run(asked));
         let process = Self {
             id,
@@ -97,59 +98,60 @@ impl ChildProcess {
         Ok((process, Box::new(stdout), Box::new(writer)))
     }
 
-    /// The process id, which is also the number of its process group.
+    /// Returns the process id, which is also the id of its process group.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// The numbers of the descriptors of this side of its stdin, stdout and stderr, as they were at its start. A copy
-    /// of this process that runs no other program (`fork` alone) holds them open too, and closes them by these.
+    /// Returns the descriptors of this side of the child's stdin, stdout and stderr, as they were at its
+    /// start. A forked copy of this process that runs no other program (`fork` alone) keeps them open and can
+    /// close them by these numbers.
     #[cfg(unix)]
     pub fn pipes(&self) -> [RawFd; 3] {
         self.pipes
     }
 
-    /// Its process group, which may be asked and killed when the handle is gone.
+    /// Returns the process group, which can be checked and killed after the handle was dropped.
     pub fn group(&self) -> ProcessGroup {
         ProcessGroup { group: Arc::clone(&self.group), progress: self.progress.clone() }
     }
 
-    /// Resolves when the process has ended, even while others hold its pipes. May be asked any number of times,
-    /// and outlives the handle.
+    /// Resolves when the process has ended, even while other processes keep its pipes open. May be called any
+    /// number of times; the future outlives the handle.
     pub fn exit(&self) -> impl Future<Output = Exit> + Send + 'static {
         let mut progress = self.progress.clone();
         async move {
             let ended = progress.wait_for(|progress| progress.exit.is_some()).await;
-            // The ladder always reports an exit before it goes.
+            // The ladder always reports an exit before it ends.
             ended.ok().and_then(|progress| progress.exit.clone()).unwrap_or_default()
         }
     }
 
-    /// How the process ended, if it has.
+    /// Returns the exit of the process, or `None` while it runs.
     pub fn exited(&self) -> Option<Exit> {
         self.progress.borrow().exit.clone()
     }
 
-    /// The last of what it wrote to stderr so far; what is not UTF-8 becomes U+FFFD.
+    /// Returns the last output on stderr so far; invalid UTF-8 becomes U+FFFD.
     pub fn stderr_tail(&self) -> String {
         self.tail.text()
     }
 
-    /// Closes its stdin, whoever holds the writer: it reads end of file.
+    /// Closes the stdin of the process, even if the writer still exists: the process reads end of file.
     pub fn close_stdin(&self) {
         self.stdin.close();
     }
 
-    /// Begins to end it, like [`shutdown`](Self::shutdown), and does not wait.
+    /// Starts the same shutdown as [`shutdown`](Self::shutdown), without waiting.
     pub fn request_shutdown(&self) {
         self.ask.send_replace(true);
     }
 
-    /// Ends it and its group by the ladder and returns how it ended.
+    /// Ends the process and its group by the ladder and returns the exit.
     ///
-    /// What was written before is still there for it to read; a write that waits fails as a broken pipe. Takes
-    /// at most both grace periods and two seconds more. A process that could not even be killed by then
-    /// is reported with neither code nor signal. Dropping the future does not stop the ladder.
+    /// The process can still read everything written before; a pending write fails as a broken pipe. Takes at
+    /// most both grace periods and two seconds more. A process that survives even SIGKILL until then is
+    /// reported with neither code nor signal. Dropping the future does not stop the ladder.
     pub async fn shutdown(&self) -> Exit {
         self.request_shutdown();
         let mut progress = self.progress.clone();
@@ -157,14 +159,15 @@ impl ChildProcess {
         over.ok().and_then(|progress| progress.exit.clone()).unwrap_or_default()
     }
 
-    /// Kills its group at once.
+    /// Kills the process group at once.
     pub fn kill(&self) {
         self.group.kill();
         self.request_shutdown();
     }
 }
 
-/// The process group of a child, apart from its handle: it keeps nothing alive and ends nothing by being dropped.
+/// The process group of a child, independent of its handle: it keeps no process alive, and dropping it ends
+/// no process.
 #[derive(Clone)]
 pub struct ProcessGroup {
     group: Arc<Group>,
@@ -172,22 +175,22 @@ pub struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// Whether the whole group has ended, or was killed.
+    /// Returns true if the whole group has ended or was killed.
     pub fn is_over(&self) -> bool {
         self.progress.borrow().over
     }
 
-    /// Resolves when the group is over: after its leader has ended, or the handle was dropped or asked, and the
-    /// ladder has been gone through.
+    /// Resolves when the group is over: after the end of its leader, or after a shutdown, and after the
+    /// ladder is complete.
     pub fn over(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut progress = self.progress.clone();
         async move {
-            // The ladder always reports the end before it goes.
+            // The ladder always reports the end before it ends itself.
             let _ = progress.wait_for(|progress| progress.over).await;
         }
     }
 
-    /// Kills what is left of it at once.
+    /// Kills the remaining processes at once.
     pub fn kill(&self) {
         self.group.kill();
     }

@@ -1,4 +1,4 @@
-//! Ending a child and its process group, one rung after another, whoever asks for it and whenever.
+//! Shutdown of a child and its process group, one step after another.
 
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -13,28 +13,29 @@ use super::stderr::StderrDrain;
 use super::stdin::StdinGate;
 use super::system::{self, Group};
 
-/// How long a killed group is waited for. Only a process stuck in the kernel takes longer; the system reaps it.
+/// Waiting time for a killed group. Only a process stuck in the kernel takes longer; the system reaps it
+/// later.
 const KILL_WAIT: Duration = Duration::from_secs(2);
-/// How soon, and then how often at most, a group without its leader is looked at.
+/// Delay before the first check for a group without its leader, and maximum interval of later checks.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LAST_LOOK: Duration = Duration::from_millis(50);
-/// How long a dropped runtime is held up for reaping a killed child.
+/// Maximum delay of a dropped runtime for reaping a killed child.
 const DROP_WAIT_MS: u32 = 500;
 
-/// What is known of a child from outside.
+/// State of a child as seen from outside.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
-    /// The leader has ended.
+    /// The exit of the leader, after it has ended.
     pub(super) exit: Option<Exit>,
-    /// Its whole group has ended, or was killed.
+    /// True if the whole group has ended or was killed.
     pub(super) over: bool,
 }
 
 /// The task that owns a child from its start to its end.
 ///
-/// It drains stderr throughout, notices the end of the process whoever holds the pipes, and takes the group
-/// down the ladder when asked, when the handle is dropped, and when the leader ended by itself and left others
-/// behind. Where the runtime drops it half way, it kills the group on the spot.
+/// The task drains stderr throughout and detects the end of the process even while other processes keep its
+/// pipes open. It shuts the group down on request, when the handle is dropped, and when the leader ended and
+/// left other processes behind. If the runtime drops the task early, it kills the group at once.
 pub(super) struct ShutdownLadder {
     pub(super) child: Child,
     pub(super) group: Arc<Group>,
@@ -46,7 +47,7 @@ pub(super) struct ShutdownLadder {
 }
 
 impl ShutdownLadder {
-    /// Runs until the group is over. `asked` turns true, or loses its sender, when the child should end.
+    /// Runs until the group is over. The shutdown starts when `asked` becomes true or loses its sender.
     pub(super) async fn run(mut self, mut asked: watch::Receiver<bool>) {
         let ended = loop {
             tokio::select! {
@@ -71,7 +72,7 @@ impl ShutdownLadder {
         self.over();
     }
 
-    /// Waits until leader and group have ended; says false where they have not in time.
+    /// Waits until leader and group have ended. Returns false if they have not ended in time.
     async fn settle(&mut self, grace: Duration) -> bool {
         let mut deadline = std::pin::pin!(sleep(grace));
         let mut pause = FIRST_LOOK;
@@ -101,7 +102,8 @@ impl ShutdownLadder {
         self.progress.borrow().exit.is_some()
     }
 
-    /// Tells everyone. Without a status (somebody else reaped the child) there is neither code nor signal.
+    /// Reports the exit. Without a status (another part of the program reaped the child) it has neither code
+    /// nor signal.
     fn leader_ended(&mut self, status: Option<ExitStatus>) {
         self.stderr.take_ready();
         let exit = Exit {
@@ -127,7 +129,7 @@ impl Drop for ShutdownLadder {
         if self.progress.borrow().over {
             return;
         }
-        // The runtime is going: nobody will wait for grace periods, and nobody would reap.
+        // The runtime is ending: no task can wait for grace periods or reap the child.
         self.stdin.close();
         self.group.kill();
         for _ in 0..DROP_WAIT_MS {

@@ -1,4 +1,4 @@
-//! What carries the bytes: a child process, this process's own stdio, memory, or any pair of streams.
+//! Carriers of bytes: a child process, this process's own stdio, memory, or any pair of streams.
 
 mod child;
 mod exit;
@@ -27,35 +27,35 @@ pub use spawn_error::{SpawnError, SpawnErrorKind};
 pub use stderr::StderrCallback;
 pub use stdio::{guard_stdio, stdio};
 
-// What differs between systems. The two have the same items.
+// The parts that differ between systems. Both modules have the same items.
 #[cfg(unix)]
 use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-/// The side from which the peer's bytes come.
+/// The reading side, with bytes from the peer.
 pub type BoxReader = Box<dyn AsyncRead + Send + Unpin>;
-/// The side into which bytes for the peer go.
+/// The writing side, for bytes to the peer.
 pub type BoxWriter = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Two directions of bytes, and the process at the other end where there is one.
+/// Two directions of bytes, and the process at the other end, if any.
 pub struct Transport {
-    /// What the peer sends.
+    /// Bytes from the peer.
     pub reader: BoxReader,
-    /// What is sent to the peer. Dropping it is the peer's end of input.
+    /// Bytes to the peer. Dropping the writer ends the peer's input.
     pub writer: BoxWriter,
-    /// The process that the peer is, if it was started here. Dropping it ends that process.
+    /// The process of the peer, if this transport started it. Dropping it ends that process.
     pub child: Option<ChildProcess>,
 }
 
 impl Transport {
-    /// Starts a program and talks to it over its stdin and stdout. Fails where the program cannot be started.
+    /// Starts a program and connects to its stdin and stdout. Fails if the program cannot be started.
     pub fn from_child(options: ChildOptions) -> Result<Self, SpawnError> {
         let (child, reader, writer) = ChildProcess::spawn(options)?;
         Ok(Self { reader, writer, child: Some(child) })
     }
 
-    /// Talks over any two streams.
+    /// Creates a transport from any two streams.
     pub fn from_io(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -63,7 +63,7 @@ impl Transport {
         Self { reader: Box::new(reader), writer: Box::new(writer), child: None }
     }
 
-    /// The three parts.
+    /// Returns the three parts.
     pub fn into_parts(self) -> (BoxReader, BoxWriter, Option<ChildProcess>) {
         (self.reader, self.writer, self.child)
     }

@@ -1,4 +1,4 @@
-//! What to start as a child process, and how to end it.
+//! Options for the start and the end of a child process.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -8,32 +8,32 @@ use std::time::Duration;
 
 use super::stderr::StderrCallback;
 
-/// What to start, and how to end it.
+/// Options for the start and the end of a child process.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ChildOptions {
-    /// The program: a path, or a name that is looked up in `PATH`.
+    /// The program: a path, or a name to find in `PATH`.
     pub program: OsString,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// Its working directory; this process's own where there is none.
+    /// Its working directory; `None` for the directory of this process.
     pub cwd: Option<PathBuf>,
     /// Variables added to the inherited environment.
     pub env: Vec<(OsString, OsString)>,
-    /// Variables taken out of the inherited environment.
+    /// Variables removed from the inherited environment.
     pub env_remove: Vec<OsString>,
-    /// How much of the end of stderr is kept, in bytes: 64 KiB.
+    /// Size of the retained end of stderr, in bytes: 64 KiB.
     pub stderr_tail_bytes: usize,
-    /// How long the group may take to end after its stdin was closed: 2 s.
+    /// Time limit for the end of the group after its stdin was closed: 2 s.
     pub eof_grace: Duration,
-    /// How long the group may take to end after SIGTERM: 2 s.
+    /// Time limit for the end of the group after SIGTERM: 2 s.
     pub term_grace: Duration,
     /// Called with each line of stderr.
     pub on_stderr_line: Option<StderrCallback>,
 }
 
 impl ChildOptions {
-    /// The given program without arguments, and the defaults.
+    /// Creates options for the given program without arguments, with the defaults.
     pub fn new(program: impl Into<OsString>) -> Self {
         Self {
             program: program.into(),
@@ -72,25 +72,25 @@ impl ChildOptions {
         self
     }
 
-    /// Takes a variable out of the inherited environment.
+    /// Removes a variable from the inherited environment.
     pub fn env_remove(mut self, name: impl Into<OsString>) -> Self {
         self.env_remove.push(name.into());
         self
     }
 
-    /// Sets how long the group may take after end of input and after SIGTERM.
+    /// Sets the time limits for the end of the group after end of input and after SIGTERM.
     pub fn graces(mut self, eof: Duration, term: Duration) -> Self {
         (self.eof_grace, self.term_grace) = (eof, term);
         self
     }
 
-    /// Sets how much of the end of stderr is kept, in bytes.
+    /// Sets the size of the retained end of stderr, in bytes.
     pub fn stderr_tail_bytes(mut self, bytes: usize) -> Self {
         self.stderr_tail_bytes = bytes;
         self
     }
 
-    /// Sets what is called with each line of stderr.
+    /// Sets the callback for lines of stderr.
     pub fn on_stderr_line(mut self, callback: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_stderr_line = Some(Arc::new(callback));
         self
@@ -99,7 +99,7 @@ impl ChildOptions {
 
 impl fmt::Debug for ChildOptions {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Values of variables are left out: keys travel there.
+        // Values of variables are omitted, because they may contain keys.
         let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
         out.debug_struct("ChildOptions")
             .field("program", &self.program)

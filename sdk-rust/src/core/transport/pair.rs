@@ -1,13 +1,14 @@
-//! Two transports that are each other's peer, in memory.
+//! Two connected transports in memory.
 
 use super::Transport;
 
-/// Two connected transports, each direction holding up to `buffer` bytes: what one writes the other reads.
+/// Creates two connected transports: one side reads the bytes written by the other. Each direction buffers up
+/// to `buffer` bytes.
 ///
-/// A full direction makes the writer wait, like a pipe that nobody reads. Dropping one side's writer is the
-/// end of stream for the other side.
+/// A full direction makes the writer wait, as a full pipe does. Dropping the writer of one side ends the
+/// stream of the other side.
 pub fn memory_pair(buffer: usize) -> (Transport, Transport) {
-    // Two one-way streams, and not one two-way stream split: then either half can be dropped on its own.
+    // Two one-way streams instead of one split two-way stream: each half can be dropped on its own.
     let (left_writer, right_reader) = tokio::io::duplex(buffer);
     let (right_writer, left_reader) = tokio::io::duplex(buffer);
     (Transport::from_io(left_reader, left_writer), Transport::from_io(right_reader, right_writer))
@@ -28,7 +29,7 @@ mod tests {
         let mut heard = String::new();
         right.reader.read_to_string(&mut heard).await.unwrap();
         assert_eq!(heard, "ping\n");
-        // The other direction goes on.
+        // The other direction continues.
         let mut answer = [0; 5];
         left.reader.read_exact(&mut answer).await.unwrap();
         assert_eq!(&answer, b"pong\n");

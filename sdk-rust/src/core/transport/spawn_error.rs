@@ -1,4 +1,4 @@
-//! Why a program could not be started.
+//! Reasons for a failed start of a program.
 
 use std::fmt;
 use std::io;
@@ -6,14 +6,14 @@ use std::io;
 use super::options::ChildOptions;
 use super::system;
 
-/// Why a program could not be started.
+/// A failed start of a program.
 #[derive(Debug)]
 pub struct SpawnError {
-    /// The program, as it was asked for.
+    /// The program, as given.
     pub program: String,
-    /// What kind of failure it is.
+    /// Kind of failure.
     pub kind: SpawnErrorKind,
-    /// What the system said.
+    /// The error of the system.
     pub source: io::Error,
 }
 
@@ -23,9 +23,9 @@ pub struct SpawnError {
 pub enum SpawnErrorKind {
     /// There is no such program.
     NotFound,
-    /// There is such a file, but it cannot be run: no permission, no program, or its interpreter is missing.
+    /// The file exists, but it cannot be run: no permission, no program, or its interpreter is missing.
     NotExecutable,
-    /// Somebody has the program open for writing. Trying again may help.
+    /// Another process has the program open for writing. A retry may help.
     Busy,
     /// The working directory does not exist or cannot be entered.
     WorkingDirectory,

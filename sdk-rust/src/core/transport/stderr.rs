@@ -1,7 +1,6 @@
-//! A child's stderr: always read, its end kept.
+//! A child's stderr: always drained, with its end retained.
 //!
-//! A child that writes more than a pipe holds stops until somebody reads, so reading never depends on anyone
-//! being interested.
+//! A child blocks when its pipe is full, so draining must not depend on a consumer.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,16 +12,16 @@ use tokio::time::{Instant, timeout_at};
 
 use super::system;
 
-/// Called with each line a child writes to stderr, without its line end, in order, on the task that reads
-/// stderr: it must not block. Should it panic it is not called again.
+/// Callback for each line on a child's stderr, without its line end and in order. It runs on the task that
+/// reads stderr, so it must not block. After a panic it is not called again.
 pub type StderrCallback = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How much is read at once, in bytes.
+/// Size of one read, in bytes.
 const READ: usize = 64 * 1024;
-/// A longer line is handed to the callback in pieces of this many bytes.
+/// Maximum length of a line for the callback, in bytes; a longer line is passed in pieces of this size.
 const LINE_PIECE: usize = 16 * 1024;
-/// How much is taken at most when the process has ended, in bytes: what a pipe can hold, and then some. Others
-/// may hold the pipe and go on writing.
+/// Maximum amount taken after the end of the process, in bytes: more than a pipe can contain. Other processes
+/// may keep the pipe open and continue to write.
 const LAST_TAKE: usize = 2 * 1024 * 1024;
 
 /// The last bytes of a child's stderr. Clones share them.
@@ -45,11 +44,11 @@ impl StderrTail {
         bytes.extend(chunk);
     }
 
-    /// The kept bytes as text; what is not UTF-8 becomes U+FFFD.
+    /// Returns the retained bytes as text; invalid UTF-8 becomes U+FFFD.
     pub(super) fn text(&self) -> String {
         let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = &*bytes.make_contiguous();
-        // The cut may have gone through a character.
+        // The cut may have split a character.
         let torn = bytes.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count();
         String::from_utf8_lossy(&bytes[torn..]).into_owned()
     }
@@ -57,7 +56,7 @@ impl StderrTail {
 
 /// Reads a child's stderr into its tail and its callback.
 pub(super) struct StderrDrain {
-    /// `None` once it has ended.
+    /// `None` after the end of stderr.
     pipe: Option<ChildStderr>,
     tail: StderrTail,
     lines: Lines,
@@ -69,7 +68,7 @@ impl StderrDrain {
         Self { pipe, tail, lines: Lines { callback, held: Vec::new() }, buffer: vec![0; READ] }
     }
 
-    /// Reads once. Never resolves after the end of stderr, so that it can stand in a `select!`.
+    /// Reads once. Never resolves after the end of stderr, for use in a `select!`.
     pub(super) async fn step(&mut self) {
         let Some(pipe) = &mut self.pipe else { return std::future::pending().await };
         match pipe.read(&mut self.buffer).await {
@@ -79,8 +78,8 @@ impl StderrDrain {
         }
     }
 
-    /// Takes what is in the pipe now, without waiting: what a process wrote before it ended. Windows cannot look into
-    /// a pipe; there only [`take_rest`](Self::take_rest) does this.
+    /// Takes the bytes that are in the pipe now, without waiting: the last output of an ended process.
+    /// Windows cannot peek into a pipe; there only [`take_rest`](Self::take_rest) reads them.
     pub(super) fn take_ready(&mut self) {
         let mut taken = 0;
         while let Some(pipe) = &self.pipe
@@ -98,8 +97,8 @@ impl StderrDrain {
         }
     }
 
-    /// Like [`take_ready`](Self::take_ready), for a process that has just ended. Where the system cannot look into a
-    /// pipe, reads it to its end for a short time: other processes may hold it open.
+    /// Works as [`take_ready`](Self::take_ready), for a process that has just ended. If the system cannot
+    /// peek into a pipe, reads it to its end for a short time, because other processes may keep it open.
     pub(super) async fn take_rest(&mut self) {
         self.take_ready();
         let Some(wait) = system::STDERR_WAIT else { return };
@@ -117,14 +116,14 @@ impl StderrDrain {
         self.lines.add(chunk);
     }
 
-    /// Closes stderr, or notes that it has ended. A last line without its end is handed on.
+    /// Closes stderr, or records its end. A last line without line end is delivered.
     pub(super) fn end(&mut self) {
         self.pipe = None;
         self.lines.flush();
     }
 }
 
-/// Cuts stderr into lines for the log and the callback.
+/// Splits stderr into lines for the log and the callback.
 struct Lines {
     callback: Option<StderrCallback>,
     held: Vec<u8>,

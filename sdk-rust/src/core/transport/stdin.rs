@@ -1,4 +1,4 @@
-//! A child's stdin that either side can close: its writer, or whoever ends the child.
+//! A child's stdin that its writer or the shutdown can close.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,9 +13,9 @@ use tokio::process::ChildStdin;
 pub(super) struct StdinGate(Arc<Mutex<Gate>>);
 
 struct Gate {
-    /// `None` once closed.
+    /// `None` after it was closed.
     stdin: Option<ChildStdin>,
-    /// The writer, when it waits for room: closing must wake it.
+    /// The waker of a waiting writer: closing must wake it.
     waiting: Option<Waker>,
 }
 
@@ -25,7 +25,7 @@ impl StdinGate {
         (gate.clone(), StdinWriter(gate))
     }
 
-    /// The child reads end of file. A write that waits or comes later fails as a broken pipe.
+    /// Closes the stdin: the child reads end of file. A pending or later write fails as a broken pipe.
     pub(super) fn close(&self) {
         let (stdin, waiting) = {
             let mut gate = self.lock();

@@ -4,17 +4,18 @@ use std::io;
 
 use super::{Transport, system};
 
-/// stdin and stdout of this process. Fails outside of a tokio runtime with I/O, and where descriptors run out.
+/// Opens stdin and stdout of this process. Fails outside of a tokio runtime with I/O, and if descriptors run
+/// out.
 ///
-/// Call it once: two readers would tear lines apart. The process keeps its stdout open besides, so the peer
-/// sees the end of stdout when the process ends; [`guard_stdio`] is the better choice for a server.
+/// Call it once: two readers would split lines. The process keeps another reference to its stdout, so the
+/// peer sees the end of stdout when the process ends. For a server, [`guard_stdio`] is the better choice.
 pub fn stdio() -> io::Result<Transport> {
     let (reader, writer) = system::open_stdio()?;
     Ok(Transport { reader, writer, child: None })
 }
 
-/// Like [`stdio`], and keeps everything else away from the two: what any library prints to stdout afterwards
-/// goes to stderr, and what reads stdin, child processes included, reads an empty file.
+/// Works as [`stdio`], and diverts all other uses of the two streams. Later output of libraries to stdout
+/// goes to stderr. Later readers of stdin, including child processes, read an empty file.
 pub fn guard_stdio() -> io::Result<Transport> {
     let transport = stdio()?;
     system::divert_stdio()?;

@@ -1,4 +1,4 @@
-//! A file that can only be read by blocking, as an asynchronous reader.
+//! An asynchronous reader for a file that only supports blocking reads.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,15 +9,15 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc;
 
-/// How much the thread reads at once, in bytes.
+/// Size of one read of the thread, in bytes.
 const READ: usize = 64 * 1024;
-/// How many reads may lie ready.
+/// Maximum number of buffered reads.
 const READY: usize = 4;
 
-/// Reads a file that can only block, on a thread of its own.
+/// Reads a file that only supports blocking reads, on a thread of its own.
 ///
-/// Not the runtime's blocking pool: a runtime waits for that when it ends, and a terminal may never answer.
-/// The thread ends with the stream, or with the process.
+/// It does not use the runtime's blocking pool, because a runtime waits for the pool when it ends, and a
+/// terminal may never deliver input. The thread ends with the stream, or with the process.
 pub(super) struct ThreadReader {
     chunks: mpsc::Receiver<io::Result<Bytes>>,
     current: Bytes,

@@ -1,4 +1,4 @@
-//! Unions told apart by shape: the `choice!` macro and what it stands on.
+//! Unions distinguished by shape: the `choice!` macro and its support code.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,9 +16,9 @@ pub enum ShapeOf {
     Flag,
     /// An array.
     Array,
-    /// An object of any members.
+    /// An object with any members.
     Object,
-    /// An object that is tried against a record.
+    /// An object that must match a record.
     Members,
 }
 
@@ -29,21 +29,21 @@ pub trait Shape: Sized {
     /// The arms in order, by kind.
     const ARMS: &'static [ShapeOf];
 
-    /// Reads the arm at that position.
+    /// Decodes the arm at that position.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// The error of the arm.
     fn arm<'de, D: serde::Deserializer<'de>>(position: usize, deserializer: D) -> Result<Self, D::Error>;
 }
 
-/// Reads a choice by looking at the JSON kind first.
+/// Decodes a choice by its JSON kind.
 #[derive(Debug)]
 pub struct ChoiceVisitor<T>(PhantomData<T>);
 
-/// Reads a choice.
+/// Decodes a choice.
 ///
 /// # Errors
-/// Where no arm fits.
+/// If no arm matches.
 pub fn visit_choice<'de, T: Shape, D: serde::Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_any(ChoiceVisitor(PhantomData))
 }
@@ -102,7 +102,7 @@ impl<'de, T: Shape> Visitor<'de> for ChoiceVisitor<T> {
     }
 }
 
-/// Declares a union whose arms are told apart by JSON kind or by members.
+/// Declares a union whose arms are distinguished by JSON kind or by members.
 macro_rules! choice {
     (
         $(#[doc = $doc:literal])*

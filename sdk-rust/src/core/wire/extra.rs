@@ -1,36 +1,36 @@
-//! What a declaration does not know and a decoded value keeps.
+//! Undeclared parts of a decoded value.
 
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value};
 
-/// Members of an object that the declaration does not name, in the order in which they came.
+/// Undeclared members of an object, in the order of their arrival.
 ///
-/// Empty for most values, and then as small as a pointer.
+/// Empty for most values; an empty value has the size of a pointer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extra(Option<Box<Map<String, Value>>>);
 
 impl Extra {
-    /// True where there are none.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|members| members.is_empty())
     }
 
-    /// How many there are.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |members| members.len())
     }
 
-    /// The value of a member.
+    /// Returns the value of a member.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.as_ref()?.get(name)
     }
 
-    /// Adds a member; of two with one name the last stays.
+    /// Adds a member, replacing an earlier member of the same name.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) {
         self.0.get_or_insert_default().insert(name.into(), value.into());
     }
 
-    /// All of them.
+    /// Returns all members.
     pub fn iter(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.0.iter().flat_map(|members| members.iter())
     }
@@ -43,12 +43,12 @@ impl Extra {
     }
 }
 
-/// A value of an open union whose tag the declaration does not name.
+/// A value of an open union with an undeclared tag.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unknown {
-    /// The tag's value.
+    /// The value of the tag.
     pub tag: String,
-    /// All members, the tag among them, in the order in which they came.
+    /// All members including the tag, in the order of their arrival.
     pub members: Map<String, Value>,
 }
 

@@ -1,9 +1,9 @@
 //! Members that may be absent, null, or have a value.
 
-/// A member that may be left out or be null, with the two kept apart.
+/// A member that may be absent or null, with the two distinguished.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Maybe<T> {
-    /// The member was left out.
+    /// The member is absent.
     #[default]
     Absent,
     /// The member is null.
@@ -13,7 +13,7 @@ pub enum Maybe<T> {
 }
 
 impl<T> Maybe<T> {
-    /// The value, where there is one.
+    /// Returns the value, or `None` if the member is absent or null.
     pub fn as_option(&self) -> Option<&T> {
         match self {
             Maybe::Value(value) => Some(value),
@@ -21,7 +21,7 @@ impl<T> Maybe<T> {
         }
     }
 
-    /// The value, where there is one.
+    /// Returns the value, or `None` if the member is absent or null.
     pub fn into_option(self) -> Option<T> {
         match self {
             Maybe::Value(value) => Some(value),
@@ -29,18 +29,18 @@ impl<T> Maybe<T> {
         }
     }
 
-    /// True where the member was left out.
+    /// Returns true if the member is absent.
     pub fn is_absent(&self) -> bool {
         matches!(self, Maybe::Absent)
     }
 
-    /// A value, or null where there is none.
+    /// Converts an option, with null for `None`.
     pub fn or_null(value: Option<T>) -> Self {
         value.map_or(Maybe::Null, Maybe::Value)
     }
 }
 
-/// A value, or nothing at all where there is none.
+/// Converts an option, with [`Maybe::Absent`] for `None`.
 impl<T> From<Option<T>> for Maybe<T> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Maybe::Absent, Maybe::Value)

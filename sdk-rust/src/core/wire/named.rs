@@ -1,10 +1,10 @@
-//! Unions whose name stands in the envelope (commands, dialogs): the `named!` macro.
+//! Unions named by the envelope (commands, dialogs): the `named!` macro.
 
 use serde::de::{DeserializeSeed, MapAccess, Visitor};
 
 use super::record::{Envelope, Record};
 
-/// Reads a record that has an envelope around it.
+/// Decodes a record inside an envelope.
 #[derive(Debug)]
 pub struct RecordSeed<T> {
     envelope: Envelope,
@@ -12,7 +12,7 @@ pub struct RecordSeed<T> {
 }
 
 impl<T> RecordSeed<T> {
-    /// With that envelope.
+    /// Creates a seed with that envelope.
     pub fn new(envelope: Envelope) -> Self {
         RecordSeed { envelope, record: std::marker::PhantomData }
     }
@@ -35,10 +35,10 @@ impl<'de, T: Record> Visitor<'de> for RecordSeed<T> {
     }
 }
 
-/// Reads a record from text, with an envelope around it.
+/// Decodes a record inside an envelope from text.
 ///
 /// # Errors
-/// Says which member is missing or wrong.
+/// The error names the missing or wrong member.
 pub fn decode_record<T: Record>(text: &str, envelope: Envelope) -> Result<T, serde_json::Error> {
     super::read_leniently(text, |text| {
         let mut deserializer = serde_json::Deserializer::from_str(text);

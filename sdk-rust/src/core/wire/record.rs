@@ -1,4 +1,4 @@
-//! Objects: the `record!` macro and what it stands on.
+//! Objects: the `record!` macro and its support code.
 
 use std::fmt;
 
@@ -33,20 +33,20 @@ impl ConstantValue {
     }
 }
 
-/// What stands around a record's members on the wire and is not part of it.
+/// Members around a record on the wire that are no part of the record.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Envelope {
-    /// Members that belong to the envelope: skipped, and not kept as unknown ones.
+    /// Members of the envelope: skipped, and not retained as undeclared members.
     pub members: &'static [&'static str],
-    /// A constant that has been seen already, because it chose the record.
+    /// A constant that was already read, because it selected the record.
     pub known: Option<&'static str>,
 }
 
 impl Envelope {
-    /// Nothing around it.
+    /// No envelope.
     pub const NONE: Envelope = Envelope { members: &[], known: None };
 
-    /// These members around it.
+    /// Creates an envelope with these members.
     pub const fn of(members: &'static [&'static str]) -> Self {
         Envelope { members, known: None }
     }
@@ -57,20 +57,20 @@ pub trait Record: Sized {
     /// Members with a fixed value, which come first on the wire.
     const CONSTANTS: &'static [(&'static str, ConstantValue)];
 
-    /// Reads the members from a map.
+    /// Decodes the members from a map.
     ///
     /// # Errors
-    /// Says which member is missing or wrong.
+    /// The error names the missing or wrong member.
     fn decode<'de, A: MapAccess<'de>>(map: A, envelope: Envelope) -> Result<Self, A::Error>;
 
-    /// Writes the members, constants first, unknown ones last.
+    /// Encodes the members, constants first, undeclared members last.
     ///
     /// # Errors
-    /// Hands on what the serializer says.
+    /// The error of the serializer.
     fn encode<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 
-/// The key of a member, looked up while it is read.
+/// The key of a member, classified during reading.
 #[derive(Debug)]
 pub enum Key {
     /// A declared member, by its position.
@@ -83,7 +83,7 @@ pub enum Key {
     Other(String),
 }
 
-/// Reads a key and looks it up.
+/// Reads and classifies a key.
 #[derive(Debug)]
 pub struct KeySeed {
     /// Names of the members.
@@ -119,10 +119,10 @@ impl Visitor<'_> for &KeySeed {
     }
 }
 
-/// Compares a constant with what stands on the wire.
+/// Compares a constant with the value on the wire.
 ///
 /// # Errors
-/// Where they differ.
+/// If they differ.
 pub fn check_constant<'de, A: MapAccess<'de>>(
     map: &mut A,
     (name, expected): (&'static str, ConstantValue),
@@ -135,7 +135,7 @@ pub fn check_constant<'de, A: MapAccess<'de>>(
     Err(A::Error::custom(format_args!("`{name}` is {value}, expected {expected}")))
 }
 
-/// Says in which member something is wrong.
+/// Adds the name of the member to an error.
 pub fn in_member<E: Error>(name: &'static str, error: E) -> E {
     E::custom(format_args!("`{name}`: {error}"))
 }
@@ -152,8 +152,8 @@ impl fmt::Display for Expecting {
 
 /// Declares an object type with its codec.
 ///
-/// `required` members are `T`, `optional` ones `Option<T>` (null is refused), `nullable` ones
-/// `Option<T>` that are always written, `maybe` ones [`Maybe<T>`](super::Maybe).
+/// `required` members are `T`, `optional` members `Option<T>` (null is rejected), `nullable` members
+/// `Option<T>` and always written, `maybe` members [`Maybe<T>`](super::Maybe).
 macro_rules! record {
     (
         $(#[doc = $doc:literal])*
@@ -166,7 +166,7 @@ macro_rules! record {
         #[non_exhaustive]
         pub struct $name {
             $( $(#[doc = $fdoc])* pub $field: $crate::wire::record!(@type $presence $ty), )*
-            /// Members that the declaration does not name.
+            /// Undeclared members.
             pub extra: $crate::wire::Extra,
         }
 

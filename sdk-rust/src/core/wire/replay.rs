@@ -1,10 +1,10 @@
-//! A map whose first members have been read already.
+//! A map whose first members were read in advance.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess};
 use serde_json::Value;
 
-/// Hands out members that were read ahead, then those of the map that is still being read.
+/// Yields the members read in advance, then the members of the remaining map.
 #[derive(Debug)]
 pub struct Replay<A> {
     ahead: std::vec::IntoIter<(String, Value)>,
@@ -13,7 +13,7 @@ pub struct Replay<A> {
 }
 
 impl<A> Replay<A> {
-    /// `ahead` in order, then `rest`.
+    /// Creates a map of `ahead` in order, then `rest`.
     pub fn new(ahead: Vec<(String, Value)>, rest: A) -> Self {
         Replay { ahead: ahead.into_iter(), value: None, rest }
     }

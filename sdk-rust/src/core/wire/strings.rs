@@ -1,6 +1,6 @@
 //! Sets of strings: the `strings!` macro.
 
-/// Declares a set of strings. An open set keeps values that it does not know in `Other`.
+/// Declares a set of strings. An open set retains unknown values in `Other`.
 macro_rules! strings {
     (
         $(#[doc = $doc:literal])*
@@ -18,7 +18,7 @@ macro_rules! strings {
             /// All values, in the order of the document.
             pub const ALL: &'static [$name] = &[ $( $name::$variant ),* ];
 
-            /// The string on the wire.
+            /// Returns the string on the wire.
             pub const fn as_str(&self) -> &'static str {
                 match self { $( $name::$variant => $value, )* }
             }
@@ -47,12 +47,12 @@ macro_rules! strings {
         #[non_exhaustive]
         pub enum $name {
             $( $(#[doc = $vdoc])* $variant, )*
-            /// A value that the declaration does not name.
+            /// An undeclared value.
             Other(String),
         }
 
         impl $name {
-            /// The string on the wire.
+            /// Returns the string on the wire.
             pub fn as_str(&self) -> &str {
                 match self { $( $name::$variant => $value, )* $name::Other(text) => text }
             }

@@ -1,7 +1,8 @@
-//! Half characters: `\ud800` without its other half, which JavaScript writes and JSON parsers of
-//! other languages refuse. They are read as the replacement character and never written again.
+//! Lone surrogates: `\ud800` without its other half. JavaScript writes such escapes, and JSON parsers of
+//! other languages reject them. This module replaces them with U+FFFD on input, and the library never writes
+//! them.
 
-/// The text with lone surrogates replaced; none where there are none.
+/// Returns the text with lone surrogates replaced; `None` without lone surrogates.
 pub fn replace_lone_surrogates(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::new();
@@ -9,7 +10,7 @@ pub fn replace_lone_surrogates(text: &str) -> Option<String> {
     while let Some(next) = memchr::memchr(b'\\', &bytes[at..]) {
         at += next;
         let Some(unit) = unit(bytes, at) else {
-            // Any other escape is two bytes long; the text may also end here.
+            // Any other escape has two bytes; the text may also end here.
             at = (at + 2).min(bytes.len());
             continue;
         };
@@ -33,7 +34,7 @@ pub fn replace_lone_surrogates(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The code unit of a `\uXXXX` at a position.
+/// Returns the code unit of a `\uXXXX` at a position.
 fn unit(bytes: &[u8], at: usize) -> Option<u16> {
     let escape = bytes.get(at..at + 6)?;
     let hex = escape.strip_prefix(b"\\u")?;

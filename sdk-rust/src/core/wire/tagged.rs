@@ -1,4 +1,4 @@
-//! Unions told apart by a tag: the `tagged!` macro and what it stands on.
+//! Unions distinguished by a tag: the `tagged!` macro and its support code.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,26 +12,26 @@ use super::replay::Replay;
 pub trait Union: Sized {
     /// The type's name, for messages.
     const NAME: &'static str;
-    /// The member that tells the variants apart.
+    /// The member that distinguishes the variants.
     const TAG: &'static str;
 
-    /// Reads the variant with that tag; the tag has been read already. `Ok(Err(map))` gives the
-    /// map back where no variant has it.
+    /// Decodes the variant with that tag, which was already read. Returns `Ok(Err(map))` if no variant has
+    /// the tag.
     ///
     /// # Errors
-    /// Says what is wrong inside the variant.
+    /// The error inside the variant.
     fn variant<'de, A: MapAccess<'de>>(tag: &str, map: A) -> Result<Result<Self, A>, A::Error>;
 
-    /// The value for a tag that is not declared, where the union is open.
+    /// Returns the value for an undeclared tag, or `None` for a closed union.
     fn unknown(tag: String, members: Map<String, Value>) -> Option<Self>;
 }
 
-/// Reads a union from a map: straight through where the tag comes first.
+/// Decodes a union from a map, without buffering if the tag comes first.
 #[derive(Debug)]
 pub struct TagVisitor<T>(PhantomData<T>);
 
 impl<T> TagVisitor<T> {
-    /// A visitor for `T`.
+    /// Creates a visitor for `T`.
     pub fn new() -> Self {
         TagVisitor(PhantomData)
     }
@@ -103,7 +103,7 @@ macro_rules! tagged {
         }
 
         impl $name {
-            /// The value of the tag.
+            /// Returns the value of the tag.
             pub fn tag(&self) -> &str {
                 $crate::wire::tagged!(@match $open self { $( $name::$variant(_) => $value, )* } unknown => &unknown.tag)
             }
@@ -166,7 +166,7 @@ macro_rules! tagged {
         #[allow(clippy::large_enum_variant)]
         pub enum $name {
             $( $(#[doc = $vdoc])* $variant($ty), )*
-            /// One that the declaration does not name, with all that it carried.
+            /// An undeclared variant, with all of its members.
             Unknown($crate::wire::Unknown),
         }
     };

@@ -1,4 +1,4 @@
-//! Acts that replace what was said.
+//! Acts that replace messages.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::super::panel::{Session, WaitingState};
 use super::messages::{settle, sum, with_done};
 use super::{Slots, message_of};
 
-/// By what a message is known again: its id or its time, and its words.
+/// Returns the marks that identify a message: its id or its time, and its text.
 fn marks(message: &Message) -> Vec<String> {
     let call = message.call_id.as_deref().unwrap_or_default();
     let command = message.command.as_deref().unwrap_or_default();
@@ -24,7 +24,7 @@ fn marks(message: &Message) -> Vec<String> {
     }
 }
 
-/// The messages as the agent gives them; those that were known before keep their keys.
+/// Applies the agent's list of messages; known messages keep their keys.
 pub(super) fn history(conversation: &mut Conversation, slots: &Slots) {
     let Some(given) = slots.get("messages").and_then(Value::as_array) else { return };
     let mut known: HashMap<String, Vec<Arc<Message>>> = HashMap::new();
@@ -66,7 +66,7 @@ pub(super) fn history(conversation: &mut Conversation, slots: &Slots) {
     }
 }
 
-/// The blocks of a message with what is known of its tools.
+/// Returns the blocks of a message with the known state of its tools.
 fn tools(old: &Message, blocks: Vec<Block>) -> Vec<Block> {
     let known = |call: &str| {
         old.blocks.iter().find_map(|block| match block {
@@ -88,7 +88,8 @@ fn tools(old: &Message, blocks: Vec<Block>) -> Vec<Block> {
     blocks.into_iter().map(told).collect()
 }
 
-/// What was said, in the order in which it was seen; what the agent does not name is no longer in the model's context.
+/// Returns all messages in the order of observation. Messages missing from the agent's list are marked as no
+/// longer in the model's context.
 fn merged(old: &[Arc<Message>], told: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let places: HashMap<&str, usize> =
         told.iter().enumerate().map(|(place, message)| (message.key.as_str(), place)).collect();
@@ -122,7 +123,8 @@ fn merged(old: &[Arc<Message>], told: &[Arc<Message>]) -> Vec<Arc<Message>> {
     gone.chain(told).chain(growing).cloned().collect()
 }
 
-/// Whether messages stand as the agent has them; a summary, which it puts first, stays where it came.
+/// Returns true if the messages have the agent's order. The agent lists a summary first; here a summary keeps
+/// its place.
 fn is_ordered(all: &[Arc<Message>], told: &[Arc<Message>]) -> bool {
     fn keys(list: &[Arc<Message>]) -> impl Iterator<Item = &str> {
         list.iter().filter(|message| message.role != Role::Summary).map(|message| message.key.as_str())
@@ -131,7 +133,8 @@ fn is_ordered(all: &[Arc<Message>], told: &[Arc<Message>]) -> bool {
     keys(all).filter(|key| known.contains(key)).eq(keys(told))
 }
 
-/// The agent has that many messages: where others were seen, some were not told.
+/// Applies the agent's number of messages. If the number of observed messages differs, some were not
+/// received.
 pub(super) fn count(conversation: &mut Conversation, slots: &Slots) {
     let Some(messages) = slots.get("messages").and_then(Value::as_u64) else { return };
     let in_context = |message: &&Arc<Message>| !message.is_gone() && !message.is_growing();
@@ -141,7 +144,7 @@ pub(super) fn count(conversation: &mut Conversation, slots: &Slots) {
     }
 }
 
-/// Another conversation takes the place of this one. What belongs to the agent and not to the session stays.
+/// Replaces the conversation. State that belongs to the agent and not to the session is retained.
 pub(super) fn replace(conversation: &mut Conversation, slots: &Slots) {
     conversation.messages = Vec::new();
     conversation.complete = slots.get("empty") == Some(&Value::Bool(true));

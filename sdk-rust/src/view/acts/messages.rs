@@ -9,7 +9,7 @@ use super::super::message::{Block, Message, MessageState, Role, ToolBlock, ToolS
 use super::super::panel::Mode;
 use super::{About, Slots, id_text, message, record};
 
-/// Puts a message at the end.
+/// Appends a message.
 pub(super) fn add(conversation: &mut Conversation, mut message: Message) -> usize {
     message.key = conversation.next_key();
     if message.role == Role::User {
@@ -19,18 +19,18 @@ pub(super) fn add(conversation: &mut Conversation, mut message: Message) -> usiz
     conversation.messages.len() - 1
 }
 
-/// The user's words are in the conversation: they wait no longer.
+/// Removes the user's input from the waiting list after it entered the conversation.
 fn arrived(conversation: &mut Conversation, text: &str) {
     let waiting = &mut conversation.waiting;
     let same = waiting.iter().position(|item| item.text == text);
-    // What the agent makes of a template or a skill has other words than the prompt.
+    // For a template or a skill, the agent sends another text than the prompt.
     let place = same.or_else(|| waiting.iter().position(|item| item.mode == Mode::Prompt));
     if let Some(place) = place {
         waiting.remove(place);
     }
 }
 
-/// The words of the command that is answered, else of all prompts, enter the conversation.
+/// Moves the input of the answered command into the conversation; without an id, the input of all prompts.
 pub(super) fn arrive(conversation: &mut Conversation, about: &About<'_>) {
     let meant = conversation.waiting.iter().filter(|item| {
         item.mode == Mode::Prompt && about.id.is_none_or(|id| id_text(item.id.as_ref()) == id_text(Some(id)))
@@ -42,17 +42,17 @@ pub(super) fn arrive(conversation: &mut Conversation, about: &About<'_>) {
     }
 }
 
-/// The place of the last message that grows and has that role.
+/// Returns the index of the last growing message of that role.
 fn growing(conversation: &Conversation, role: Role) -> Option<usize> {
     conversation.messages.iter().rposition(|message| message.is_growing() && message.role == role)
 }
 
-/// A message for change: a copy where others hold it.
+/// Returns a message for modification: a copy if it is shared.
 fn changed(conversation: &mut Conversation, place: usize) -> &mut Message {
     Arc::make_mut(&mut conversation.messages[place])
 }
 
-/// Blocks as they are told anew, with what tools have done meanwhile.
+/// Merges repeated blocks with the known state of their tools.
 fn carry(old: &[Block], blocks: Vec<Block>) -> Vec<Block> {
     let known = |place: usize, call: &str| {
         let is_call = |block: &&Block| matches!(block, Block::Tool(tool) if tool.call_id == call);
@@ -68,7 +68,7 @@ fn carry(old: &[Block], blocks: Vec<Block>) -> Vec<Block> {
     blocks.into_iter().enumerate().map(told).collect()
 }
 
-/// A call as it is told anew, with what the tool has done.
+/// Merges a repeated call with the known state of its tool.
 pub(super) fn with_done(told: ToolBlock, known: &ToolBlock) -> ToolBlock {
     let state = if known.state == ToolState::Coming { told.state } else { known.state };
     ToolBlock {
@@ -83,7 +83,7 @@ pub(super) fn with_done(told: ToolBlock, known: &ToolBlock) -> ToolBlock {
     }
 }
 
-/// Replaces a message by what is told of it anew.
+/// Replaces a message by a newer version.
 fn tell(conversation: &mut Conversation, place: usize, told: Message, state: MessageState) {
     let old = &conversation.messages[place];
     let blocks = carry(&old.blocks, told.blocks);
@@ -110,7 +110,7 @@ pub(super) fn snapshot(conversation: &mut Conversation, mut slots: Slots) {
     }
 }
 
-/// The message of the model that grows; a new one where there is none.
+/// Returns the growing message of the model, or adds one.
 fn grown(conversation: &mut Conversation) -> &mut Message {
     let place = growing(conversation, Role::Assistant).unwrap_or_else(|| {
         let state = MessageState::Growing;
@@ -119,8 +119,8 @@ fn grown(conversation: &mut Conversation) -> &mut Message {
     changed(conversation, place)
 }
 
-/// The block at the place that the slots name, of the type that they name; without a place the last one, or a new one
-/// where that is of another type. A place behind the blocks is the next one.
+/// Returns the block at the index in the slots, with the type in the slots. Without an index, returns the
+/// last block, or a new block if the last has another type. An index beyond the blocks means the next block.
 fn block_at<'m>(message: &'m mut Message, slots: &Slots) -> &'m mut Block {
     let kind = slots.get("type").and_then(Value::as_str).unwrap_or("text");
     let last = message.blocks.len().checked_sub(1);
@@ -193,7 +193,7 @@ pub(super) fn block(conversation: &mut Conversation, mut slots: Slots) {
     }
 }
 
-/// Sets those members of a call that the slots name.
+/// Sets the members of a call from the slots.
 fn merge_tool(tool: &mut ToolBlock, mut slots: Slots) {
     if let Some(Value::String(id)) = slots.remove("callId") {
         tool.call_id = id;
@@ -249,7 +249,7 @@ pub(super) fn end(conversation: &mut Conversation, mut slots: Slots) {
     }
 }
 
-/// The result of a call that is no longer in the context is not there either.
+/// Removes the result of a call that is no longer in the context.
 fn follow(conversation: &mut Conversation, place: usize) {
     let call = conversation.messages[place].call_id.clone();
     let is_call = |block: &Block| matches!(block, Block::Tool(tool) if Some(&tool.call_id) == call.as_ref());
@@ -259,7 +259,7 @@ fn follow(conversation: &mut Conversation, place: usize) {
     }
 }
 
-/// Gives the block of a call what the message of its result says.
+/// Updates the block of a call from the message with its result.
 pub(super) fn settle(conversation: &mut Conversation, message: &Message) {
     let Some(call) = &message.call_id else { return };
     let failed = message.state == MessageState::Failed;
@@ -273,7 +273,7 @@ pub(super) fn settle(conversation: &mut Conversation, message: &Message) {
     });
 }
 
-/// The sum of what two messages have used.
+/// Adds the usage of a message to a sum.
 pub(super) fn sum(all: &mut Usage, more: &Usage) {
     let add = |all: &mut Option<u64>, more: Option<u64>| {
         if let Some(more) = more {
@@ -295,7 +295,7 @@ pub(super) fn tool(conversation: &mut Conversation, slots: Slots) {
     change_tool(conversation, &call, true, |tool| merge_tool(tool, slots));
 }
 
-/// Changes the block of a call; where there is none, one is made if the caller wants it.
+/// Modifies the block of a call. If there is no such block, creates one if `is_made` is true.
 pub(super) fn change_tool(
     conversation: &mut Conversation,
     call: &str,

@@ -1,4 +1,4 @@
-//! What is done to a conversation: a function for each act that tables name.
+//! Changes to a conversation: a function for each act of the tables.
 
 mod history;
 mod messages;
@@ -19,7 +19,7 @@ pub(super) use run::close;
 /// The values of an act.
 pub(super) type Slots = Map<String, Value>;
 
-/// What an act knows besides its slots.
+/// Context of an act besides its slots.
 pub(super) struct About<'a> {
     /// The dialect's table.
     pub meaning: &'static Meaning,
@@ -27,13 +27,13 @@ pub(super) struct About<'a> {
     pub name: &'a str,
     /// The id of the command or the dialog.
     pub id: Option<&'a Value>,
-    /// When the frame came, in milliseconds since the epoch.
+    /// Arrival of the frame, in milliseconds since the epoch.
     pub at: Option<f64>,
-    /// The names of all slots, those without a value among them.
+    /// The names of all slots, including slots without a value.
     pub names: Vec<&'static str>,
 }
 
-/// Does what a rule says.
+/// Applies an act to the conversation.
 pub(super) fn apply(act: Act, conversation: &mut Conversation, slots: Slots, about: &About<'_>) {
     match act {
         Act::Work => run::work(conversation, &slots),
@@ -73,22 +73,22 @@ pub(super) fn apply(act: Act, conversation: &mut Conversation, slots: Slots, abo
     }
 }
 
-/// A slot as text.
+/// Returns a slot as text.
 fn text<'s>(slots: &'s Slots, name: &str) -> Option<&'s str> {
     slots.get(name)?.as_str()
 }
 
-/// A slot as a record of the conversation; nothing where it does not look like one.
+/// Returns a slot as a record of the conversation; `None` if it has another shape.
 fn record<T: DeserializeOwned>(slots: &mut Slots, name: &str) -> Option<T> {
     serde_json::from_value(slots.remove(name)?).ok()
 }
 
-/// The message of the slot of that name.
+/// Returns the message in the slot `message`.
 fn message(slots: &mut Slots) -> Option<Message> {
     slots.get("message").and_then(message_of)
 }
 
-/// A message as a reader gives it, without those members that are of another type than they should be.
+/// Converts the output of a reader into a message, without members of a wrong type.
 fn message_of(value: &Value) -> Option<Message> {
     let members = value.as_object()?;
     let fits = |name: &String, member: &Value| {
@@ -102,7 +102,7 @@ fn message_of(value: &Value) -> Option<Message> {
     })
 }
 
-/// An id as it is compared.
+/// Returns an id in comparable form.
 pub(super) fn id_text(id: Option<&Value>) -> String {
     id.map(Value::to_string).unwrap_or_default()
 }

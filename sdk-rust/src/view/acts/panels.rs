@@ -1,4 +1,4 @@
-//! Acts on what stands beside the messages: queue, dialogs, notices, status, settings, tasks.
+//! Acts on everything beside the messages: queue, dialogs, notices, status, settings, tasks.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use super::super::panel::{Draft, Mode, Notice, OpenQuestion, Waiting, WaitingSta
 use super::messages::change_tool;
 use super::{About, Slots, id_text, record, text};
 
-/// How many notices are kept.
+/// Maximum number of notices.
 const NOTICES: usize = 100;
 
 pub(super) fn wait(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
@@ -43,7 +43,7 @@ pub(super) fn queue(conversation: &mut Conversation, slots: &Slots) {
     for (mode, name) in [(Mode::Steer, "steering"), (Mode::FollowUp, "followUp")] {
         let texts = slots.get(name).and_then(Value::as_array).into_iter().flatten();
         for text in texts.filter_map(Value::as_str) {
-            // A prompt that was sent during a run waits in one of the queues.
+            // A prompt sent during a run is in one of the queues.
             let same = |item: &Waiting| item.text == text && (item.mode == mode || item.mode == Mode::Prompt);
             let item = match left.iter().position(same) {
                 Some(place) => left.remove(place),
@@ -60,7 +60,7 @@ pub(super) fn queue(conversation: &mut Conversation, slots: &Slots) {
     conversation.waiting = left;
 }
 
-/// Sets a member of the conversation by its name; a name with a dot is a member of a member.
+/// Sets a member of the conversation by its name; a name with a dot refers to a nested member.
 fn assign(conversation: &mut Conversation, name: &str, value: Option<&Value>) {
     fn put<T: DeserializeOwned>(member: &mut Option<T>, value: Option<&Value>) {
         *member = value.and_then(|value| serde_json::from_value(value.clone()).ok());
@@ -119,12 +119,12 @@ pub(super) fn ask(conversation: &mut Conversation, mut slots: Slots, about: &Abo
     }
 }
 
-/// The question with that id waits no longer.
+/// Closes the question with that id.
 pub(in super::super) fn answered(conversation: &mut Conversation, id: Option<&Value>) {
     conversation.dialogs.retain(|question| id_text(Some(&question.id)) != id_text(id));
 }
 
-/// Questions whose time is up: the agent has answered them for itself.
+/// Closes expired questions: the agent has answered them itself.
 pub(in super::super) fn expired(conversation: &mut Conversation, now: Option<f64>) {
     let Some(now) = now else { return };
     conversation.dialogs.retain(|question| match (question.at, question.timeout_ms) {
@@ -133,7 +133,7 @@ pub(in super::super) fn expired(conversation: &mut Conversation, now: Option<f64
     });
 }
 
-/// Puts up a notice.
+/// Adds a notice.
 pub(in super::super) fn notify(
     conversation: &mut Conversation,
     level: &str,

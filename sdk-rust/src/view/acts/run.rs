@@ -1,4 +1,4 @@
-//! Acts on what the agent is doing.
+//! Acts on the activity of the agent.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::messages::add;
 use super::panels::notify;
 use super::{About, Slots, message, text};
 
-/// Works out what the agent is doing.
+/// Recomputes the activity of the agent.
 fn update(conversation: &mut Conversation) {
     let run = &mut conversation.run;
     run.state = match () {
@@ -57,7 +57,7 @@ fn over(conversation: &mut Conversation, error: Option<String>, is_dropped: bool
     update(conversation);
 }
 
-/// How the run stands: why it failed is said when it is over.
+/// Applies the outcome of a run. The reason for a failure is published at the end of the run.
 pub(super) fn outcome(conversation: &mut Conversation, slots: &Slots) {
     let failure = &mut conversation.internal.failure;
     match text(slots, "told") {
@@ -70,7 +70,7 @@ pub(super) fn outcome(conversation: &mut Conversation, slots: &Slots) {
     }
 }
 
-/// The connection has ended: what was going on is over for that reason, and nobody asks any more.
+/// Ends all open work and all questions after the end of the connection, with that reason.
 pub(in super::super) fn close(conversation: &mut Conversation, reason: &str) {
     let is_idle = conversation.run.state == RunState::Idle;
     conversation.internal.failure = None;
@@ -82,7 +82,7 @@ pub(in super::super) fn close(conversation: &mut Conversation, reason: &str) {
     conversation.shells.clear();
 }
 
-/// What is left of a run when it is over.
+/// Settles open messages and tools at the end of a run.
 fn settle(conversation: &mut Conversation, has_failed: bool, is_dropped: bool) {
     let state = match () {
         () if conversation.run.aborting => MessageState::Aborted,
@@ -104,7 +104,7 @@ fn settle(conversation: &mut Conversation, has_failed: bool, is_dropped: bool) {
         }
         for block in &mut message.blocks {
             let Block::Tool(tool) = block else { continue };
-            // Nothing more is told of it.
+            // No further event about the tool follows.
             tool.state = match tool.state {
                 ToolState::Coming => ToolState::Skipped,
                 ToolState::Running => ToolState::Failed,
@@ -132,7 +132,7 @@ pub(super) fn compacting(conversation: &mut Conversation, slots: &Slots) {
 }
 
 pub(super) fn compacted(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
-    // An agent that tells of it in events answers the command besides.
+    // An agent that reports the compaction in events also answers the command.
     if conversation.run.compaction.take().is_none() {
         return;
     }
@@ -150,7 +150,7 @@ pub(super) fn compacted(conversation: &mut Conversation, mut slots: Slots, about
             Arc::make_mut(known).gone = Some(true);
         }
     }
-    // Which of the messages before it stay in the context, no frame tells.
+    // No frame reports which earlier messages stay in the context.
     conversation.complete = false;
     add(conversation, message);
 }
@@ -161,10 +161,10 @@ pub(super) fn retry(conversation: &mut Conversation, mut slots: Slots, about: &A
         slots.insert("at".into(), at.into());
     }
     conversation.run.retry = serde_json::from_value(Value::Object(slots)).ok();
-    // Why it is made again stands there.
+    // The retry contains the reason.
     conversation.run.error.take_if(|_| !is_summary);
     update(conversation);
-    // The answer that failed is taken out of the context before the request is made again.
+    // The failed message leaves the context before the retry.
     if let Some(last) = conversation.messages.last_mut()
         && !is_summary
         && last.role == Role::Assistant
@@ -202,7 +202,7 @@ pub(super) fn shell_output(conversation: &mut Conversation, slots: &Slots) {
 pub(super) fn shell_done(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
     conversation.shells.retain(|known| known.id.as_ref() != about.id);
     let Some(message) = message(&mut slots) else { return };
-    // The agent puts it behind the run that is going on.
+    // The agent places the message after the current run.
     if conversation.run.working {
         conversation.internal.held.push(message);
     } else {

@@ -1,27 +1,27 @@
-//! Unpacks the program that the binary brings: into a folder that is nobody else's, under a name that its
-//! content gives it, whole or not at all.
+//! Unpacking of the embedded program: into a private folder, under a name derived from its content,
+//! completely or not at all.
 
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The program; `pi-host/` has its sources.
+/// The program; its sources are in `pi-host/`.
 const PROGRAM: &[u8] = include_bytes!("agentese-pi-host.mjs");
 /// The hash of the program.
 const HASH: &str = include_str!("agentese-pi-host.sha256");
 const NAME: &str = "agentese-pi-host.mjs";
 
-/// What was unpacked.
+/// Result of the unpacking.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unpacked {
     /// The program's file.
     pub program: PathBuf,
-    /// Where it may keep what it has compiled.
+    /// Folder for compiled code of the program.
     pub cache: PathBuf,
 }
 
-/// Unpacks into the first of these folders in which that can be done. Fails with what is wrong with each.
+/// Unpacks into the first usable folder. Fails with the error of each folder.
 pub(super) fn unpack(folders: &[PathBuf]) -> Result<Unpacked, String> {
     let mut wrong = Vec::new();
     for folder in folders {
@@ -39,7 +39,7 @@ fn unpack_into(folder: &Path) -> io::Result<Unpacked> {
     private(&own)?;
     let (program, cache) = (own.join(NAME), own.join("compiled"));
     private(&cache)?;
-    // A file that was cut short or changed is replaced: what is run is what the binary brings.
+    // A truncated or modified file is replaced, so that only the embedded program runs.
     if fs::read(&program).is_ok_and(|found| found == PROGRAM) {
         return Ok(Unpacked { program, cache });
     }
@@ -49,7 +49,8 @@ fn unpack_into(folder: &Path) -> io::Result<Unpacked> {
     Ok(Unpacked { program, cache })
 }
 
-/// Makes a folder that nobody else can look into. Fails where there is one that somebody else can write to.
+/// Creates a folder that only its owner can access. Fails if the folder exists and another user can write to
+/// it.
 fn private(folder: &Path) -> io::Result<()> {
     match fs::DirBuilder::new().recursive(true).mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),

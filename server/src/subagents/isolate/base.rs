@@ -1,4 +1,4 @@
-//! The files as they are when a call begins: every copy starts with them, and its changes are compared with them.
+//! The files at the start of a call: every copy starts with them, and changes are computed against them.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use super::git::{Git, Variables};
 use super::repository::Repository;
 
-/// The state of a repository's files. Repositories within it are no part of it.
+/// The state of a repository's files, without nested repositories.
 #[derive(Debug, Clone)]
 pub struct Base {
-    /// The tree of the files as they are.
+    /// The tree of the current files.
     pub tree: String,
-    /// The places of repositories within it, of submodules and others.
+    /// The paths of nested repositories, submodules included.
     pub left_out: Vec<PathBuf>,
-    /// The places of repositories that its index names.
+    /// The paths of repositories in its index.
     pub links: Vec<PathBuf>,
-    /// Its branches and tags, as a file of git has them.
+    /// Its branches and tags, in the form of a git file.
     pub references: Vec<u8>,
 }
 
-/// What a diff of two trees is asked with, so that it can be applied anywhere.
+/// Arguments for a diff of two trees that can be applied anywhere.
 const DIFF: [&str; 9] = [
     "diff",
     "--binary",
@@ -33,7 +33,7 @@ const DIFF: [&str; 9] = [
     "--dst-prefix=b/",
 ];
 
-/// A git directory of the agent's own, in `place`, about files that lie elsewhere.
+/// Returns the variables for a git directory of the agent's own in `place`, for files in another folder.
 pub(super) fn within(place: &Path, work_tree: &Path, index: &Path) -> Variables {
     vec![
         ("GIT_DIR".into(), place.join("git").into()),
@@ -43,7 +43,7 @@ pub(super) fn within(place: &Path, work_tree: &Path, index: &Path) -> Variables 
 }
 
 impl Base {
-    /// Reads the state of the repository. Writes to `place` alone.
+    /// Reads the state of the repository. Writes only to `place`.
     pub async fn read(git: &Git, repository: &Repository, place: &Path) -> Result<Self, String> {
         let root = &repository.root;
         let index = place.join("base.index");
@@ -54,7 +54,7 @@ impl Base {
             _ => {}
         }
         let directory = within(place, root, &index);
-        // Git would look into submodules with what their own configuration names.
+        // Git would inspect submodules with their own configuration.
         let links = links(git, root, &directory).await?;
         if !links.is_empty() {
             let remove = ["update-index", "--force-remove", "-z", "--stdin"];
@@ -68,7 +68,7 @@ impl Base {
     }
 }
 
-/// The places at which an index names other repositories.
+/// Returns the paths at which an index names other repositories.
 pub(super) async fn links(git: &Git, root: &Path, directory: &Variables) -> Result<Vec<PathBuf>, String> {
     let listed = git.pipe(root, directory, &["ls-files", "-z", "--stage"], Vec::new()).await?;
     let entries = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
@@ -76,8 +76,8 @@ pub(super) async fn links(git: &Git, root: &Path, directory: &Variables) -> Resu
     Ok(paths.map(path).collect())
 }
 
-/// The tree of the files in a work tree, those that are not ignored, and where repositories within it lie, which are
-/// left out. Fails if there are other files where there is no room for them.
+/// Returns the tree of all files in a work tree that are not ignored, and the paths of nested repositories,
+/// which are excluded. Fails if there are files below one of the paths in `no_room`.
 pub(super) async fn tree(
     git: &Git,
     root: &Path,
@@ -86,7 +86,7 @@ pub(super) async fn tree(
 ) -> Result<(String, Vec<PathBuf>), String> {
     let list = ["ls-files", "-z", "--others", "--exclude-standard"];
     let listed = git.pipe(root, directory, &list, Vec::new()).await?;
-    // Git lists a repository by the name of its folder and does not look into it.
+    // Git lists a repository by the name of its folder and does not descend into it.
     let (within, files): (Vec<_>, Vec<_>) = listed
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty())
@@ -113,7 +113,7 @@ fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
-/// Writes what leads from one tree to another.
+/// Writes the difference between two trees.
 pub(super) async fn diff(
     git: &Git,
     root: &Path,

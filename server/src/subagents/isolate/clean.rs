@@ -1,4 +1,4 @@
-//! Putting copies away. Blocks; used behind a call that is over or given up, and at the start of the program.
+//! Removal of copies. Blocks; used after the end or abort of a call, and at the start of the program.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, Write};
@@ -15,30 +15,30 @@ use crate::providers::key_variables;
 
 const EXTENSION: &str = "lease";
 
-/// A branch that the agent made for as long as it merges.
+/// A temporary branch for a merge.
 #[derive(Debug, Clone)]
 pub struct Branch {
     pub name: String,
-    /// The commit that it is at.
+    /// The commit of the branch.
     pub commit: String,
 }
 
-/// The full name of a branch.
+/// Returns the full name of a branch.
 pub fn reference(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
-/// A lock that says that somebody works there.
+/// A lock file that marks a folder as used.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
-    /// The folder that it is about.
+    /// The locked folder.
     pub place: PathBuf,
     root: PathBuf,
 }
 
 impl Claim {
-    /// Claims a folder of that name, and makes it.
+    /// Creates and locks a folder of that name.
     pub fn take(worktrees: &Path, name: &str, root: &Path) -> io::Result<Self> {
         make_private(worktrees)?;
         let place = worktrees.join(name);
@@ -55,7 +55,7 @@ impl Claim {
         Ok(claim)
     }
 
-    /// The branches that were made for now.
+    /// Records the temporary branches.
     pub fn write(&mut self, branches: &[Branch]) -> io::Result<()> {
         let branches: Vec<_> = branches.iter().map(|branch| [&branch.name, &branch.commit]).collect();
         let text = json!({"root": self.root.to_string_lossy(), "branches": branches}).to_string();
@@ -64,7 +64,7 @@ impl Claim {
         self.file.write_all(text.as_bytes())
     }
 
-    /// Puts everything away.
+    /// Removes the folder, the branches and the lock file.
     pub fn clean(mut self) {
         if let Err(error) = clean(&mut self.file, &self.place) {
             tracing::warn!(place = %self.place.display(), %error, "copies of a repository are left behind");
@@ -72,14 +72,14 @@ impl Claim {
     }
 }
 
-/// Puts away what programs that were killed left in that folder. Never fails: what cannot be put away stays until the next
-/// time.
+/// Removes the copies of killed processes in that folder. Never fails: anything that cannot be removed stays
+/// until the next start.
 pub fn sweep(worktrees: &Path) {
     let Ok(entries) = std::fs::read_dir(worktrees) else { return };
     let leases = entries.flatten().map(|entry| entry.path());
     for lease in leases.filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION)) {
         let Ok(mut file) = File::options().read(true).write(true).open(&lease) else { continue };
-        // Whoever works there has the lock.
+        // A live owner holds the lock.
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
             && let Err(error) = clean(&mut file, &lease.with_extension(""))
         {
@@ -96,7 +96,7 @@ fn clean(lease: &mut File, place: &Path) -> io::Result<()> {
     let root = said["root"].as_str().map(PathBuf::from).filter(|root| root.is_dir());
     if let Some(root) = root {
         for branch in said["branches"].as_array().into_iter().flatten() {
-            // One that somebody has moved since is theirs.
+            // A branch that was moved since belongs to the user.
             if let (Some(name), Some(commit)) = (branch[0].as_str(), branch[1].as_str()) {
                 git(&root, &["update-ref", "--no-deref", "-d", &reference(name), commit]);
             }
@@ -110,8 +110,8 @@ fn clean(lease: &mut File, place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes files and folders in a process of its own, which goes on where this one ends, and has the lock as long as it
-/// lives. Fails where something is left.
+/// Removes files and folders in a separate process, which survives this process and holds the lock until its
+/// end. Fails if something is left.
 fn remove_alone(lease: &File, paths: &[&Path]) -> io::Result<()> {
     let mut command = Command::new("rm");
     command
@@ -121,7 +121,7 @@ fn remove_alone(lease: &File, paths: &[&Path]) -> io::Result<()> {
         .stdin(lease.try_clone()?)
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // A signal to the group of this process is not for it.
+    // The process must not receive signals to the group of this process.
     let status = command.process_group(0).status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other("something is left")) }
 }
@@ -145,7 +145,7 @@ fn removed(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Removes a folder with all that is in it, also where that was made unwritable.
+/// Removes a folder with its contents, even if they were made read-only.
 pub fn remove_all(path: &Path) -> io::Result<()> {
     removed(std::fs::remove_dir_all(path)).or_else(|_| {
         open_up(path);
@@ -164,7 +164,7 @@ fn open_up(path: &Path) {
     }
 }
 
-/// Makes a folder that is its owner's alone. Fails where somebody else has made it.
+/// Creates a folder that only its owner can access. Fails if the folder belongs to another user.
 fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt};
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;

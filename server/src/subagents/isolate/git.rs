@@ -1,4 +1,5 @@
-//! Running git, under the guard, without hooks, without a terminal and without keys of providers.
+//! Execution of git: under the guard process, without hooks, without a terminal and without keys of
+//! providers.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,14 +13,14 @@ use tokio_util::sync::CancellationToken;
 use crate::providers::key_variables;
 use crate::tools::{CommandLine, Exit, Spawner, Talking};
 
-/// A git command takes seconds at most; on a huge repository and a slow disk, minutes.
+/// Time limit of a git command. Usually it takes seconds; on a huge repository and a slow disk, minutes.
 const LIMIT: Duration = Duration::from_secs(600);
-/// Only the beginning of a complaint is looked at.
+/// Maximum length of git's error output that is read, in bytes.
 const COMPLAINT: u64 = 64 * 1024;
-/// The longest answer of git, in bytes: the names of a million files.
+/// Maximum length of git's output, in bytes: the names of a million files.
 const ANSWER: u64 = 256 << 20;
 
-/// Options that keep git from running hooks and monitors, and from cleaning up on its own.
+/// Options that disable hooks, monitors and automatic maintenance.
 pub(super) const QUIET: [&str; 10] = [
     "-c",
     "core.hooksPath=/dev/null",
@@ -33,7 +34,7 @@ pub(super) const QUIET: [&str; 10] = [
     "commit.gpgSign=false",
 ];
 
-/// Variables that would send git to another repository, or make it read paths in another way.
+/// Variables that would direct git to another repository or change its path handling.
 pub(super) const AWAY: [&str; 12] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -49,53 +50,53 @@ pub(super) const AWAY: [&str; 12] = [
     "GIT_ICASE_PATHSPECS",
 ];
 
-/// Variables that make git write down what it does begin like this.
+/// Prefix of variables that make git write traces.
 const TRACE: &[u8] = b"GIT_TRACE";
 
-/// Runs git.
+/// Runs git commands.
 #[derive(Clone)]
 pub struct Git {
     spawner: Arc<dyn Spawner>,
     stop: CancellationToken,
 }
 
-/// Variables of one command.
+/// Environment variables of one command.
 pub type Variables = Vec<(OsString, OsString)>;
 
 impl Git {
-    /// Its commands are ended when `stop` is cancelled.
+    /// Creates a runner whose commands end when `stop` is cancelled.
     pub fn new(spawner: Arc<dyn Spawner>, stop: CancellationToken) -> Self {
         Self { spawner, stop }
     }
 
-    /// The same, ended by that token alone.
+    /// Returns a runner whose commands end only with that token.
     pub fn until(&self, stop: CancellationToken) -> Self {
         Self::new(self.spawner.clone(), stop)
     }
 
-    /// The same, for what must not stop in the middle.
+    /// Returns a runner for work that must not be interrupted.
     pub fn to_the_end(&self) -> Self {
         self.until(CancellationToken::new())
     }
 
-    /// Whether its commands are to end.
+    /// Returns true if the commands are to end.
     pub fn is_stopped(&self) -> bool {
         self.stop.is_cancelled()
     }
 
-    /// A token that is cancelled with that of its commands, or before.
+    /// Returns a child of the token of the commands.
     pub fn child_token(&self) -> CancellationToken {
         self.stop.child_token()
     }
 
-    /// Returns git's stdout without the line's end. Fails with git's complaint if its code is not 0, and if it was
-    /// stopped: then it has ended.
+    /// Returns git's stdout without its line end. Fails with git's error output if its exit code is not 0.
+    /// Also fails after a cancellation; then git has ended.
     pub async fn run(&self, cwd: &Path, variables: &Variables, arguments: &[&str]) -> Result<String, String> {
         let answer = self.pipe(cwd, variables, arguments, Vec::new()).await?;
         Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
     }
 
-    /// Returns git's stdout as it is; git reads `input`. Fails as [`Git::run`] does.
+    /// Returns git's stdout unchanged; git reads `input`. Fails as [`Git::run`] does.
     pub async fn pipe(
         &self,
         cwd: &Path,
@@ -112,7 +113,7 @@ impl Git {
             self.spawner.talk(&line).await.map_err(|error| format!("git does not start: {error}"))?;
         let Talking { input: stdin, output, errors, mut running } = talking;
         let work = async {
-            // A warning is no part of an answer.
+            // Warnings are not part of the output.
             let (answer, complaint, ()) =
                 tokio::join!(beginning(output, ANSWER), beginning(errors, COMPLAINT), write(stdin, input));
             Ok::<_, io::Error>((answer?, complaint?, running.wait().await?))
@@ -156,13 +157,14 @@ fn command_line(cwd: &Path, variables: &Variables, arguments: &[&str]) -> Comman
     }
 }
 
-/// Writes everything, and closes the channel. A program that does not read to the end says so by its code.
+/// Writes all input and closes the channel. A program that stops reading early reports errors by its exit
+/// code.
 async fn write(mut channel: impl AsyncWrite + Unpin, input: Vec<u8>) {
     let _ = channel.write_all(&input).await;
     let _ = channel.shutdown().await;
 }
 
-/// The beginning of what is written to a channel. The rest is read and thrown away, so that git does not wait.
+/// Returns the beginning of a channel's output. The rest is read and discarded, so that git does not block.
 async fn beginning(mut channel: impl AsyncRead + Unpin, most: u64) -> io::Result<Vec<u8>> {
     let mut said = Vec::new();
     (&mut channel).take(most).read_to_end(&mut said).await?;

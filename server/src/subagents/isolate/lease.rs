@@ -1,4 +1,4 @@
-//! The copies of one call.
+//! The copies of the repository for one call.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,44 +16,44 @@ use super::git::{Git, Variables};
 use super::repository::{Repository, copy, without_filters};
 use crate::tools::ToolContext;
 
-/// How long the end of a call waits until everything is put away. It goes on behind the call then.
+/// Maximum delay of the end of a call for cleanup, which then continues in the background.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The copies of one call. Dropping it puts them away, behind the call.
+/// The copies for one call. Dropping the value removes them in the background.
 pub struct Lease {
     /// Its commands end with the call.
     pub(super) git: Git,
     pub(super) claim: Option<Claim>,
     pub(super) repository: Arc<Repository>,
     base: Ready<Base>,
-    /// Whoever removes files: several at once are slower than one after the other.
+    /// Lock for removals: concurrent removals are slower than sequential ones.
     broom: Arc<tokio::sync::Mutex<()>>,
-    /// What has to be over before everything is put away.
+    /// Work that must end before the cleanup.
     pending: Mutex<Vec<BoxFuture<'static, ()>>>,
-    /// Stops the copies that are still being made.
+    /// Stops copies that are still being created.
     stop: CancellationToken,
     chores: TaskTracker,
 }
 
-/// Something that is being made.
+/// A shared result that is being computed.
 pub type Ready<T> = Shared<BoxFuture<'static, Result<T, String>>>;
 
-/// The copy of one subagent.
+/// The copy for one subagent.
 #[derive(Clone)]
 pub struct Worktree {
-    /// Its top.
+    /// Top of the copy.
     pub path: PathBuf,
-    /// Where the subagent works.
+    /// Working directory of the subagent.
     pub cwd: PathBuf,
-    /// Done when its files are there.
+    /// Resolves when the files are in place.
     pub ready: Ready<()>,
-    /// Stops making it.
+    /// Stops the creation.
     stop: CancellationToken,
 }
 
 impl Lease {
-    /// Prepares copies of the repository around the working directory. Fails with what the model is to know. The files are
-    /// read in the background, so that the first subagent need not wait for them.
+    /// Prepares copies of the repository around the working directory. Fails with a message for the model.
+    /// The files are read in the background, so that the first subagent need not wait for them.
     pub async fn take(context: &ToolContext, worktrees: &Path, trusted: bool) -> Result<Self, String> {
         let git = Git::new(context.spawner.clone(), context.abort.clone());
         let repository = Arc::new(Repository::find(&git, &context.cwd, trusted).await?);
@@ -82,7 +82,8 @@ impl Lease {
         Ok(lease)
     }
 
-    /// Makes the git directory of the call, and begins to read the files. Fails if git would run filters that nobody trusts.
+    /// Creates the git directory of the call and starts to read the files. Fails if git would run filters of
+    /// an untrusted repository.
     async fn prepare(&mut self, trusted: bool) -> Result<(), String> {
         let (repository, place) = (self.repository.clone(), self.place().to_owned());
         let (made, within_place) = (repository.clone(), place.join("git"));
@@ -98,7 +99,7 @@ impl Lease {
         Ok(())
     }
 
-    /// Begins a copy for a subagent.
+    /// Starts a copy for a subagent.
     pub fn worktree(&self, id: &str) -> Worktree {
         let path = self.place().join(id);
         let stop = self.stop.child_token();
@@ -110,7 +111,8 @@ impl Lease {
         Worktree { cwd: path.join(&self.repository.prefix), path, ready, stop }
     }
 
-    /// Writes what a subagent changed to a file, also after the call was stopped. Dropping the future ends that.
+    /// Writes the changes of a subagent to a file, even after the call was stopped. Dropping the future stops
+    /// this.
     pub async fn patch(&self, worktree: &Worktree, file: &Path) -> Result<(), String> {
         worktree.ready.clone().await?;
         let base = self.base.clone().await?;
@@ -120,30 +122,30 @@ impl Lease {
         diff(&git, &self.repository.root, &directory, &base.tree, &tree, file).await
     }
 
-    /// Puts a copy away, behind the call.
+    /// Removes a copy in the background.
     pub fn discard(&self, worktree: Worktree) {
         let Worktree { path, ready, stop, .. } = worktree;
         stop.cancel();
         let (broom, end) = (self.broom.clone(), self.stop.clone());
         self.chores.spawn(async move {
-            // One that is still being made would come back.
+            // A copy that is still being created would reappear.
             let _ = ready.await;
             let _broom = broom.lock().await;
-            // At the end everything goes at once.
+            // The final cleanup removes everything at once.
             if !end.is_cancelled() {
                 let _ = tokio::task::spawn_blocking(move || remove_all(&path)).await;
             }
         });
     }
 
-    /// Puts everything away. Returns before that is done where it takes long.
+    /// Removes everything. If the removal takes long, it continues after the return.
     pub async fn end(mut self) {
         if let Some(gone) = self.put_away() {
             let _ = tokio::time::timeout(PATIENCE, gone).await;
         }
     }
 
-    /// Does that behind the call, also where that is given up meanwhile. It is put away afterwards.
+    /// Runs work in the background that completes even if the call is stopped. The cleanup waits for it.
     pub(super) fn surely<T: Clone + Send + Sync + 'static>(
         &self,
         work: impl Future<Output = Result<T, String>> + Send + 'static,
@@ -168,7 +170,7 @@ impl Lease {
         }))
     }
 
-    /// The state that the copies began with.
+    /// Returns the initial state of the copies.
     pub(super) async fn base(&self) -> Result<Base, String> {
         self.base.clone().await
     }
@@ -180,20 +182,20 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // Without a runtime the program ends: the next start puts away what is there.
+        // Without a runtime the program is ending: the next start removes the copies.
         if tokio::runtime::Handle::try_current().is_ok() {
             drop(self.put_away());
         }
     }
 }
 
-/// Done when that is, whatever came of it.
+/// Resolves at the end of `work`, with success or failure.
 fn over<T: Clone + Send + Sync + 'static>(work: &Ready<T>) -> BoxFuture<'static, ()> {
     work.clone().map(drop).boxed()
 }
 
-/// Fills a copy with the files as they are, and gives it a git directory of its own: whatever a subagent does with git stays
-/// there.
+/// Fills a copy with the current files and gives it a git directory of its own. Git commands of a subagent
+/// therefore only affect the copy.
 async fn fill(
     git: &Git,
     repository: &Arc<Repository>,
@@ -212,7 +214,7 @@ async fn fill(
     blocking(move || copy(&from, &to)).await.map_err(failed)?;
     let own: Variables =
         vec![("GIT_DIR".into(), top.join(".git").into()), ("GIT_WORK_TREE".into(), top.into())];
-    // Entries that the commit has, too, keep what is known of their files.
+    // Entries with the same content as the commit keep the cached file status.
     git.run(top, &own, &["read-tree", "-m", "HEAD"]).await?;
     if !base.links.is_empty() {
         let folders = links(git, top, &own).await?;
@@ -228,7 +230,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-/// Begins work at once, whoever waits for it. Nothing of it goes on where everybody has given up.
+/// Starts work at once. The work is aborted when all of its waiters are dropped.
 fn in_background<T: Clone + Send + Sync + 'static>(
     work: impl Future<Output = Result<T, String>> + Send + 'static,
 ) -> Ready<T> {

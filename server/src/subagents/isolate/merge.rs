@@ -1,4 +1,4 @@
-//! Bringing changes back: all of them or none, and nothing but them.
+//! Return of changes to the user's files: all of the changes or no change, and nothing else.
 
 use std::path::{Path, PathBuf};
 
@@ -7,28 +7,28 @@ use super::clean::{Branch, reference};
 use super::git::{Git, Variables};
 use super::lease::Lease;
 
-/// What is to become a commit.
+/// A commit to be created.
 #[derive(Debug, Clone)]
 pub struct Commit {
-    /// The name of its branch; another one once it is merged, where the repository had a branch of that name.
+    /// The name of its branch; after the merge a different name, if the repository already had that branch.
     pub branch: String,
     pub message: String,
     pub patch: PathBuf,
 }
 
-/// What came of merging commits.
+/// Result of merging commits.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Merged {
-    /// The branches whose changes are there.
+    /// The merged branches.
     pub merged: Vec<String>,
-    /// The others, with the reason.
+    /// The other branches, with the reason.
     pub left: Vec<(String, String)>,
 }
 
-/// How many names are tried for a branch.
+/// Maximum number of names tried for a branch.
 const NAMES: usize = 100;
 
-/// Who makes commits where the user has not said who they are.
+/// Identity for commits if the user has not configured one.
 const NOBODY: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "agentese"),
     ("GIT_AUTHOR_EMAIL", "agentese@localhost"),
@@ -37,8 +37,9 @@ const NOBODY: [(&str, &str); 4] = [
 ];
 
 impl Lease {
-    /// Applies patches to the user's files, all of them or none. Says whether there was anything to apply. Where they
-    /// contradict each other, or the files have changed meanwhile, it fails and the files are as they were.
+    /// Applies all patches to the user's files, or no patch. Returns true if there was anything to apply.
+    /// If the patches conflict, or the files have changed meanwhile, the call fails and the files stay
+    /// unchanged.
     pub async fn apply(&self, patches: &[PathBuf]) -> Result<bool, String> {
         let (base, root) = (self.base().await?, &self.repository.root);
         let directory = within(self.place(), root, &self.place().join("merge.index"));
@@ -58,9 +59,10 @@ impl Lease {
         Ok(true)
     }
 
-    /// Makes a commit of each patch, on a branch of its own, and moves what is checked out to them. A patch that does not
-    /// apply is left out. Where files of the user are in the way, nothing is merged and everything is as it was. The
-    /// branches are gone afterwards; those that were there before are never touched.
+    /// Creates a commit of each patch, on a branch of its own, and moves HEAD to the
+    /// commits. A patch that does not apply is left out. If files of the user are in the way, nothing is
+    /// merged and everything stays unchanged. The new branches are deleted afterwards; existing branches are
+    /// never changed.
     pub async fn merge(&mut self, commits: &mut [Commit]) -> Result<Merged, String> {
         self.base().await?;
         let (root, none) = (self.repository.root.clone(), Variables::new());
@@ -93,15 +95,17 @@ impl Lease {
         moved.map(|()| merged)
     }
 
-    /// The git directory of the call with the user's objects: what is made there stays.
+    /// Returns the variables for the git directory of the call with the user's objects: new objects stay in
+    /// the repository.
     fn lasting(&self, index: &Path) -> Variables {
         let mut directory = within(self.place(), &self.repository.root, index);
         directory.push(("GIT_OBJECT_DIRECTORY".into(), self.repository.objects().into()));
         directory
     }
 
-    /// Moves what is checked out to a commit that follows it. Git does that with the settings of the call, so that nothing
-    /// runs that the repository's configuration names. Where files of the user are in the way, everything stays as it was.
+    /// Moves HEAD to a descendant commit. Git uses the settings of the call, so that it
+    /// runs no program from the repository's configuration. If files of the user are in the way, everything
+    /// stays unchanged.
     async fn check_out(&self, commit: String, branches: &[String]) -> Result<(), String> {
         let before = self.repository.head.clone();
         if commit == before {
@@ -111,7 +115,7 @@ impl Lease {
         let (git, root) = (self.git.to_the_end(), self.repository.root.clone());
         let message = format!("merge {}: Fast-forward", branches.join(" "));
         self.change(async move {
-            // Fails where files have changed, which is no failure here.
+            // Fails if files have changed, which is not an error here.
             let _ = git.run(&root, &directory, &["update-index", "-q", "--refresh"]).await;
             git.run(&root, &directory, &["read-tree", "-m", "-u", &before, &commit]).await?;
             let update = ["update-ref", "-m", &message, "HEAD", &commit, &before];
@@ -124,7 +128,7 @@ impl Lease {
         .await
     }
 
-    /// Changes the user's files, or does nothing where the call was stopped. Whoever stops it later does not stop it half way.
+    /// Changes the user's files, unless the call was stopped. A later stop does not interrupt the change.
     async fn change(
         &self,
         work: impl Future<Output = Result<(), String>> + Send + 'static,
@@ -135,17 +139,17 @@ impl Lease {
         self.surely(work).await
     }
 
-    /// Makes a branch at a commit, and adds it to those that were made. Where there is one of that name it has a number
-    /// behind its name. Gives its name.
+    /// Creates a branch at a commit, records it in `made`, and returns its name. If the name is taken, the
+    /// name gets a number as its suffix.
     async fn branch(&mut self, made: &mut Vec<Branch>, wanted: &str, commit: &str) -> Result<String, String> {
         let mut name = wanted.to_owned();
         for number in 2..=NAMES {
             made.push(Branch { name: name.clone(), commit: commit.to_owned() });
-            // Whoever puts away deletes it only where it is at that commit.
+            // The cleanup deletes the branch only if it is still at that commit.
             if let Some(claim) = &mut self.claim {
                 claim.write(made).map_err(|error| error.to_string())?;
             }
-            // An empty old value: it must not be there.
+            // An empty old value requires that the branch does not exist.
             let create = ["update-ref", "--no-deref", &reference(&name), commit, ""];
             let Err(reason) = self.git.run(&self.repository.root, &Vec::new(), &create).await else {
                 return Ok(name);
@@ -160,7 +164,7 @@ impl Lease {
         Err(format!("there are {NAMES} branches called {wanted} already"))
     }
 
-    /// Applies a patch to an index alone. An empty one changes nothing.
+    /// Applies a patch to an index only. An empty patch changes nothing.
     async fn stage(&self, variables: &Variables, patch: &Path) -> Result<(), String> {
         let size =
             tokio::fs::metadata(patch).await.map_err(|error| format!("{}: {error}", patch.display()))?;

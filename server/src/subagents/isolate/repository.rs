@@ -1,4 +1,4 @@
-//! The repository of the user, and git directories that share its objects and nothing else.
+//! The repository of the user, and git directories that share only its objects.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,32 +11,32 @@ use super::settings::{Settings, untrusted};
 /// A repository of the user.
 #[derive(Debug, Clone)]
 pub(super) struct Repository {
-    /// The top of its work tree.
+    /// Top of its work tree.
     pub root: PathBuf,
-    /// The folder in it in which the agent works.
+    /// Working directory of the agent, relative to the top.
     pub prefix: PathBuf,
-    /// The commit that is checked out.
+    /// The checked-out commit.
     pub head: String,
     /// Its index, which may be missing.
     pub index: PathBuf,
-    /// The folder with its objects, and folders whose objects it has besides.
+    /// The folder with its objects, which may name further object folders.
     objects: PathBuf,
     /// The format of its objects, such as `sha1`.
     format: String,
-    /// The folder that its work trees share.
+    /// The folder shared by its work trees.
     common: PathBuf,
     settings: Settings,
 }
 
-/// Files of a repository that a git directory of another place gets.
+/// Files of a repository that are copied into another git directory.
 const FILES: &[&str] = &["info/exclude", "info/attributes", "shallow"];
 
 impl Repository {
-    /// Finds the repository around a folder. Fails with a sentence for the model, also where a repository that is not
-    /// trusted would run programs.
+    /// Finds the repository around a folder. Fails with a message for the model, also if an untrusted
+    /// repository would run programs.
     pub async fn find(git: &Git, cwd: &Path, trusted: bool) -> Result<Self, String> {
         let none = |_| {
-            // The text is the one of pisces 13.18.
+            // The text is from pisces 13.18.
             "Isolated task execution requires a git repository. Git repository not found for isolated task execution."
                 .to_owned()
         };
@@ -68,7 +68,8 @@ impl Repository {
         })
     }
 
-    /// Makes a git directory with the objects and the settings of this repository, and the commit that is checked out. Blocks.
+    /// Creates a git directory with the objects, the settings and the checked-out commit of this repository.
+    /// Blocks.
     pub fn make(&self, place: &Path, references: &[u8]) -> io::Result<()> {
         for folder in ["objects/info", "objects/pack", "refs/heads", "info"] {
             std::fs::create_dir_all(place.join(folder))?;
@@ -77,7 +78,7 @@ impl Repository {
         for name in FILES {
             copy(&self.common.join(name), &place.join(name))?;
         }
-        // An index may be in two parts.
+        // An index may consist of two files.
         for entry in std::fs::read_dir(self.index.parent().unwrap_or(Path::new("/")))?.flatten() {
             if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
                 copy(&entry.path(), &place.join(entry.file_name()))?;
@@ -90,7 +91,8 @@ impl Repository {
         std::fs::write(place.join("HEAD"), format!("{}\n", self.head))
     }
 
-    /// The folder with its objects, and those that it names itself: git follows only few steps from one to the next.
+    /// Returns the folder with its objects and the folders named there: git follows only a few steps from one
+    /// to the next.
     fn alternates(&self) -> Vec<u8> {
         let mut text = quoted(self.objects.as_os_str());
         let further = std::fs::read(self.objects.join("info/alternates")).unwrap_or_default();
@@ -103,12 +105,12 @@ impl Repository {
         text
     }
 
-    /// The folder into which commits go that are to stay.
+    /// Returns the folder for commits that are to stay.
     pub fn objects(&self) -> &Path {
         &self.objects
     }
 
-    /// Its branches and tags, as a file of git has them.
+    /// Returns its branches and tags, in the form of a git file.
     pub async fn references(&self, git: &Git) -> Result<Vec<u8>, String> {
         let list =
             ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes"];
@@ -116,7 +118,7 @@ impl Repository {
     }
 }
 
-/// Fails if the work tree is not the one that the folder lies in: the configuration of a repository may name any other.
+/// Fails if the work tree does not contain the folder: the configuration of a repository may name any other.
 fn is_around(root: &Path, cwd: &Path) -> Result<(), String> {
     let cwd = cwd.canonicalize().map_err(|error| format!("{}: {error}", cwd.display()))?;
     let nearest = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
@@ -129,7 +131,7 @@ fn is_around(root: &Path, cwd: &Path) -> Result<(), String> {
     ))
 }
 
-/// Fails if attributes of a file name a filter. `directory` is the git directory that is asked.
+/// Fails if the attributes of a file name a filter. `directory` selects the git directory.
 pub(super) async fn without_filters(git: &Git, root: &Path, directory: &Variables) -> Result<(), String> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let files = git.pipe(root, directory, &list, Vec::new()).await?;
@@ -148,7 +150,7 @@ pub(super) async fn without_filters(git: &Git, root: &Path, directory: &Variable
     }
 }
 
-/// A path as it stands in a list of git, a line each.
+/// Returns a path as in a list of git, with one path in each line.
 fn quoted(path: &OsStr) -> Vec<u8> {
     let bytes = path.as_bytes();
     let plain = !bytes.contains(&b'\n') && !bytes.starts_with(b"\"") && !bytes.starts_with(b"#");

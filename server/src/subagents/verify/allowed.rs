@@ -1,4 +1,4 @@
-//! Whether commands that a model wrote may run. They would reach as far as the tool `bash` does.
+//! Permission for commands written by a model, which have the same effects as commands of the tool `bash`.
 
 use serde_json::Map;
 
@@ -8,8 +8,9 @@ use crate::tools::{Agents, Bash, Parent};
 const NO_BASH: &str =
     "The agent has no tool bash, so that verify.commands cannot be given. Name a profile of the settings.";
 
-/// Asks those who guard the parent's calls, for each command as for a call of `bash`. Commands of a profile stand in the
-/// settings: nobody is asked. Fails with what the model is to know. `call_id` is that of the tool that verifies.
+/// Requests permission from the guards of the parent's calls, for each command as for a call of `bash`.
+/// Commands of a profile come from the settings and need no permission. Fails with a message for the model.
+/// `call_id` is the id of the verifying call.
 pub async fn allowed(
     plan: &Plan,
     parent: &Parent,

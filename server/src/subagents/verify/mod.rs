@@ -1,4 +1,4 @@
-//! Verifying what a subagent did: which commands, and running them.
+//! Verification of a subagent's work: its commands and their execution.
 
 mod allowed;
 mod resolve;
@@ -12,7 +12,7 @@ use agentese::types::{
     AttemptStatus, VerificationMode, VerificationResult, VerificationResultBuilder, VerificationStatus,
 };
 
-/// The result before anything was verified: that of a subagent which failed itself.
+/// Returns the result without any verification, for a subagent that failed itself.
 pub fn skipped(plan: &Plan) -> VerificationResult {
     let mut result = VerificationResultBuilder {
         requested: true,
@@ -27,7 +27,7 @@ pub fn skipped(plan: &Plan) -> VerificationResult {
     result
 }
 
-/// Whether the last attempt of a result passed.
+/// Returns true if the last attempt of a result passed.
 pub fn passed(result: &VerificationResult) -> bool {
     result.attempts.last().is_some_and(|attempt| attempt.status == AttemptStatus::Passed)
 }

@@ -1,5 +1,5 @@
-//! Which commands verify a subagent's work: what the call says, over a profile of the settings. The texts of refusals are
-//! those of pisces 13.18, which clients know.
+//! Commands that verify a subagent's work: the arguments of the call override a profile of the settings. The
+//! texts of rejections are from pisces 13.18, because clients know them.
 
 use agentese::types::{FailurePolicy, VerifyCommand};
 use serde_json::{Map, Value};
@@ -13,18 +13,19 @@ const LSP: &str = "LSP-based task verification is not implemented yet. Use comma
 const NO_COMMANDS: &str = "Verification requires at least one command. Provide verify.commands or configure task.verification.profiles.";
 const OFF: &str = "Verification is disabled (task.verification.enabled is false). Omit verify.";
 
-/// How a subagent's work is verified.
+/// Verification of a subagent's work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub profile: Option<String>,
     pub commands: Vec<VerifyCommand>,
-    /// The commands stand in the call, not in the settings.
+    /// True if the commands come from the call and not from the settings.
     pub given: bool,
     pub on_failure: FailurePolicy,
     pub max_retries: u64,
 }
 
-/// What `verify` of a call comes to; none where nothing is to be verified. Fails with what the model is to know.
+/// Evaluates the argument `verify` of a call. Returns `None` if no verification is due. Fails with a message
+/// for the model.
 pub fn resolve(
     settings: &VerificationSettings,
     isolated: bool,
@@ -152,7 +153,7 @@ mod tests {
         let inline = json!({"commands": [{"name": "a", "command": "b"}]});
         let plan = get(&plain, inline.clone()).unwrap().unwrap();
         assert_eq!((plan.profile.as_deref(), plan.on_failure.as_str()), (None, "return_failure"));
-        // The default profile lies below; its commands are replaced.
+        // The default profile is the base; its commands are replaced.
         let plan = get(&default, inline).unwrap().unwrap();
         assert_eq!((plan.profile.as_deref(), names(&plan)), (Some("ci"), vec!["a"]));
         assert_eq!((plan.on_failure, plan.given), (FailurePolicy::DiscardPatch, true));

@@ -1,4 +1,4 @@
-//! Running the commands of a verification.
+//! Execution of the commands of a verification.
 
 use std::path::{Path, PathBuf};
 
@@ -15,29 +15,30 @@ use crate::subagents::outcome::keep;
 use crate::tools::process::{Ending, Finished, Request, run};
 use crate::tools::{Agents, ChildNews, Exit, ShellSettings, ToolContext};
 
-/// How much of one command's output is kept in its file.
+/// Maximum size of the output file of one command, in bytes.
 const ARTIFACT: u64 = 16 * 1024 * 1024;
-/// The exit code of a command that was ended.
+/// The exit code of a command that was stopped.
 const ENDED: i64 = 143;
-/// How much of an output is shown: lines, then characters.
+/// Maximum displayed output: lines, then characters.
 const SHOWN: (usize, usize) = (20, 4000);
 
 /// Verifies the work of one subagent.
 pub struct Verifier<'a> {
     pub plan: &'a Plan,
-    /// Names it in events and files.
+    /// The id in events and file names.
     pub id: &'a str,
     pub agent: &'a str,
-    /// Where the commands run.
+    /// Working directory of the commands.
     pub cwd: &'a Path,
-    /// Where their output is kept.
+    /// Folder for their output.
     pub artifacts: &'a Path,
     pub context: &'a ToolContext,
     pub agents: &'a dyn Agents,
 }
 
 impl Verifier<'_> {
-    /// Runs all commands, one after the other, also after a failure; an abort ends them. Those that may fail do not count.
+    /// Runs all commands in order, also after a failure; an abort stops them. Commands that may fail do not
+    /// affect the result.
     pub async fn attempt(&self, attempt: u64) -> VerificationAttemptResult {
         let begun = self.agents.now_ms();
         let mut start = SubagentVerificationStart::new(self.id, attempt);
@@ -89,7 +90,7 @@ impl Verifier<'_> {
         self.agents.tell(self.id, self.agent, news);
     }
 
-    /// The file for the output of a command.
+    /// Returns the file for the output of a command.
     fn file(&self, attempt: u64, number: usize, name: &str) -> PathBuf {
         self.artifacts.join(format!("{}.verify.a{attempt}-{number}-{}.log", self.id, slug(name)))
     }
@@ -128,7 +129,7 @@ impl Verifier<'_> {
             let whole = finished.ok().and_then(|finished| finished.output.path().map(Path::to_owned));
             let (path, text) = (file.to_owned(), output.clone());
             let kept = tokio::task::spawn_blocking(move || match whole {
-                // All of a long output is in a file already.
+                // A long output is already complete in a file.
                 Some(whole) => std::fs::rename(whole, path),
                 None => keep(&path, text.as_bytes()),
             });
@@ -155,7 +156,7 @@ fn output(finished: &Finished) -> String {
     finished.output.tail().content.trim().to_owned()
 }
 
-/// The end of an output.
+/// Returns the end of an output.
 fn preview(output: &str) -> String {
     let lines: Vec<&str> = output.lines().collect();
     let shown = lines[lines.len().saturating_sub(SHOWN.0)..].join("\n");
@@ -163,7 +164,7 @@ fn preview(output: &str) -> String {
     shown.chars().skip(skip).collect()
 }
 
-/// A name as part of a file's name.
+/// Returns a name in a form for file names.
 fn slug(name: &str) -> String {
     let lower = name.to_lowercase();
     let parts = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());

@@ -1,4 +1,4 @@
-//! The tool that replaces pieces of a file.
+//! The tool that replaces parts of a file.
 
 mod job;
 
@@ -11,14 +11,14 @@ use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths};
 use crate::replace as files;
 use job::{Job, Replacement};
 
-/// Replaces pieces of a text file.
+/// Replaces parts of a text file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edit {
-    /// One of them: `{path, oldText, newText}`.
+    /// One replacement: `{path, oldText, newText}`.
     #[default]
     One,
-    /// As many as the model names: `{path, edits: [{oldText, newText}]}`. All are looked for in the file as it was before
-    /// the call, and all of them or none are made.
+    /// Any number of replacements: `{path, edits: [{oldText, newText}]}`. All of them refer to the file
+    /// before the call, and if one fails, no replacement is applied.
     List,
 }
 
@@ -104,7 +104,7 @@ impl Edit {
         };
         let diff = match context.changes_elsewhere() {
             true => in_an_editor(context, job).await?,
-            // Not raced against the abort: the answer says what really happened to the file.
+            // Not raced against the abort: the result reports the actual change of the file.
             false => blocking::run(move || job.run()).await?,
         };
         let mut details = json!({"diff": diff.text, "firstChangedLine": diff.first_changed_line});
@@ -138,8 +138,8 @@ impl Edit {
     }
 }
 
-/// The list of replacements as it is declared. Some models write it as text, leave the list around a single one out, or put
-/// its two texts beside the path.
+/// Returns the list of replacements in its declared form. Some models write it as text, omit the list around
+/// a single replacement, or place its two texts beside the path.
 fn listed(mut arguments: Map<String, Value>) -> Map<String, Value> {
     let is_one = |value: &Value| value["oldText"].is_string() && value["newText"].is_string();
     let mut edits = arguments.get("edits").cloned();
@@ -170,7 +170,8 @@ fn listed(mut arguments: Map<String, Value>) -> Map<String, Value> {
     arguments
 }
 
-/// Replaces the text where somebody else has the file; the file of this machine counts where it cannot be read there.
+/// Replaces the text in the editor of a client. If the editor cannot read the file, the file of this machine
+/// is changed.
 async fn in_an_editor(context: &ToolContext, job: Job) -> Result<Diff, String> {
     let Some(text) = context.read_elsewhere(&job.target).await? else {
         return blocking::run(move || job.run()).await;

@@ -1,4 +1,4 @@
-//! From bytes to pixels, within limits.
+//! Decoding of images, within limits.
 
 use std::io::Cursor;
 
@@ -6,18 +6,18 @@ use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 
 use super::{ImageError, Kind};
 
-/// The most pixels on a side of an image that is decoded.
+/// Maximum number of pixels on a side of a decoded image.
 const LARGEST_SIDE: u32 = 65_535;
-/// The most pixels of one: cameras make up to fifty million.
+/// Maximum number of pixels of an image: cameras produce up to fifty million.
 const MOST_PIXELS: u64 = 50_500_000;
-/// What a decoder may allocate.
+/// Memory limit of a decoder, in bytes.
 const MOST_MEMORY: u64 = 512 * 1024 * 1024;
 
-/// Decodes an image, of an animation the first picture, turned as its metadata says. Fails before decoding when the
-/// header announces too many pixels.
+/// Decodes an image (the first picture of an animation), rotated according to its metadata. Fails before
+/// decoding if the header declares too many pixels.
 pub(super) fn decode(bytes: &[u8], kind: Kind) -> Result<DynamicImage, ImageError> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), kind.format());
-    // The sides are checked below, so that the error says what they are.
+    // The sides are checked below, so that the error contains them.
     let mut limits = Limits::no_limits();
     limits.max_alloc = Some(MOST_MEMORY);
     reader.limits(limits);

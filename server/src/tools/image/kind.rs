@@ -1,11 +1,11 @@
-//! Images by their first bytes.
+//! Detection of images by their first bytes.
 
 use image::ImageFormat;
 
-/// How many of a file's first bytes [`Kind::of`] looks at.
+/// Number of bytes at the start of a file that [`Kind::of`] examines.
 pub(crate) const MAGIC_LENGTH: usize = 12;
 
-/// A kind of image that models take.
+/// A kind of image that models accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Png,
@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind, decided by content and never by name; none for everything else.
+    /// Returns the kind, determined by content and never by name; `None` for other data.
     pub(crate) fn of(start: &[u8]) -> Option<Self> {
         match start {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),

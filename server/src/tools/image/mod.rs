@@ -1,9 +1,9 @@
-//! Images for models: what they are, whether they are whole, and how they are made small enough.
+//! Images for models: detection, validation and reduction.
 //!
 //! | file | |
 //! |---|---|
 //! | `kind` | PNG, JPEG, GIF, WebP by their first bytes |
-//! | `decode` | from bytes to pixels, within limits that are checked before anything is decoded |
+//! | `decode` | from bytes to pixels, within limits that are checked before decoding |
 //! | `shrink` | from too many pixels or bytes to fewer |
 
 mod decode;
@@ -19,41 +19,41 @@ use super::truncate::format_size;
 
 pub(crate) use kind::{Kind, MAGIC_LENGTH};
 
-/// Why an image cannot be sent to a model.
+/// Reason for rejecting an image.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
-    /// The data is not what it is said to be encoded as.
+    /// The data is not valid base64.
     #[error("the image data is not valid base64")]
     Base64,
-    /// The bytes begin like no known image.
+    /// The first bytes do not belong to a known image format.
     #[error("the data is not a PNG, JPEG, GIF or WebP image")]
     Unknown,
-    /// The declared type is another than that of the bytes.
+    /// The declared type differs from the type of the bytes.
     #[error("the image is declared as {declared:.100}, but its data is {found}")]
     Declared {
-        /// What was said.
+        /// The declared type.
         declared: String,
-        /// What it is.
+        /// The detected type.
         found: &'static str,
     },
-    /// Decoding it would take too much memory.
+    /// The decoded image would need too much memory.
     #[error("the image has {width}x{height} pixels, more than can be decoded")]
     Dimensions {
-        /// The width that the header says.
+        /// The width in the header.
         width: u32,
-        /// The height that the header says.
+        /// The height in the header.
         height: u32,
     },
     /// The bytes are damaged, incomplete, or of a kind that is not supported.
     #[error("the image cannot be decoded: {0}")]
     Broken(String),
-    /// It has too many bytes and was not to be made smaller, or could not.
+    /// The image has too many bytes, and its reduction was disabled or failed.
     #[error("the image has {} as base64, more than the {} that can be sent", format_size(*size), format_size(*limit))]
     Size {
         /// The length of its base64 text.
         size: u64,
-        /// The longest that can be sent.
+        /// The maximum length.
         limit: u64,
     },
 }
@@ -63,13 +63,13 @@ pub enum ImageError {
 pub struct PreparedImage {
     /// The bytes in standard base64.
     pub data: String,
-    /// What they are; after a resize not always what they were.
+    /// The MIME type, which a resize may have changed.
     pub mime_type: &'static str,
-    /// Set when the image has fewer pixels than it had.
+    /// Set if the number of pixels was reduced.
     pub resized: Option<Resized>,
 }
 
-/// From how many pixels to how many an image went, as width and height.
+/// The numbers of pixels before and after a reduction, as width and height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resized {
     /// Before.
@@ -79,13 +79,13 @@ pub struct Resized {
 }
 
 impl Resized {
-    /// What coordinates in the shown image are multiplied by to be those of the original.
+    /// Returns the factor from coordinates in the shown image to coordinates in the original.
     pub fn factor(&self) -> f64 {
         let (original, shown) = (self.original.0.max(self.original.1), self.shown.0.max(self.shown.1));
         f64::from(original) / f64::from(shown.max(1))
     }
 
-    /// The same for the model.
+    /// Returns the note about the factor for the model.
     pub fn note(&self) -> String {
         let ((width, height), (shown_width, shown_height)) = (self.original, self.shown);
         let factor = self.factor();
@@ -96,18 +96,18 @@ impl Resized {
     }
 }
 
-/// How large an image may be that is sent.
+/// Maximum size of an image for a model.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
-    /// The most pixels on a side; none when images keep theirs.
+    /// Maximum number of pixels on a side; `None` without resizing.
     side: Option<u32>,
-    /// The longest base64 text. Model services refuse more.
+    /// Maximum length of the base64 text. Model services reject more.
     size: u64,
 }
 
 const LARGEST_SIDE: u32 = 2000;
 const LARGEST_SIZE: u64 = 4_718_592;
-/// Files beyond this are not looked at as images.
+/// Maximum size of a file that is treated as an image.
 pub(crate) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 impl Bounds {
@@ -116,11 +116,12 @@ impl Bounds {
     }
 }
 
-/// Checks an image that a client sent as base64, and with `auto_resize` makes it small enough for a model.
+/// Checks an image that a client sent as base64, and with `auto_resize` reduces it for a model.
 ///
-/// Fails when the data is no valid base64 of a PNG, JPEG, GIF or WebP image, when it is not of the declared type, when
-/// its header announces more pixels than can be decoded, when it is damaged, and when it has too many bytes. Takes up
-/// to seconds for a large image, so it is called where blocking is allowed; images are decoded one at a time.
+/// Fails if the data is not valid base64 of a PNG, JPEG, GIF or WebP image, or if its type differs from the
+/// declared type. Also fails if its header declares too many pixels, if it is damaged, or if it has too many
+/// bytes. Takes up to seconds for a large image, so the caller must be allowed to block; images are decoded
+/// one at a time.
 pub fn prepare_image(data: &str, mime_type: &str, auto_resize: bool) -> Result<PreparedImage, ImageError> {
     if data.len() as u64 > LARGEST_FILE / 3 * 4 {
         return Err(ImageError::Size { size: data.len() as u64, limit: LARGEST_SIZE });
@@ -134,18 +135,18 @@ pub fn prepare_image(data: &str, mime_type: &str, auto_resize: bool) -> Result<P
     prepare(&bytes, kind, Bounds::new(auto_resize))
 }
 
-/// As [`prepare_image`] for the bytes of a file.
+/// Works as [`prepare_image`], for the bytes of a file.
 pub(crate) fn prepare_file(bytes: &[u8], kind: Kind, auto_resize: bool) -> Result<PreparedImage, ImageError> {
     prepare(bytes, kind, Bounds::new(auto_resize))
 }
 
-/// One at a time in the whole process: tools and sessions side by side would multiply the memory.
+/// One at a time in the whole process: concurrent tools and sessions would multiply the memory.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn prepare(bytes: &[u8], kind: Kind, bounds: Bounds) -> Result<PreparedImage, ImageError> {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    // An image that is sent as it is gets decoded too: a service refuses a broken one, and with it the conversation
-    // that has it in its history.
+    // Even an unchanged image is decoded: a service rejects a broken image, and with it every conversation
+    // that contains the image.
     let image = decode::decode(bytes, kind)?;
     let original = (image.width(), image.height());
     let fits = bounds.side.is_none_or(|side| original.0.max(original.1) <= side);
@@ -165,7 +166,7 @@ fn prepare(bytes: &[u8], kind: Kind, bounds: Bounds) -> Result<PreparedImage, Im
     })
 }
 
-/// Four characters for three bytes.
+/// Returns the length of the base64 text: four characters for three bytes.
 fn base64_size(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(3) * 4
 }

@@ -1,4 +1,4 @@
-//! From too many pixels or bytes to fewer.
+//! Reduction of pixels and bytes.
 
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
@@ -8,22 +8,23 @@ use image::{DynamicImage, Rgb, RgbImage};
 use super::decode::broken;
 use super::{ImageError, Kind};
 
-/// Tried one after the other until the bytes are few enough.
+/// Qualities to try in order until the bytes fit.
 const QUALITIES: [u8; 4] = [80, 70, 55, 40];
-/// And after those the same with fewer pixels.
+/// Scales to try in order after the qualities.
 const SCALES: [f64; 5] = [1.0, 0.75, 0.5, 0.35, 0.25];
 
-/// An image in other bytes.
+/// A reduced image.
 pub(super) struct Small {
     pub bytes: Vec<u8>,
     pub kind: Kind,
     pub pixels: (u32, u32),
 }
 
-/// Makes an image that has at most `side` pixels on each side and whose bytes `fit`; none when there is no such.
+/// Returns an image with at most `side` pixels on each side and with fitting bytes, or `None` if there is no
+/// such image.
 ///
-/// What came as PNG, GIF or WebP is drawn rather than photographed, so it stays without loss (as PNG) where that fits;
-/// all else becomes JPEG, with white where it was transparent.
+/// PNG, GIF and WebP images are usually drawn, not photographed, so they stay lossless (as PNG) if that fits.
+/// All other images become JPEG, with white in place of transparency.
 pub(super) fn shrink(
     image: DynamicImage,
     kind: Kind,
@@ -57,13 +58,14 @@ pub(super) fn shrink(
     Ok(None)
 }
 
-/// The image with eight bits a channel and `largest` pixels on its longer side.
+/// Returns the image with eight bits per channel and `largest` pixels on its longer side.
 fn scaled(image: DynamicImage, largest: u32) -> DynamicImage {
     let (width, height) = (image.width(), image.height());
     let factor = f64::from(largest.max(1)) / f64::from(width.max(height).max(1));
     let new = |side: u32| ((f64::from(side) * factor).round() as u32).max(1);
     let (new_width, new_height) = (new(width), new(height));
-    // The good filter takes memory by the old width; a coarse step before it takes none, and is fast.
+    // The memory of the good filter grows with the old width; a coarse step before it takes no memory and is
+    // fast.
     let image = if width > 2 * new_width && height > 2 * new_height {
         image.thumbnail_exact(2 * new_width, 2 * new_height)
     } else {

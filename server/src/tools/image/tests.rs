@@ -11,7 +11,7 @@ fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// What no encoder makes small.
+/// Returns an image that no encoder can compress.
 fn noise(width: u32, height: u32) -> DynamicImage {
     let mut state = 1u32;
     RgbImage::from_fn(width, height, |_, _| {
@@ -110,7 +110,7 @@ fn a_turned_photograph_is_upright_after_a_resize() {
     assert_eq!(image.resized, Some(Resized { original: (30, 90), shown: (13, 40) }));
 }
 
-/// Headers that announce huge pictures and have next to nothing behind them.
+/// Headers that declare huge pictures with hardly any data.
 #[test]
 fn fm_f90_bombs_are_refused_by_their_header() {
     let mut png = Vec::new();
@@ -141,7 +141,7 @@ fn fm_f90_bombs_are_refused_by_their_header() {
     }
 }
 
-/// The checksum of PNG chunks.
+/// Returns the checksum of PNG chunks.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
@@ -155,7 +155,7 @@ fn fm_f90_broken_images_are_errors_and_no_panics() {
         let kind = Kind::of(&bytes).unwrap();
         let cut = prepare_file(&bytes[..MAGIC_LENGTH.max(bytes.len() / 8)], kind, true);
         assert!(matches!(cut, Err(ImageError::Broken(_))), "{format:?}: {cut:?}");
-        // Damage anywhere: refused or taken, but never more than an error.
+        // Damage at any position causes at most an error.
         for at in MAGIC_LENGTH..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] = !damaged[at];

@@ -1,4 +1,4 @@
-//! A child's process group: who is in it, and how it is signalled.
+//! A child's process group: its members and its signals.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -7,10 +7,10 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::{Child, Command};
 
-/// A process group that is led by a child of this process.
+/// A process group led by a child of this process.
 ///
-/// Its number is signalled only until the group is over. As long as it has a member or its leader has not been
-/// reaped the system gives the number to nobody else; afterwards it might.
+/// Its id is signalled only until the group is over. The system does not reuse the id while the group has a
+/// member or its leader is not reaped; afterwards it might.
 pub(in super::super) struct Group {
     id: Pid,
     over: Mutex<bool>,
@@ -25,7 +25,7 @@ impl Group {
         Ok((child, Self { id, over: Mutex::new(false) }))
     }
 
-    /// Asks every member to end: SIGTERM. Says that the system can do this.
+    /// Sends SIGTERM to every member. Returns true: the system supports the request.
     pub(in super::super) fn ask_to_end(&self) -> bool {
         self.signal(Signal::TERM);
         true
@@ -40,19 +40,19 @@ impl Group {
     fn signal(&self, signal: Signal) {
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
         if !*over && let Err(error) = kill_process_group(self.id, signal) {
-            // Without members it is over and nothing is lost; anything else is worth knowing.
+            // Without members the group is over and the error is harmless; any other error is logged.
             if error != Errno::SRCH {
                 tracing::warn!(group = self.id.as_raw_nonzero().get(), ?signal, %error, "could not signal");
             }
         }
     }
 
-    /// Forgets the group: it is not signalled any more.
+    /// Marks the group as over: no signal is sent to it any more.
     pub(in super::super) fn finish(&self) {
         *self.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
 
-    /// Whether no member is alive. To be asked only after the leader has been reaped.
+    /// Returns true if no member is alive. Must be called only after the leader has been reaped.
     pub(in super::super) fn is_empty(&self) -> bool {
         match test_kill_process_group(self.id) {
             Err(Errno::SRCH) => true,
@@ -62,8 +62,9 @@ impl Group {
     }
 }
 
-/// The system counts members that ended but were not reaped. Who inherited them may never do that (a
-/// container's first process often does not), so they are told apart here.
+/// Returns true if a member is alive. The system includes ended members that are not reaped, and their new
+/// parent may never reap them, as the first process of a container. Therefore this function reads the state
+/// of each member.
 #[cfg(target_os = "linux")]
 fn has_living_member(group: Pid) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return true };
@@ -78,7 +79,7 @@ fn has_living_member(_group: Pid) -> bool {
     true
 }
 
-/// Reads `PID (NAME) STATE PARENT GROUP …`, where the name may hold anything.
+/// Parses `PID (NAME) STATE PARENT GROUP …`; the name may contain any character.
 #[cfg(target_os = "linux")]
 fn is_living_member(stat: &[u8], group: Pid) -> bool {
     let Some(name_end) = memchr::memrchr(b')', stat) else { return false };

@@ -20,32 +20,33 @@ pub(super) use group::Group;
 pub(super) use spawn_error::kind_of;
 pub(super) use stdio::{divert as divert_stdio, enlarge, open as open_stdio};
 
-/// How long the rest of stderr is waited for after the end of a process: not at all, [`read_ready`] has it.
+/// Waiting time for the rest of stderr after the end of a process: not needed, because [`read_ready`] reads
+/// it.
 pub(super) const STDERR_WAIT: Option<Duration> = None;
 
-/// What to start: the program as it was given. The system looks it up.
+/// Returns the program to start, as given. The system finds it.
 pub(super) fn program(options: &ChildOptions) -> OsString {
     options.program.clone()
 }
 
-/// The signal that ended a process.
+/// Returns the signal that ended a process.
 pub(super) fn signal_of(status: ExitStatus) -> Option<i32> {
     status.signal()
 }
 
-/// The name of a signal.
+/// Returns the name of a signal.
 pub(super) fn signal_name(number: i32) -> Option<&'static str> {
     SIGNALS.iter().find(|(known, _)| known.as_raw() == number).map(|(_, name)| *name)
 }
 
-/// Reads what is in the pipe now; fails where nothing is.
+/// Reads the bytes that are in the pipe now; fails if it is empty.
 ///
-/// Reads the descriptor itself, because the runtime may not have heard yet that it is readable.
+/// Reads the descriptor directly, because the runtime may not know yet that it is readable.
 pub(super) fn read_ready(pipe: &ChildStderr, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(rustix::io::read(pipe, buffer)?)
 }
 
-/// Numbers differ between systems, names do not.
+/// Numbers differ between systems; names do not.
 const SIGNALS: &[(Signal, &str)] = &[
     (Signal::HUP, "SIGHUP"),
     (Signal::INT, "SIGINT"),

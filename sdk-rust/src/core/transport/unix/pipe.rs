@@ -1,8 +1,9 @@
 //! The writing end of a pipe.
 //!
-//! The system lets one side at a time at a pipe. A writer that tries again as soon as the pipe was full finds the reader at
-//! work, and the system has it turn in circles until the reader has copied all there is: most of the processor time of
-//! a long stream. So this one waits until the reader has made room.
+//! The system lets only one side at a time use a pipe. A writer that retries as soon as the pipe was full
+//! competes with the reader. The system then keeps the writer spinning until the reader has copied
+//! everything, which takes most of the processor time of a long stream. This writer therefore waits until the
+//! reader has made room.
 
 use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
@@ -15,7 +16,7 @@ use rustix::io::Errno;
 use tokio::io::AsyncWrite;
 use tokio::io::unix::AsyncFd;
 
-/// Writes without holding a thread up, to a description that nobody shares.
+/// Writes without blocking a thread, to a file description that no other process shares.
 pub(super) struct PipeWriter(AsyncFd<OwnedFd>);
 
 impl PipeWriter {
@@ -25,19 +26,20 @@ impl PipeWriter {
         Self::new(rustix::fs::open(path, flags, Mode::empty())?)
     }
 
-    /// `pipe` does not block.
+    /// Wraps a non-blocking pipe.
     fn new(pipe: OwnedFd) -> io::Result<Self> {
-        // What takes its place is unsafe: it trusts the caller that the descriptor stays open. The type says so here.
+        // The replacement is unsafe: it requires that the descriptor stays open, which the owned type
+        // guarantees here.
         #[allow(deprecated, reason = "an owned descriptor is not closed by anybody else")]
         Ok(Self(AsyncFd::new(pipe)?))
     }
 
-    /// The descriptor.
+    /// Returns the descriptor.
     pub fn descriptor(&self) -> &OwnedFd {
         self.0.get_ref()
     }
 
-    /// Writes some of `length` bytes.
+    /// Writes a part of `length` bytes.
     fn poll_some(
         &self,
         context: &mut Context<'_>,
@@ -61,7 +63,7 @@ impl PipeWriter {
     }
 }
 
-/// Whether a pipe has no room. It tells of room only once it has been full.
+/// Returns true if a pipe is full. The system reports new room only after a pipe was full.
 fn is_full(pipe: &OwnedFd) -> bool {
     let mut watched = [PollFd::new(pipe, PollFlags::OUT)];
     matches!(poll(&mut watched, Some(&Timespec::default())), Ok(0))

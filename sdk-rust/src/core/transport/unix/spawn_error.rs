@@ -1,4 +1,4 @@
-//! Why a program could not be started, by the number of the system's error.
+//! Reasons for a failed start of a program, from the error number of the system.
 
 use std::io;
 
@@ -8,7 +8,8 @@ use rustix::io::Errno;
 use super::super::options::ChildOptions;
 use super::super::spawn_error::SpawnErrorKind;
 
-/// The system reports a missing directory and a missing program alike, so the directory is looked at.
+/// Returns the kind of a start failure. The system reports a missing directory and a missing program alike,
+/// so the function checks the directory.
 pub(in super::super) fn kind_of(options: &ChildOptions, error: &io::Error) -> SpawnErrorKind {
     let errno = Errno::from_io_error(error);
     let path_error = matches!(errno, Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP));
@@ -21,7 +22,8 @@ pub(in super::super) fn kind_of(options: &ChildOptions, error: &io::Error) -> Sp
     match errno {
         Some(Errno::NOENT | Errno::NOTDIR) => {
             let cwd = options.cwd.clone().unwrap_or_default();
-            // A path that exists and yet is "not found" lacks the interpreter that its first line names.
+            // If the path exists but the system reports "not found", the interpreter in its first line is
+            // missing.
             let is_path = options.program.as_encoded_bytes().contains(&b'/');
             if is_path && cwd.join(&options.program).exists() {
                 SpawnErrorKind::NotExecutable

@@ -1,10 +1,10 @@
 //! stdin and stdout of this process, which share their state with other processes.
 //!
-//! stdin and stdout belong to whoever shares them: making them non-blocking would make them so for the parent
-//! and for every child that inherits them. So a pipe is opened anew through `/proc/self/fd`, which gives this
-//! process a description of its own. A socket (Node's `child_process` hands those out) cannot be opened anew;
-//! each call on it says that it shall not wait. Anything else (a file, a terminal, a system
-//! without `/proc`) is read by a thread and written by the runtime's blocking pool.
+//! The non-blocking mode of stdin and stdout would also apply to the parent and to every child that inherits
+//! them. Therefore a pipe is reopened through `/proc/self/fd`, with a file description of its own. A socket
+//! (as from Node's `child_process`) cannot be reopened; each call on it requests non-blocking behavior.
+//! Anything else (a file, a terminal, a system without `/proc`) is read by a thread and written by the
+//! runtime's blocking pool.
 
 use std::fs::File;
 use std::io::{self, IoSlice};
@@ -23,14 +23,14 @@ use super::super::thread_reader::ThreadReader;
 use super::super::{BoxReader, BoxWriter};
 use super::pipe::PipeWriter;
 
-/// stdin and stdout of this process.
+/// Opens stdin and stdout of this process.
 pub(in super::super) fn open() -> io::Result<(BoxReader, BoxWriter)> {
     let reader = open_reader(io::stdin().as_fd(), "/proc/self/fd/0")?;
     let writer = open_writer(io::stdout().as_fd(), "/proc/self/fd/1")?;
     Ok((reader, writer))
 }
 
-/// Puts stderr in the place of stdout, and an empty input in the place of stdin.
+/// Replaces stdout with stderr, and stdin with an empty input.
 pub(in super::super) fn divert() -> io::Result<()> {
     rustix::stdio::dup2_stdout(io::stderr().as_fd())?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?.as_fd())?;
@@ -58,7 +58,8 @@ impl Carrier {
         if socket.local_addr().is_err() {
             return Ok(Self::Other(socket.into()));
         }
-        // What takes its place is unsafe: it trusts the caller that the descriptor stays open. The type says so here.
+        // The replacement is unsafe: it requires that the descriptor stays open, which the owned type
+        // guarantees here.
         #[allow(deprecated, reason = "an owned descriptor is not closed by anybody else")]
         let socket = AsyncFd::new(OwnedFd::from(socket))?;
         Ok(Self::Socket(SharedSocket(socket)))
@@ -97,12 +98,12 @@ fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> 
     })
 }
 
-/// What a pipe holds, in bytes, where the system allows it: a writer and a reader of long frames take turns less often.
-/// All pipes of a user count against one limit, which many agents shall not use up.
+/// Requested capacity of a pipe, in bytes: with a larger pipe, writer and reader of long frames alternate
+/// less often. All pipes of a user share one limit, so the value stays small enough for many agents.
 #[cfg(target_os = "linux")]
 const PIPE: usize = 256 << 10;
 
-/// Has a pipe hold more.
+/// Enlarges a pipe.
 pub(in super::super) fn enlarge(pipe: impl AsFd) {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::pipe::fcntl_setpipe_size(pipe, PIPE) {
@@ -112,18 +113,18 @@ pub(in super::super) fn enlarge(pipe: impl AsFd) {
     let _ = pipe;
 }
 
-/// How a socket is written: without waiting, and without a signal where the peer is gone. Apple's systems have no such
-/// flag; there, as in every Rust program, SIGPIPE is ignored.
+/// Flags for writes to a socket: without waiting, and without a signal if the peer is disconnected. Apple's
+/// systems lack the second flag; there, as in every Rust program, SIGPIPE is ignored.
 #[cfg(not(target_vendor = "apple"))]
 const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 #[cfg(target_vendor = "apple")]
 const SEND: SendFlags = SendFlags::DONTWAIT;
 
-/// A socket that others share, and that stays as it is for them.
+/// A socket shared with other processes, whose mode stays unchanged.
 struct SharedSocket(AsyncFd<OwnedFd>);
 
 impl SharedSocket {
-    /// Does `act`, and again whenever it would have had to wait and need not any more.
+    /// Calls `act`, and repeats it after each wait for readiness.
     fn poll<T>(
         &self,
         context: &mut Context<'_>,
@@ -185,7 +186,7 @@ impl AsyncWrite for SharedSocket {
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(match rustix::net::shutdown(self.0.get_ref(), Shutdown::Write) {
-            // The other side is gone already.
+            // The other side is already disconnected.
             Err(Errno::NOTCONN) => Ok(()),
             other => other.map_err(io::Error::from),
         })

@@ -1,4 +1,4 @@
-//! A child and everything that it starts, in a job object.
+//! A child and its descendants, in a job object.
 
 use std::io;
 use std::os::windows::io::BorrowedHandle;
@@ -10,20 +10,21 @@ use windows_sys::Win32::System::Threading::{CREATE_NEW_PROCESS_GROUP, CREATE_NO_
 use super::job::Job;
 use super::resume::resume;
 
-/// A job whose processes end with it: when this process ends, however that happens, the system ends them too.
+/// A job whose processes end with it. The system also ends them when this process ends in any way.
 pub(in super::super) struct Group(Mutex<Option<Job>>);
 
 impl Group {
-    /// Starts a program in a job of its own, without a window and out of reach of this console's Ctrl-C.
+    /// Starts a program in a job of its own, without a window and independent of this console's Ctrl-C.
     ///
-    /// It is started suspended and runs once it is in the job, so everything that it starts is in the job too.
+    /// The program starts suspended and runs only after it was added to the job, so all its children are in
+    /// the job too.
     pub(in super::super) fn spawn(mut command: Command) -> io::Result<(Child, Self)> {
         command.creation_flags(CREATE_SUSPENDED | CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP);
         let mut child = command.spawn()?;
         match Self::adopt(&child) {
             Ok(group) => Ok((child, group)),
             Err(error) => {
-                // It has not run yet, and nothing else would end it.
+                // The process is still suspended, and no other code would end it.
                 let _ = child.start_kill();
                 Err(error)
             }
@@ -42,7 +43,7 @@ impl Group {
         Ok(Self(Mutex::new(Some(job))))
     }
 
-    /// Says that Windows has no way to ask a program without a window to end.
+    /// Returns false: Windows cannot request the end of a program without a window.
     pub(in super::super) fn ask_to_end(&self) -> bool {
         false
     }
@@ -56,12 +57,12 @@ impl Group {
         }
     }
 
-    /// Gives the job up. The system ends what is left in it.
+    /// Drops the job. The system ends its remaining processes.
     pub(in super::super) fn finish(&self) {
         self.job().take();
     }
 
-    /// Whether no process is left. A job that cannot be asked counts as one that is not empty.
+    /// Returns true if no process is left. If the job cannot be queried, it is considered not empty.
     pub(in super::super) fn is_empty(&self) -> bool {
         self.job().as_ref().is_none_or(|job| job.active().is_ok_and(|count| count == 0))
     }

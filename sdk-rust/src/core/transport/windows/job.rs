@@ -17,7 +17,7 @@ use windows_sys::Win32::System::JobObjects::{
     SetInformationJobObject, TerminateJobObject,
 };
 
-/// The exit code of processes that are ended with their job.
+/// The exit code of processes that end with their job.
 const KILLED: u32 = 1;
 
 /// A job whose processes end when it is dropped, or when this process ends.
@@ -25,7 +25,8 @@ pub(super) struct Job(OwnedHandle);
 
 impl Job {
     pub(super) fn new() -> io::Result<Self> {
-        // SAFETY: no attributes and no name are given; a handle that is not null is open and belongs to nobody else.
+        // SAFETY: no attributes and no name are passed; a handle that is not null is open and has no other
+        // owner.
         let job = unsafe {
             let handle = CreateJobObjectW(ptr::null(), ptr::null());
             if handle.is_null() {
@@ -47,7 +48,7 @@ impl Job {
         Ok(job)
     }
 
-    /// Puts a process into the job, and with it everything that it starts from now on.
+    /// Adds a process to the job, including all its later children.
     pub(super) fn add(&self, process: BorrowedHandle<'_>) -> io::Result<()> {
         // SAFETY: both handles are open.
         done(unsafe { AssignProcessToJobObject(self.0.as_raw_handle(), process.as_raw_handle()) })
@@ -59,7 +60,7 @@ impl Job {
         done(unsafe { TerminateJobObject(self.0.as_raw_handle(), KILLED) })
     }
 
-    /// How many processes of the job are alive.
+    /// Returns the number of live processes of the job.
     pub(super) fn active(&self) -> io::Result<u32> {
         let mut counts = JOBOBJECT_BASIC_ACCOUNTING_INFORMATION::default();
         // SAFETY: the record is the one that the class names, and lives longer than the call.

@@ -23,25 +23,25 @@ use super::spawn_error::SpawnErrorKind;
 pub(super) use group::Group;
 pub(super) use stdio::{divert as divert_stdio, open as open_stdio};
 
-/// How long the rest of stderr is waited for after the end of a process, where others hold it open.
+/// Waiting time for the rest of stderr after the end of a process, if other processes keep it open.
 pub(super) const STDERR_WAIT: Option<Duration> = Some(Duration::from_millis(100));
 
-/// What to start. The system finds `pi.exe` by the name `pi`, and not the `pi.cmd` that npm installs, so the file is looked
-/// up here, in the `PATH` that the program will have.
+/// Returns the program to start. The system finds `pi.exe` by the name `pi`, but not the `pi.cmd` that npm
+/// installs. Therefore this function searches the `PATH` of the child.
 pub(super) fn program(options: &ChildOptions) -> OsString {
     let is_path = |name: &OsStr| name.eq_ignore_ascii_case("PATH");
     let added = options.env.iter().rfind(|(name, _)| is_path(name)).map(|(_, value)| value.clone());
     let removed = options.env_remove.iter().any(|name| is_path(name));
     let path = if removed { None } else { added.or_else(|| std::env::var_os("PATH")) };
     let cwd = options.cwd.clone().or_else(|| std::env::current_dir().ok()).unwrap_or_default();
-    // Where nothing is found, starting it fails with the system's own error.
+    // If no file is found, the start fails with the system's own error.
     which::which_in(&options.program, path, cwd).map_or_else(|_| options.program.clone(), Into::into)
 }
 
-/// Has a pipe hold more: here it is as large as it was made.
+/// Does nothing: on Windows a pipe cannot be enlarged later.
 pub(super) fn enlarge(_: &ChildStdout) {}
 
-/// What kind of failure an error of the system is.
+/// Returns the kind of a start failure.
 pub(super) fn kind_of(options: &ChildOptions, error: &io::Error) -> SpawnErrorKind {
     if options.cwd.as_ref().is_some_and(|cwd| !cwd.is_dir()) {
         return SpawnErrorKind::WorkingDirectory;
@@ -59,17 +59,17 @@ pub(super) fn kind_of(options: &ChildOptions, error: &io::Error) -> SpawnErrorKi
     }
 }
 
-/// The signal that ended a process: none, there are no signals.
+/// Returns `None`: Windows has no signals.
 pub(super) fn signal_of(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// The name of a signal: none.
+/// Returns `None`: Windows has no signals.
 pub(super) fn signal_name(_: i32) -> Option<&'static str> {
     None
 }
 
-/// Fails always: whether a pipe has bytes cannot be asked while the runtime reads it.
+/// Always fails: Windows cannot peek into a pipe while the runtime reads it.
 pub(super) fn read_ready(_: &ChildStderr, _: &mut [u8]) -> io::Result<usize> {
     Err(io::ErrorKind::WouldBlock.into())
 }

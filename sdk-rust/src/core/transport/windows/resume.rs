@@ -1,4 +1,4 @@
-//! Lets a process run that was started suspended.
+//! Resumption of a process that was started suspended.
 
 #![allow(
     unsafe_code,
@@ -14,13 +14,13 @@ use windows_sys::Win32::System::Diagnostics::ToolHelp::{
 };
 use windows_sys::Win32::System::Threading::{OpenThread, ResumeThread, THREAD_SUSPEND_RESUME};
 
-/// What `ResumeThread` returns where it fails.
+/// Return value of a failed `ResumeThread`.
 const FAILED: u32 = u32::MAX;
 
-/// Resumes the threads of a process: its first one, while it has not run yet. The library that starts processes does not
-/// give out the handle of that thread, so it is looked up among all threads.
+/// Resumes the threads of a process: its first thread, because the process has not run yet. The library that
+/// starts processes does not expose the handle of that thread, so this function searches all threads.
 pub(super) fn resume(process: u32) -> io::Result<()> {
-    // SAFETY: takes numbers only; a handle that is not invalid is open and belongs to nobody else.
+    // SAFETY: takes numbers only; a handle that is not invalid is open and has no other owner.
     let threads = unsafe {
         let handle = CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0);
         if handle == INVALID_HANDLE_VALUE {
@@ -30,7 +30,7 @@ pub(super) fn resume(process: u32) -> io::Result<()> {
     };
     let mut entry = THREADENTRY32 { dwSize: size_of::<THREADENTRY32>() as u32, ..THREADENTRY32::default() };
     let mut resumed = false;
-    // SAFETY: the snapshot is open, and the record says how large it is.
+    // SAFETY: the snapshot is open, and the record contains its own size.
     let mut more = unsafe { Thread32First(threads.as_raw_handle(), &raw mut entry) };
     while more != 0 {
         if entry.th32OwnerProcessID == process {
@@ -44,7 +44,7 @@ pub(super) fn resume(process: u32) -> io::Result<()> {
 }
 
 fn resume_thread(id: u32) -> io::Result<()> {
-    // SAFETY: takes numbers only; a handle that is not null is open and belongs to nobody else.
+    // SAFETY: takes numbers only; a handle that is not null is open and has no other owner.
     let thread = unsafe {
         let handle = OpenThread(THREAD_SUSPEND_RESUME, 0, id);
         if handle.is_null() {
