@@ -8,6 +8,12 @@ mod answers;
 mod catalog;
 #[path = "providers/failures.rs"]
 mod failures;
+#[path = "providers/forms.rs"]
+mod forms;
+#[path = "providers/given_back.rs"]
+mod given_back;
+#[path = "providers/network.rs"]
+mod network;
 #[path = "providers/secrets.rs"]
 mod secrets;
 #[path = "support/mod.rs"]

@@ -59,7 +59,9 @@ impl Run {
                     self.tell_closed(entry, &assembler, &closed);
                     break assembler.done(reason);
                 }
-                Either::Right(Some(StreamEvent::Error(failure))) => break assembler.failed(failure),
+                Either::Right(Some(StreamEvent::Error(failure))) => {
+                    break assembler.failed(self.judged(failure));
+                }
                 Either::Right(Some(mut event)) => {
                     if let Some(told) = told {
                         let time = self

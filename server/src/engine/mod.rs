@@ -48,6 +48,7 @@ mod marks;
 mod mentions;
 mod models;
 mod options;
+mod overflow;
 mod prompt;
 mod queue;
 mod resources;

@@ -7,12 +7,15 @@ mod anthropic;
 mod completions;
 mod content;
 mod errors;
+mod forms;
 mod google;
+mod hosts;
 mod responses;
 mod said;
 mod slots;
 #[cfg(test)]
 mod testing;
+mod verbatim;
 
 use agentese::types::{Model, ThinkingLevel};
 use reqwest::header::HeaderMap;
@@ -23,7 +26,9 @@ use super::{Efforts, Failure, Request, Settings};
 
 use errors::error_in;
 pub(super) use errors::{error_in_json, error_in_text, named_error};
+pub(super) use forms::{Form, OtherForms};
 pub(super) use said::{Said, excerpt};
+pub(super) use verbatim::text as text_of_body;
 
 /// All that a request is written from.
 pub(super) struct Asked<'a> {
@@ -33,6 +38,8 @@ pub(super) struct Asked<'a> {
     pub compat: &'a Map<String, Value>,
     /// What it is sent for each level, where `models.json` says that.
     pub efforts: &'a Efforts,
+    /// The parts that this host wants in their other form.
+    pub forms: &'a OtherForms,
     pub key: Option<&'a Key>,
     /// Now, in milliseconds since the epoch.
     pub now: i64,
@@ -128,6 +135,11 @@ pub(super) trait Api: Send + Sync {
     /// Writes a request. Fails where the conversation cannot be said in this format.
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure>;
 
+    /// The parts of its requests that some servers refuse.
+    fn forms(&self) -> &'static [Form] {
+        &[]
+    }
+
     /// Reads the answer to that request.
     fn reader(&self, asked: &Asked<'_>) -> Box<dyn Reader>;
 
@@ -177,7 +189,8 @@ fn message_refusal(status: u16, body: &str) -> Failure {
     let mut failure = Failure::of_status(status, format!("{status} {said}"));
     // The kind may stand in a member that people are not shown.
     if let Some(error) = error {
-        failure.kind = Failure::of_status(status, error.to_string()).kind;
+        let told = Failure::of_status(status, error.to_string());
+        (failure.kind, failure.unexplained) = (told.kind, told.unexplained);
     }
     failure
 }
@@ -203,7 +216,7 @@ mod tests {
     #[test]
     fn an_answer_with_a_limit_has_that_room_beside_the_thinking() {
         for (api, path) in [
-            (APIS[1], "/max_completion_tokens"),
+            (APIS[1], "/max_tokens"),
             (APIS[2], "/max_output_tokens"),
             (APIS[3], "/generationConfig/maxOutputTokens"),
         ] {

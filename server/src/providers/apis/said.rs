@@ -144,6 +144,13 @@ impl Said {
         }
     }
 
+    /// The mark of the first block of reasoning, which may have ended.
+    pub fn thinking_signature(&mut self, signature: &str) {
+        if self.hold(signature.len()) {
+            self.say(StreamEvent::ThinkingSignature(signature.to_owned()));
+        }
+    }
+
     /// Makes room for what a reader keeps of the answer until it can be told. False where the answer is
     /// too long with it and has failed.
     pub fn hold(&mut self, bytes: usize) -> bool {

@@ -81,8 +81,8 @@ fn with_asked<T>(request: &Request, compat: Value, look: impl FnOnce(&Asked<'_>)
     };
     let settings = Settings::default();
     let key = Key::new("fake-key".into());
-    let (settings, compat, efforts) = (&settings, &compat, &efforts);
-    look(&Asked { request, settings, compat, efforts, key: Some(&key), now: 0 })
+    let (settings, compat, efforts, forms) = (&settings, &compat, &efforts, &OtherForms::default());
+    look(&Asked { request, settings, compat, efforts, forms, key: Some(&key), now: 0 })
 }
 
 pub(in crate::providers) fn asked_of<T>(
@@ -145,6 +145,7 @@ pub(in crate::providers) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
             format!("usage {} {} {} {}", counts.input, counts.output, counts.cache_read, counts.cache_write)
         }
         StreamEvent::Signature(signature) => format!("signed {signature}"),
+        StreamEvent::ThinkingSignature(signature) => format!("thinking signed {signature}"),
         StreamEvent::Redacted => "redacted".to_owned(),
         StreamEvent::TextStart => "text(".to_owned(),
         StreamEvent::ThinkingStart => "thinking(".to_owned(),

@@ -3,7 +3,7 @@
 mod reader;
 mod request;
 
-use super::{Api, Asked, Reader, Wire, body_refusal};
+use super::{Api, Asked, Form, Reader, Wire, body_refusal};
 use crate::providers::Failure;
 
 /// `anthropic-messages`.
@@ -21,6 +21,10 @@ impl Api for Anthropic {
 
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
         request::write(asked)
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        request::FORMS
     }
 
     fn reader(&self, _: &Asked<'_>) -> Box<dyn Reader> {

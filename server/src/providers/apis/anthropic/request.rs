@@ -7,7 +7,7 @@ use agentese::types::{
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
-use super::super::{Asked, Wire};
+use super::super::{Asked, Form, Wire};
 use crate::providers::settings::Cache;
 use crate::providers::{Failure, history};
 
@@ -23,6 +23,14 @@ const LEAST_BUDGET: u64 = 1024;
 
 /// What stands before images of a tool result that says nothing.
 const IMAGE_ONLY: &str = "(see attached image)";
+
+/// What a host may refuse.
+pub(super) const FORMS: &[Form] = &[
+    Form::new("adaptive", &["adaptive", "budget_tokens", "output_config", "thinking.type"])
+        .except(&["max_tokens"]),
+    Form::new("cache_control", &["cache_control"]),
+    Form::new("anthropic-beta", &["anthropic-beta", "anthropic_beta", "beta flag"]),
+];
 
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
@@ -67,7 +75,10 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
             headers.insert("x-api-key", key.header("")?);
         }
     }
-    if let Ok(betas) = HeaderValue::from_str(&betas.join(",")) {
+    if asked.forms.has("anthropic-beta") {
+        betas.retain(|beta| *beta == LOGIN);
+    }
+    if let Some(betas) = HeaderValue::from_str(&betas.join(",")).ok().filter(|betas| !betas.is_empty()) {
         headers.insert("anthropic-beta", betas);
     }
     Ok(Wire { url: asked.url("/v1/messages"), headers, body })
@@ -81,6 +92,7 @@ fn id(id: &str) -> String {
 
 fn cache_mark(asked: &Asked<'_>) -> Option<Value> {
     match asked.settings.cache {
+        _ if asked.forms.has("cache_control") => None,
         Cache::None => None,
         Cache::Long if asked.is_host("api.anthropic.com") => Some(json!({"type": "ephemeral", "ttl": "1h"})),
         Cache::Long | Cache::Short => Some(json!({"type": "ephemeral"})),
@@ -112,7 +124,7 @@ fn thinking(asked: &Asked<'_>) -> Thinking {
         Some(format) => format == "adaptive",
         None => ADAPTIVE.iter().any(|part| id.contains(part)),
     };
-    if adaptive {
+    if asked.forms.turned("adaptive", adaptive) {
         let usual = match level {
             ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
             ThinkingLevel::Medium | ThinkingLevel::Auto => "medium",

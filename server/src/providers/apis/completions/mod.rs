@@ -1,10 +1,11 @@
 //! The chat completions API of OpenAI, and of the many hosts that speak like it.
 
 mod compat;
+mod details;
 mod reader;
 mod request;
 
-use super::{Api, Asked, Reader, Wire, message_refusal};
+use super::{Api, Asked, Form, Reader, Wire, message_refusal};
 use crate::providers::Failure;
 
 /// `openai-completions`.
@@ -28,6 +29,10 @@ impl Api for Completions {
         request::write(asked)
     }
 
+    fn forms(&self) -> &'static [Form] {
+        compat::FORMS
+    }
+
     fn reader(&self, _: &Asked<'_>) -> Box<dyn Reader> {
         Box::new(reader::Chunks::default())
     }
@@ -40,3 +45,5 @@ impl Api for Completions {
 /// The members in which hosts send reasoning, and take it back. The name of the one that was used is
 /// the block's mark.
 const REASONING: &[&str] = &["reasoning_content", "reasoning", "reasoning_text"];
+/// The member of a call in which hosts send what has to go back with it, such as Gemini's thought signature.
+const EXTRA: &str = "extra_content";

@@ -1,14 +1,14 @@
 //! From the chunks of a completion to what is said.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::super::content::{arguments, parts};
 use super::super::said::count;
 use super::super::slots::{Opening, Part, Slots, is_whole};
+use super::super::verbatim::{items, member};
 use super::super::{Reader, Said, error_in};
-use super::REASONING;
+use super::details::Details;
+use super::{EXTRA, REASONING};
 use crate::providers::{Done, Failure, FailureKind, TokenCounts};
 
 /// The number of a block in the order in which blocks began.
@@ -20,8 +20,9 @@ pub(super) struct Chunks {
     slots: Slots<Number>,
     blocks: Number,
     calls: Vec<Call>,
-    /// Reasoning that belongs to a call and cannot be read, by the call's id, until the call opens.
-    details: HashMap<String, String>,
+    /// The first block of reasoning.
+    thinking: Option<Number>,
+    details: Details,
     finish: Option<String>,
 }
 
@@ -57,21 +58,33 @@ impl Reader for Chunks {
             said.stop_word(&choice["finish_reason"]);
         }
         // A host that does not stream a piece sends the message itself.
-        let delta = if choice["delta"].is_object() { &choice["delta"] } else { &choice["message"] };
+        let name = if choice["delta"].is_object() { "delta" } else { "message" };
+        let delta = &choice[name];
+        // The members that go back as they came.
+        let raw = || member(items(member(data, "choices")?).first()?, name);
+        // Some hosts send the end of the reasoning and the beginning of the text at once.
+        let reasoning = REASONING.iter().find_map(|name| Some((*name, text_of(&delta[*name])?)));
+        if let Some((name, text)) = reasoning {
+            self.grow(Part::Thinking(text), Some(name), said);
+        }
+        if delta["reasoning_details"].is_array()
+            && let Some(details) = raw().and_then(|delta| member(delta, "reasoning_details"))
+        {
+            self.details(details, said);
+        }
         for name in ["content", "refusal"] {
             for part in parts(&delta[name]) {
                 self.grow(part, None, said);
             }
         }
-        let reasoning = REASONING.iter().find_map(|name| Some((*name, text_of(&delta[*name])?)));
-        if let Some((name, text)) = reasoning {
-            self.grow(Part::Thinking(text), Some(name), said);
-        }
-        for part in delta["tool_calls"].as_array().into_iter().flatten() {
-            self.call(part, said);
-        }
-        for detail in delta["reasoning_details"].as_array().into_iter().flatten() {
-            self.detail(detail, said);
+        let parts = delta["tool_calls"].as_array();
+        let has_extra = parts.is_some_and(|parts| parts.iter().any(|part| part[EXTRA].is_object()));
+        let raw = has_extra.then(raw).flatten().and_then(|delta| member(delta, "tool_calls"));
+        let raw = raw.map(items).unwrap_or_default();
+        for (place, part) in parts.into_iter().flatten().enumerate() {
+            let extra =
+                raw.get(place).and_then(|part| member(part, EXTRA)).filter(|json| json.starts_with('{'));
+            self.call(part, extra, said);
         }
     }
 
@@ -82,8 +95,12 @@ impl Reader for Chunks {
 
 impl Chunks {
     fn open(&mut self, opening: Opening, said: &mut Said) -> Number {
+        self.sign(said);
         self.slots.end_complete(said);
         self.blocks += 1;
+        if matches!(opening, Opening::Thinking(_)) {
+            self.thinking.get_or_insert(self.blocks);
+        }
         self.slots.open(self.blocks, opening, said);
         self.blocks
     }
@@ -109,8 +126,8 @@ impl Chunks {
         self.slots.push(&number, part, said);
     }
 
-    /// Takes a part of a call.
-    fn call(&mut self, part: &Value, said: &mut Said) {
+    /// Takes a part of a call; `extra` is the JSON text of what has to go back with it.
+    fn call(&mut self, part: &Value, extra: Option<&str>, said: &mut Said) {
         let function = &part["function"];
         let number = match self.call_of(part) {
             Some(number) => number,
@@ -118,13 +135,13 @@ impl Chunks {
                 let id = part["id"].as_str().unwrap_or_default().to_owned();
                 let name = function["name"].as_str().unwrap_or_default().to_owned();
                 let number = self.open(Opening::Call { id: id.clone(), name }, said);
-                if let Some(detail) = self.details.remove(&id) {
-                    self.slots.push(&number, Part::Signature(detail), said);
-                }
                 self.calls.push(Call { number, index: part["index"].as_u64(), id });
                 number
             }
         };
+        if let Some(extra) = extra {
+            self.slots.push(&number, Part::Signature(extra.to_owned()), said);
+        }
         let Some(text) = arguments(&function["arguments"]) else { return };
         // Some hosts repeat the whole call when it is complete.
         let before = self.slots.arguments(&number).unwrap_or_default();
@@ -160,25 +177,26 @@ impl Chunks {
         (!begins).then_some(call.number)
     }
 
-    fn detail(&mut self, detail: &Value, said: &mut Said) {
-        let (Some("reasoning.encrypted"), Some(id)) = (detail["type"].as_str(), detail["id"].as_str()) else {
-            return;
-        };
-        if detail["data"].as_str().is_none_or(str::is_empty) {
-            return;
+    /// Takes details of the reasoning. They stand at its first block; there is an empty one if no text of it has come.
+    fn details(&mut self, details: &str, said: &mut Said) {
+        if said.hold(details.len()) && self.details.add(details) && self.thinking.is_none() {
+            self.open(Opening::Thinking(None), said);
         }
-        let detail = detail.to_string();
-        let call = self.calls.iter().rfind(|call| call.id == id).map(|call| call.number);
-        let taken =
-            call.is_some_and(|number| self.slots.push(&number, Part::Signature(detail.clone()), said));
-        if !taken && said.hold(id.len() + detail.len()) {
-            self.details.insert(id.to_owned(), detail);
+    }
+
+    /// Marks the first block of reasoning with all details so far.
+    fn sign(&mut self, said: &mut Said) {
+        let Some(number) = self.thinking else { return };
+        let Some(details) = self.details.take_fresh() else { return };
+        if !self.slots.push(&number, Part::Signature(details.clone()), said) {
+            said.thinking_signature(&details);
         }
     }
 
     fn complete(&mut self, said: &mut Said, marked: bool) {
         if self.finish.is_some() || marked {
             // Whatever the reason is, what the model said is complete.
+            self.sign(said);
             self.slots.end_all(said);
         }
         match self.finish.as_deref() {

@@ -1,14 +1,15 @@
 //! From a request to the body of `POST /chat/completions`.
 
 use agentese::types::{
-    AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ToolResultMessage,
+    AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ToolCall, ToolResultMessage,
 };
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Map, Value, json};
 
+use super::super::verbatim::{items, member, verbatim};
 use super::super::{Asked, Wire};
-use super::REASONING;
 use super::compat::{Compat, ThinkingFormat};
+use super::{EXTRA, REASONING};
 use crate::providers::{Failure, history};
 
 /// What a tool result says that holds images alone.
@@ -24,13 +25,11 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let history = history::fit(&request.messages, asked.model(), &|id| compat.id(id));
     let mut messages = Vec::new();
     if !request.system_prompt.is_empty() {
-        let developer = asked.model().reasoning && compat.developer_role;
-        let role = if developer { "developer" } else { "system" };
+        let role = if compat.developer_role { "developer" } else { "system" };
         messages.push(json!({"role": role, "content": request.system_prompt}));
     }
     turns(&history, &compat, &mut messages);
-    // OpenRouter hands these on to Anthropic, whose caches work by marks.
-    if asked.model().provider == "openrouter" && asked.model().id.starts_with("anthropic/") {
+    if compat.cache_marks {
         mark_last(&mut messages);
     }
     let mut body = json!({"model": asked.model().id, "messages": messages, "stream": true});
@@ -51,8 +50,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
             json!({"type": "function", "function": function})
         });
         body["tools"] = tools.collect();
-    } else if history.iter().any(|message| has_tools(message)) {
-        // Some hosts refuse a history with calls unless there are tools.
+    } else if compat.tools_with_history && history.iter().any(|message| has_tools(message)) {
         body["tools"] = json!([]);
     }
     think(asked, &compat, &mut body);
@@ -113,7 +111,7 @@ fn turns(history: &[std::sync::Arc<AgentMessage>], compat: &Compat<'_>, messages
         match &**message {
             AgentMessage::User(user) => {
                 if std::mem::take(&mut after_result) && compat.assistant_after_tool_result {
-                    messages.push(json!({"role": "assistant", "content": BRIDGE}));
+                    messages.push(bridge(compat));
                 }
                 let content = match &user.content {
                     InputContent::Text(text) => json!(text),
@@ -147,11 +145,19 @@ fn push_images(images: &mut Vec<Value>, compat: &Compat<'_>, messages: &mut Vec<
         return;
     }
     if compat.assistant_after_tool_result {
-        messages.push(json!({"role": "assistant", "content": BRIDGE}));
+        messages.push(bridge(compat));
     }
     let mut content = vec![json!({"type": "text", "text": IMAGES})];
     content.append(images);
     messages.push(json!({"role": "user", "content": content}));
+}
+
+fn bridge(compat: &Compat<'_>) -> Value {
+    let mut message = json!({"role": "assistant", "content": BRIDGE});
+    if compat.reasoning_content {
+        message[REASONING[0]] = json!("");
+    }
+    message
 }
 
 fn part(block: &InputBlock) -> Option<Value> {
@@ -169,36 +175,34 @@ fn said(answer: &AssistantMessage, compat: &Compat<'_>) -> Option<Value> {
     let mut texts: Vec<&str> = Vec::new();
     let mut thinking: Vec<(&str, Option<&str>)> = Vec::new();
     let mut calls = Vec::new();
-    let mut details = Vec::new();
     for block in &answer.content {
         match block {
             AssistantBlock::Text(block) if !block.text.is_empty() => texts.push(&block.text),
             AssistantBlock::Thinking(block) if !block.thinking.trim().is_empty() => {
                 thinking.push((&block.thinking, block.thinking_signature.as_deref()));
             }
-            AssistantBlock::ToolCall(call) => {
-                let arguments = Value::Object(call.arguments.clone()).to_string();
-                calls.push(json!({
-                    "id": call.id, "type": "function",
-                    "function": {"name": call.name, "arguments": arguments},
-                }));
-                let detail = call.thought_signature.as_deref();
-                details.extend(detail.and_then(|detail| serde_json::from_str::<Value>(detail).ok()));
-            }
+            AssistantBlock::ToolCall(call) => calls.push(tool_call(call, compat)),
             _ => {}
         }
     }
     // What another model thought is a text of its own by now: it must not run into what was said.
     let mut text = texts.join("\n\n");
+    let details = reasoning_details(answer).filter(|_| compat.keeps_reasoning);
     let mut members = Map::new();
     members.insert("role".to_owned(), json!("assistant"));
     let thought = thinking.iter().map(|(text, _)| *text).collect::<Vec<_>>().join("\n");
     if compat.thinking_as_text && !thought.is_empty() {
         text = if text.is_empty() { thought } else { format!("{thought}\n\n{text}") };
-    } else if let Some(field) =
-        thinking.first().and_then(|(_, field)| *field).filter(|field| REASONING.contains(field))
-    {
-        members.insert(field.to_owned(), json!(thought));
+    } else {
+        let came_in =
+            thinking.first().and_then(|(_, field)| *field).filter(|field| REASONING.contains(field));
+        // The details say the same, and more.
+        if let Some(field) = came_in.filter(|_| compat.keeps_reasoning && details.is_none()) {
+            members.insert(field.to_owned(), json!(thought));
+        }
+        if compat.reasoning_content {
+            members.insert(REASONING[0].to_owned(), json!(thought));
+        }
     }
     let empty = text.trim().is_empty();
     if empty && calls.is_empty() {
@@ -213,10 +217,44 @@ fn said(answer: &AssistantMessage, compat: &Compat<'_>) -> Option<Value> {
     if !calls.is_empty() {
         members.insert("tool_calls".to_owned(), Value::Array(calls));
     }
-    if !details.is_empty() {
-        members.insert("reasoning_details".to_owned(), Value::Array(details));
-    }
+    members.extend(details.map(|details| ("reasoning_details".to_owned(), details)));
     Some(Value::Object(members))
+}
+
+fn tool_call(call: &ToolCall, compat: &Compat<'_>) -> Value {
+    let arguments = Value::Object(call.arguments.clone()).to_string();
+    let mut written = json!({
+        "id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments},
+    });
+    let mark = call.thought_signature.as_deref().filter(|mark| compat.keeps_reasoning && !is_detail(mark));
+    if let Some(extra) = mark.filter(|mark| mark.starts_with('{')).and_then(verbatim) {
+        written[EXTRA] = extra;
+    }
+    written
+}
+
+/// Returns what a model has to get back of its reasoning: the details at its reasoning, else those that calls have in
+/// sessions of older versions.
+fn reasoning_details(answer: &AssistantMessage) -> Option<Value> {
+    let of_thinking = answer.content.iter().find_map(|block| match block {
+        AssistantBlock::Thinking(block) => block.thinking_signature.as_deref(),
+        _ => None,
+    });
+    let whole = of_thinking.filter(|mark| mark.starts_with('['));
+    if let Some(details) = whole.filter(|mark| !items(mark).is_empty()).and_then(verbatim) {
+        return Some(details);
+    }
+    let of_calls = answer.content.iter().filter_map(|block| match block {
+        AssistantBlock::ToolCall(call) => call.thought_signature.as_deref(),
+        _ => None,
+    });
+    let details: Vec<Value> = of_calls.filter(|mark| is_detail(mark)).filter_map(verbatim).collect();
+    (!details.is_empty()).then_some(Value::Array(details))
+}
+
+/// Whether the mark of a call is a detail of the reasoning.
+fn is_detail(mark: &str) -> bool {
+    member(mark, "type").is_some_and(|kind| kind.starts_with("\"reasoning."))
 }
 
 fn tool_result(result: &ToolResultMessage, compat: &Compat<'_>) -> Value {

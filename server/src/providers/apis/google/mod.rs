@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Api, Asked, Reader, Wire, body_refusal};
+use super::{Api, Asked, Form, Reader, Wire, body_refusal};
 use crate::providers::{Failure, FailureKind};
 
 /// `google-generative-ai`.
@@ -21,6 +21,10 @@ impl Api for Google {
 
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
         request::write(asked)
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        request::FORMS
     }
 
     fn reader(&self, asked: &Asked<'_>) -> Box<dyn Reader> {

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
-use super::super::{Asked, Wire};
+use super::super::{Asked, Form, Wire};
 use crate::providers::settings::Budgets;
 use crate::providers::{Failure, history};
 
@@ -37,6 +37,26 @@ enum How {
     Level([&'static str; 5]),
 }
 
+/// What a host may refuse.
+pub(super) const FORMS: &[Form] = &[
+    Form::new("schema", &["parametersJsonSchema", "parameters_json_schema"]),
+    Form::new(
+        "thinking",
+        &[
+            "thinkingConfig",
+            "thinking_config",
+            "thinkingLevel",
+            "thinking_level",
+            "thinkingBudget",
+            "thinking_budget",
+            "includeThoughts",
+            "include_thoughts",
+        ],
+    )
+    .except(&["value"]),
+    Form::new("mark", &["thoughtSignature", "thought_signature"]),
+];
+
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
     let model = asked.model();
@@ -49,11 +69,12 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
         body["systemInstruction"] = json!({"parts": [{"text": request.system_prompt}]});
     }
     if !request.tools.is_empty() {
-        let declare = |tool: &crate::providers::ToolDescription| json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters});
+        let member = if asked.forms.has("schema") { "parameters" } else { "parametersJsonSchema" };
+        let declare = |tool: &crate::providers::ToolDescription| json!({"name": tool.name, "description": tool.description, member: tool.parameters});
         let declarations: Vec<Value> = request.tools.iter().map(declare).collect();
         body["tools"] = json!([{"functionDeclarations": declarations}]);
     }
-    if model.reasoning {
+    if model.reasoning && !asked.forms.has("thinking") {
         body["generationConfig"]["thinkingConfig"] = thinking(asked);
     }
     let mut headers = HeaderMap::new();
@@ -121,7 +142,7 @@ fn contents(history: &[Arc<AgentMessage>], asked: &Asked<'_>) -> Vec<Value> {
                 contents.push(json!({"role": "user", "parts": parts}));
             }
             AgentMessage::Assistant(answer) => {
-                let parts = said(answer, third);
+                let parts = said(answer, asked.forms.turned("mark", third));
                 if !parts.is_empty() {
                     contents.push(json!({"role": "model", "parts": parts}));
                 }
@@ -165,17 +186,16 @@ fn said(answer: &AssistantMessage, third: bool) -> Vec<Value> {
         usable.is_some()
     };
     let block = |block: &AssistantBlock| match block {
-        AssistantBlock::Text(block) if block.text.trim().is_empty() => None,
+        // An empty part goes back if it has a mark.
         AssistantBlock::Text(block) => {
             let mut part = json!({"text": block.text});
-            mark(&mut part, block.text_signature.as_deref());
-            Some(part)
+            let marked = mark(&mut part, block.text_signature.as_deref());
+            (marked || !block.text.trim().is_empty()).then_some(part)
         }
-        AssistantBlock::Thinking(block) if block.thinking.trim().is_empty() => None,
         AssistantBlock::Thinking(block) => {
             let mut part = json!({"thought": true, "text": block.thinking});
-            mark(&mut part, block.thinking_signature.as_deref());
-            Some(part)
+            let marked = mark(&mut part, block.thinking_signature.as_deref());
+            (marked || !block.thinking.trim().is_empty()).then_some(part)
         }
         AssistantBlock::ToolCall(call) => {
             let mut part = json!({"functionCall": {"name": call.name, "args": call.arguments}});

@@ -3,7 +3,7 @@
 mod reader;
 mod request;
 
-use super::{Api, Asked, Reader, Wire, message_refusal};
+use super::{Api, Asked, Form, Reader, Wire, message_refusal};
 use crate::providers::Failure;
 
 /// `openai-responses`.
@@ -17,6 +17,10 @@ impl Api for Responses {
 
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
         request::write(asked)
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        request::FORMS
     }
 
     fn reader(&self, _: &Asked<'_>) -> Box<dyn Reader> {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::content::{arguments, parts};
 use super::super::said::count;
 use super::super::slots::{Opening, Part, Slots};
+use super::super::verbatim::{items, member};
 use super::super::{Reader, Said};
 use super::ID_SEPARATOR;
 use crate::providers::{Done, Failure, FailureKind, TokenCounts};
@@ -60,12 +61,19 @@ impl Reader for Items {
                     self.complete(number, &event["arguments"], said);
                 }
             }
-            "response.output_item.done" => self.close(&event, said),
+            "response.output_item.done" => {
+                let raw = member(data, "item");
+                self.close(&event, raw, said);
+            }
             "response.completed" | "response.incomplete" => {
                 // A host may send the items only with the response.
                 if self.items.is_empty() {
-                    for item in event["response"]["output"].as_array().into_iter().flatten() {
-                        self.close(&json!({"item": item}), said);
+                    let output = member(data, "response").and_then(|response| member(response, "output"));
+                    let raw = output.map(items).unwrap_or_default();
+                    for (place, item) in
+                        event["response"]["output"].as_array().into_iter().flatten().enumerate()
+                    {
+                        self.close(&json!({"item": item}), raw.get(place).copied(), said);
                     }
                 }
                 self.slots.end_all(said);
@@ -176,7 +184,8 @@ impl Items {
         number
     }
 
-    fn close(&mut self, event: &Value, said: &mut Said) {
+    /// Ends an item; `raw` is its JSON text, as it came.
+    fn close(&mut self, event: &Value, raw: Option<&str>, said: &mut Said) {
         let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
         // A host may send an item only when it is done.
@@ -193,7 +202,8 @@ impl Items {
                 if let Some(summary) = join(&item["summary"], "text", "\n\n").filter(|_| !begun) {
                     self.slots.push(&number, Part::Thinking(summary), said);
                 }
-                self.slots.push(&number, Part::Signature(item.to_string()), said);
+                let whole = raw.map_or_else(|| item.to_string(), str::to_owned);
+                self.slots.push(&number, Part::Signature(whole), said);
             }
             "message" => {
                 for member in ["text", "refusal"] {

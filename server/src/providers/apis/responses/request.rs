@@ -4,9 +4,11 @@ use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ToolResultMessage,
 };
 use reqwest::header::{AUTHORIZATION, HeaderMap};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::super::{Asked, Wire};
+use super::super::hosts::{Habit, has};
+use super::super::verbatim::verbatim;
+use super::super::{Asked, Form, Wire};
 use super::ID_SEPARATOR;
 use crate::providers::settings::Cache;
 use crate::providers::{Failure, history};
@@ -14,13 +16,30 @@ use crate::providers::{Failure, history};
 /// The longest id that the API takes, in characters.
 const LONGEST_ID: usize = 64;
 
+/// What is asked for so that reasoning can be given back without being stored.
+const ENCRYPTED: &str = "reasoning.encrypted_content";
+
+/// What a host may refuse.
+pub(super) const FORMS: &[Form] = &[
+    Form::new("role", &["developer", "role"]),
+    Form::new("store", &["store"]),
+    Form::new("max_output_tokens", &["max_output_tokens"]).except(&["value", "too large"]),
+    Form::new("prompt_cache_key", &["prompt_cache_key"]),
+    Form::new("strict", &["strict"]),
+    Form::new("include", &["include", ENCRYPTED]),
+    Form::new("summary", &["summary"]),
+    Form::new("reasoning", &["reasoning"]).except(&["value", "summary"]),
+];
+
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
     let model = asked.model();
     let history = history::fit(&request.messages, model, &id);
     let mut input = Vec::new();
     if !request.system_prompt.is_empty() {
-        let role = if model.reasoning { "developer" } else { "system" };
+        let told = asked.compat.get("supportsDeveloperRole").and_then(Value::as_bool);
+        let developer = model.reasoning && told.unwrap_or_else(|| has(asked, Habit::Owner));
+        let role = if asked.forms.turned("role", developer) { "developer" } else { "system" };
         input.push(json!({"role": role, "content": request.system_prompt}));
     }
     for (number, message) in history.iter().enumerate() {
@@ -41,11 +60,16 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
             _ => {}
         }
     }
-    let mut body = json!({
-        "model": model.id, "input": input, "stream": true, "store": false,
-        "max_output_tokens": asked.max_output_tokens(),
-    });
-    if asked.settings.cache != Cache::None && !request.session_id.is_empty() {
+    let takes = |form: &str| !asked.forms.has(form);
+    let mut body = json!({"model": model.id, "input": input, "stream": true});
+    // A server that keeps answers does so unless it is told not to.
+    if takes("store") && asked.compat.get("supportsStore").is_none_or(|takes| takes != false) {
+        body["store"] = json!(false);
+    }
+    if takes("max_output_tokens") {
+        body["max_output_tokens"] = json!(asked.max_output_tokens());
+    }
+    if asked.settings.cache != Cache::None && !request.session_id.is_empty() && takes("prompt_cache_key") {
         body["prompt_cache_key"] = json!(request.session_id);
     }
     if asked.settings.cache == Cache::Long && asked.is_host("api.openai.com") {
@@ -53,18 +77,31 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     }
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
-            json!({
+            let mut written = json!({
                 "type": "function", "name": tool.name, "description": tool.description,
-                "parameters": tool.parameters, "strict": false,
-            })
+                "parameters": tool.parameters,
+            });
+            if takes("strict") {
+                written["strict"] = json!(false);
+            }
+            written
         });
         body["tools"] = tools.collect();
     }
+    let mut reasoning = Map::new();
     if let Some(level) = asked.thinking() {
-        body["reasoning"] = json!({"effort": asked.effort().unwrap_or(level.as_str()), "summary": "auto"});
-        body["include"] = json!(["reasoning.encrypted_content"]);
+        reasoning.insert("effort".to_owned(), json!(asked.effort().unwrap_or(level.as_str())));
+        if takes("summary") {
+            reasoning.insert("summary".to_owned(), json!("auto"));
+        }
+        if takes("include") {
+            body["include"] = json!([ENCRYPTED]);
+        }
     } else if let Some(effort) = asked.effort() {
-        body["reasoning"] = json!({"effort": effort});
+        reasoning.insert("effort".to_owned(), json!(effort));
+    }
+    if !reasoning.is_empty() && takes("reasoning") {
+        body["reasoning"] = Value::Object(reasoning);
     }
     let mut headers = HeaderMap::new();
     if let Some(key) = asked.key {
@@ -108,9 +145,8 @@ fn said(answer: &AssistantMessage, same: bool, number: usize, input: &mut Vec<Va
         match block {
             AssistantBlock::Thinking(block) => {
                 let signature = block.thinking_signature.as_deref().unwrap_or_default();
-                let item = serde_json::from_str::<Value>(signature).ok().filter(Value::is_object);
                 // Reasoning that came from elsewhere is text by now; without its item it is of no use here.
-                input.extend(item);
+                input.extend(Some(signature).filter(|item| item.starts_with('{')).and_then(verbatim));
             }
             AssistantBlock::Text(block) => {
                 let mark = block.text_signature.as_deref().unwrap_or_default();
