@@ -54,7 +54,10 @@ impl Failure {
         if says_no_more(&text) {
             return Self { unexplained: true, ..Self::new(FailureKind::BadRequest, text) };
         }
-        Self::new(FailureKind::of_text(&text), text)
+        let kind = FailureKind::of_text(&text);
+        let is_led = |status: &u16| text.starts_with(&format!("{status} "));
+        let unexplained = kind == FailureKind::BadRequest && UNEXPLAINED.iter().any(is_led);
+        Self { unexplained, ..Self::new(kind, text) }
     }
 
     /// A failure that a provider answered with that HTTP status. `text` is what the user reads and

@@ -112,6 +112,13 @@ impl Said {
         self.grow(delta, StreamEvent::ThinkingDelta);
     }
 
+    /// Opens a block of reasoning, unless one is open.
+    pub fn go_on_thinking(&mut self) {
+        if self.open != Some(Open::Thinking) {
+            self.open_thinking();
+        }
+    }
+
     /// Opens a new block of reasoning.
     pub fn open_thinking(&mut self) {
         self.begin(Open::Thinking, StreamEvent::ThinkingStart);

@@ -301,7 +301,7 @@ mod tests {
                 "",
                 "{\"command\":",
                 "\"ls\"}",
-                r#"signed {"type":"reasoning.encrypted","id":"c1","data":"x"}"#,
+                r#"thinking signed [{"type":"reasoning.encrypted","id":"c1","data":"x"}]"#,
                 ")",
                 "call c2 read(",
                 "{\"path\":\"x\"}",
@@ -310,6 +310,38 @@ mod tests {
                 "done ToolUse",
             ]
         );
+    }
+
+    #[test]
+    fn details_of_the_reasoning_stand_at_its_first_block() {
+        let detail = json!({"type": "reasoning.encrypted", "data": "x"});
+        let list = json!([detail]).to_string();
+        let details = |members: Value| {
+            let mut delta = json!({"reasoning_details": [detail]});
+            delta.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            chunk(delta)
+        };
+        for (body, expected) in [
+            (
+                details(json!({"reasoning": "hm"})),
+                vec!["thinking(", "signed reasoning", "hm", &format!("signed {list}"), ")"],
+            ),
+            // Without any text of it, it is a block all the same.
+            (
+                details(json!({"content": "x"})),
+                vec!["thinking(", &format!("signed {list}"), ")", "text(", "x"],
+            ),
+        ] {
+            let told = outline(&Completions, &(body + &chunk(json!({"content": "x"})) + &end("stop")));
+            assert_eq!(told[..expected.len()], expected);
+            assert_eq!(told.last().unwrap(), "done Stop");
+        }
+        // The block has ended before they come.
+        let late = chunk(json!({"reasoning": "hm"}))
+            + &chunk(json!({"content": "x"}))
+            + &details(json!({}))
+            + &end("stop");
+        assert!(outline(&Completions, &late).contains(&format!("thinking signed {list}")));
     }
 
     #[test]

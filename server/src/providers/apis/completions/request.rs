@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(
             body["messages"],
             json!([
-                {"role": "developer", "content": "Be brief."},
+                {"role": "system", "content": "Be brief."},
                 {"role": "user", "content": [{"type": "text", "text": "three things"}]},
                 {"role": "assistant", "content": "Three things.", "tool_calls": [
                     {"id": "m1", "type": "function",
@@ -324,9 +324,9 @@ mod tests {
         );
         assert_eq!(body["reasoning_effort"], "medium");
         assert_eq!(body["stream_options"], json!({"include_usage": true}));
-        assert_eq!(body["max_completion_tokens"], 16_384);
-        assert_eq!(body["store"], false);
-        assert_eq!(body["tools"][0]["function"]["strict"], false);
+        assert_eq!(body["max_tokens"], 16_384);
+        assert_eq!(body.get("store"), None);
+        assert_eq!(body["tools"][0]["function"].get("strict"), None);
     }
 
     #[test]
@@ -409,11 +409,16 @@ mod tests {
     }
 
     #[test]
-    fn a_history_with_calls_is_sent_with_tools_even_if_there_are_none() {
-        let body = body(|request| {
-            request.messages = conversation("openai-completions", "fake-gpt");
-            request.tools.clear();
-        });
-        assert_eq!(body["tools"], json!([]));
+    fn a_history_with_calls_is_sent_with_an_empty_list_of_tools_to_hosts_that_want_it() {
+        let tools = |compat: Value| {
+            let wire = write_compat(&Completions, "fake-gpt", compat, |request| {
+                request.messages = conversation("openai-completions", "fake-gpt");
+                request.tools.clear();
+            });
+            wire.body.get("tools").cloned()
+        };
+        assert_eq!(tools(json!({"requiresToolsWithToolHistory": true})), Some(json!([])));
+        // Some hosts refuse an empty list.
+        assert_eq!(tools(json!({})), None);
     }
 }

@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(
             wire.body["input"],
             json!([
-                {"role": "developer", "content": "Be brief."},
+                {"role": "system", "content": "Be brief."},
                 {"role": "user", "content": [{"type": "input_text", "text": "three things"}]},
                 {"type": "reasoning", "id": "rs_1"},
                 {"type": "message", "role": "assistant", "status": "completed", "id": "msg_a",
