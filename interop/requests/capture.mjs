@@ -104,6 +104,8 @@ for (const api of NAMES) {
   const baseUrl = `http://127.0.0.1:${model.port}`;
   const providers = { seen: { api, baseUrl, apiKey: "none", models } };
   await writeFile(join(root, "home/.pi/agent/models.json"), JSON.stringify({ providers }));
+  // A short conversation can be compacted, too.
+  await writeFile(join(root, "home/.pi/agent/settings.json"), JSON.stringify({ compaction: { keepRecentTokens: 1 } }));
   // Tools with schemas that APIs refuse.
   const servers = { zoo: { command: "python3", args: [resolve("zoo.py")] } };
   await writeFile(join(root, "home/.pi/agent/mcp.json"), JSON.stringify({ mcpServers: servers }));

@@ -3,15 +3,15 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-/** What an answer has: text, or a call as well. */
+/** The prompts that are answered with a call. */
 const CALLS = {
-  "use a tool": { name: "bash", args: { command: "echo from the tool" } },
+  "use a tool, please": { name: "bash", args: { command: "echo from the tool" } },
   "look at the picture": { name: "read", args: { path: "picture.png" } },
-  "fail": { name: "read", args: { path: "missing" } },
+  "fail, please": { name: "read", args: { path: "missing" } },
 };
 
 const said = (body) => JSON.stringify(body);
-const called = (text) => Object.entries(CALLS).find(([words]) => text.includes(words))?.[1];
+const called = (text) => Object.entries(CALLS).find(([words]) => text.includes(`"${words}"`))?.[1];
 
 /** For each API: its path, whether the newest message is a result of a tool, the text of it, and the events of an answer. */
 const APIS = [
