@@ -2,6 +2,7 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
+import { constants } from "node:os";
 
 /** How a program is run. */
 export interface ExecOptions {
@@ -18,7 +19,7 @@ export interface ExecResult {
   /** What it wrote; of more than four million characters the end. */
   stdout: string;
   stderr: string;
-  /** The exit code; 0 where a signal ended it, and 1 where it could not be started. */
+  /** The exit code; 128 and the number of the signal if one ended it, and 1 if it could not be started. */
   code: number;
   /** Whether it was ended by the signal or the timeout. */
   killed: boolean;
@@ -32,6 +33,9 @@ const LAST_WORDS = 100;
 
 /** How much of a stream is kept, in characters: its end. */
 const KEPT = 4 * 1024 * 1024;
+
+/** What a shell adds to the number of the signal that ended a program. */
+const SIGNALLED = 128;
 
 /** Runs a program without a shell and with no stdin. Never fails: what went wrong is in the result. */
 export async function exec(
@@ -66,7 +70,7 @@ export async function exec(
     child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout = grown(result.stdout, text)));
     child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr = grown(result.stderr, text)));
     child.on("exit", () => result.killed && release());
-    child.on("close", (code) => done(code ?? 0));
+    child.on("close", (code, signal) => done(code ?? (signal === null ? 1 : SIGNALLED + constants.signals[signal])));
     child.on("error", () => done(1));
     options.signal?.addEventListener("abort", end, { once: true });
     if (options.signal?.aborted === true) end();

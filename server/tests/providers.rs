@@ -20,5 +20,7 @@ mod secrets;
 mod served;
 #[path = "providers/support.rs"]
 mod support;
+#[path = "providers/tools.rs"]
+mod tools;
 #[path = "providers/trust.rs"]
 mod trust;

@@ -1,5 +1,9 @@
 //! One request to the model.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, InputBlock};
 use futures::FutureExt as _;
 use futures::future::Either;
 use tokio::time::Instant;
@@ -12,6 +16,7 @@ use crate::providers::{
     Answer, Assembler, Failure, FailureKind, Request, StreamEvent, ToolDescription, Update, history,
 };
 use crate::session::EntryId;
+use crate::tools::as_terminal_shows;
 
 /// What an answer says whose stream just stops.
 pub(super) const CUT_OFF: &str = "The stream ended before the answer was complete.";
@@ -128,6 +133,9 @@ impl Run {
         {
             messages = seen;
         }
+        let messages = as_models_read(history::for_model(&messages), |name| {
+            tools.get(name).is_some_and(|tool| tool.is_terminal())
+        });
         let tools = tools.iter().map(|tool| ToolDescription {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
@@ -136,7 +144,7 @@ impl Run {
         Request {
             model: self.model.clone(),
             system_prompt: self.system_prompt.clone(),
-            messages: history::for_model(&messages),
+            messages,
             tools: tools.collect(),
             thinking: self.thinking,
             max_tokens: None,
@@ -144,4 +152,32 @@ impl Run {
             repeats: repeats && self.shared.options.customs.repeats_quietly,
         }
     }
+}
+
+/// The messages with the output of terminals as a terminal shows it in the end: clients and sessions have it as it was
+/// written.
+fn as_models_read(
+    mut messages: Vec<Arc<AgentMessage>>,
+    is_terminal: impl Fn(&str) -> bool,
+) -> Vec<Arc<AgentMessage>> {
+    for message in &mut messages {
+        let AgentMessage::ToolResult(result) = &**message else { continue };
+        if !is_terminal(&result.tool_name) {
+            continue;
+        }
+        let mut drawn = None;
+        for (place, block) in result.content.iter().enumerate() {
+            if let InputBlock::Text(block) = block
+                && let Cow::Owned(text) = as_terminal_shows(&block.text)
+                && let InputBlock::Text(block) =
+                    &mut drawn.get_or_insert_with(|| result.clone()).content[place]
+            {
+                block.text = text;
+            }
+        }
+        if let Some(drawn) = drawn {
+            *message = Arc::new(drawn.into());
+        }
+    }
+    messages
 }

@@ -10,6 +10,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap};
 use secrecy::ExposeSecret;
 
 use super::apis::{self, Asked, OtherForms, Wire};
+use super::declarations::{self, Renames, restored};
 use super::definitions::{Details, ModelDefinition};
 use super::http::{Exchange, Sender, answer};
 use super::key::{Key, Secrets, secret_header};
@@ -65,9 +66,11 @@ impl Remote {
         // Only what was configured says where keys go, whatever the request's model came from.
         request.model.base_url.clone_from(&known.base_url);
         request.model.api.clone_from(&known.api);
+        let renames = declarations::fit(&mut request, api.tool_rules());
         Ok(Preparation {
             api,
             request,
+            renames,
             details: details.clone(),
             name: self.name.clone(),
             key: self.key.clone(),
@@ -80,6 +83,8 @@ impl Remote {
 struct Preparation {
     api: &'static dyn apis::Api,
     request: Request,
+    /// The names of tools that the request has in another form.
+    renames: Renames,
     details: Details,
     name: String,
     key: Option<ConfigValue>,
@@ -243,9 +248,10 @@ impl Provider for Remote {
 
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
         match self.prepare(request) {
-            Ok(preparation) => {
+            Ok(mut preparation) => {
                 let early = preparation.api.begins_when_sent();
-                answer(self.sender.clone(), early, preparation.exchange().boxed())
+                let renames = std::mem::take(&mut preparation.renames);
+                restored(answer(self.sender.clone(), early, preparation.exchange().boxed()), renames)
             }
             Err(failure) => answer(self.sender.clone(), false, async move { Err(failure) }.boxed()),
         }

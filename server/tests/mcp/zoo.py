@@ -4,7 +4,8 @@ Options: `--log FILE` writes down the name of everything that it is told; `--pid
 `--slow S` answers the first question after S seconds; `--never` never answers anything; `--junk` says things that are no messages;
 `--stubborn` goes on after the end of its input and ignores SIGTERM; `--crash` ends at once;
 `--crash-after N` ends with the Nth call of a tool; `--restless` tells of a change after each list of its tools;
-`--tools N` and `--prompts N` offer so many of them, `--page N` in pages of that size; `--endless` offers pages without end.
+`--tools N` and `--prompts N` offer so many of them, `--page N` in pages of that size; `--endless` offers pages without end;
+`--odd` offers tools and prompts besides that do not fit the protocol.
 """
 
 import json
@@ -55,6 +56,14 @@ TOOLS = [
     tool("works", steps={"type": "integer"}, file=TEXT),
 ]
 PROMPTS = [{"name": "feed", "arguments": [{"name": "animal", "required": True}]}]
+if "--odd" in sys.argv:
+    TOOLS[1:1] = [
+        {"name": "null", "inputSchema": None},
+        {"name": "missing"},
+        {"name": "text", "inputSchema": {"type": "string"}},
+    ]
+    TOOLS.append(tool("parts"))
+    PROMPTS.insert(0, {"name": "broken", "arguments": 7})
 calls = 0
 
 
@@ -97,6 +106,9 @@ def call(number, name, arguments, token):
     results = {
         "echo": lambda: text("zoo: " + arguments.get("text", "")),
         "huge": lambda: text("line of text\n" * (arguments["size"] // 13)),
+        "parts": lambda: {
+            "content": [{"type": "text", "text": "before"}, {"type": "hologram"}, {"type": "image"}]
+        },
         "fail": lambda: text("it did not work", isError=True),
         "variable": lambda: text(os.environ.get(arguments["name"], "not set")),
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent};
 
 use crate::providers::history;
+use crate::tools::as_terminal_shows;
 
 /// How much of a tool's result is shown, in characters.
 const RESULT_LIMIT: usize = 2000;
@@ -43,7 +44,9 @@ pub(super) fn written(messages: &[Arc<AgentMessage>]) -> String {
                 }
                 say("Assistant, calling tools", &calls.join("; "));
             }
-            AgentMessage::ToolResult(result) => say("Tool result", &shortened(&texts(&result.content))),
+            AgentMessage::ToolResult(result) => {
+                say("Tool result", &shortened(&as_terminal_shows(&texts(&result.content))));
+            }
             _ => {}
         }
     }

@@ -12,6 +12,8 @@ mod google;
 mod hosts;
 mod responses;
 mod said;
+#[cfg(test)]
+mod seeded;
 mod slots;
 #[cfg(test)]
 mod testing;
@@ -21,6 +23,7 @@ use agentese::types::{Model, ThinkingLevel};
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value};
 
+use super::declarations::ToolRules;
 use super::key::Key;
 use super::{Efforts, Failure, Request, Settings};
 
@@ -131,6 +134,9 @@ pub(super) trait Api: Send + Sync {
     fn closes_when_aborted(&self) -> bool {
         false
     }
+
+    /// What it takes of tools; the tools of a request fit it.
+    fn tool_rules(&self) -> &'static ToolRules;
 
     /// Writes a request. Fails where the conversation cannot be said in this format.
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure>;

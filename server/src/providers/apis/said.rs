@@ -168,6 +168,11 @@ impl Said {
         !self.over
     }
 
+    /// Gives back the room of what a reader held and tells now.
+    pub fn release(&mut self, bytes: usize) {
+        self.length = self.length.saturating_sub(bytes);
+    }
+
     /// How much of the answer there is; grows with its content and with nothing else.
     pub fn amount(&self) -> usize {
         self.length.saturating_add(self.blocks)

@@ -4,7 +4,7 @@ mod reader;
 mod request;
 
 use super::{Api, Asked, Form, Reader, Wire, body_refusal};
-use crate::providers::Failure;
+use crate::providers::{Failure, declarations};
 
 /// `anthropic-messages`.
 #[derive(Debug)]
@@ -17,6 +17,10 @@ impl Api for Anthropic {
 
     fn begins_when_sent(&self) -> bool {
         true
+    }
+
+    fn tool_rules(&self) -> &'static declarations::ToolRules {
+        &declarations::ANTHROPIC
     }
 
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {

@@ -34,6 +34,11 @@ impl Details {
         self.fresh
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     /// Returns all of them as a JSON list, if something came since they were taken.
     pub fn take_fresh(&mut self) -> Option<String> {
         std::mem::take(&mut self.fresh).then(|| {

@@ -6,7 +6,7 @@ mod reader;
 mod request;
 
 use super::{Api, Asked, Form, Reader, Wire, message_refusal};
-use crate::providers::Failure;
+use crate::providers::{Failure, declarations};
 
 /// `openai-completions`.
 #[derive(Debug)]
@@ -23,6 +23,10 @@ impl Api for Completions {
 
     fn closes_when_aborted(&self) -> bool {
         true
+    }
+
+    fn tool_rules(&self) -> &'static declarations::ToolRules {
+        &declarations::OPENAI
     }
 
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{Api, Asked, Form, Reader, Wire, body_refusal};
-use crate::providers::{Failure, FailureKind};
+use crate::providers::{Failure, FailureKind, declarations};
 
 /// `google-generative-ai`.
 #[derive(Debug)]
@@ -17,6 +17,10 @@ pub(super) struct Google;
 impl Api for Google {
     fn name(&self) -> &'static str {
         "google-generative-ai"
+    }
+
+    fn tool_rules(&self) -> &'static declarations::ToolRules {
+        &declarations::GOOGLE
     }
 
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {

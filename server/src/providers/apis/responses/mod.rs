@@ -4,7 +4,7 @@ mod reader;
 mod request;
 
 use super::{Api, Asked, Form, Reader, Wire, message_refusal};
-use crate::providers::Failure;
+use crate::providers::{Failure, declarations};
 
 /// `openai-responses`.
 #[derive(Debug)]
@@ -13,6 +13,10 @@ pub(super) struct Responses;
 impl Api for Responses {
     fn name(&self) -> &'static str {
         "openai-responses"
+    }
+
+    fn tool_rules(&self) -> &'static declarations::ToolRules {
+        &declarations::OPENAI
     }
 
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
