@@ -8,6 +8,8 @@ mod answers;
 mod catalog;
 #[path = "providers/failures.rs"]
 mod failures;
+#[path = "providers/long.rs"]
+mod long;
 #[path = "providers/secrets.rs"]
 mod secrets;
 #[path = "support/mod.rs"]

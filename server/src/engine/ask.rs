@@ -9,7 +9,7 @@ use super::incoming::{self, Incoming};
 use super::run::{ABORTED, Run};
 use super::{CutAnswer, Event};
 use crate::providers::{
-    Answer, Assembler, Failure, FailureKind, Request, StreamEvent, ToolDescription, Update, history,
+    Answer, Assembler, Failure, FailureKind, Messages, Request, StreamEvent, ToolDescription, Update, history,
 };
 use crate::session::EntryId;
 
@@ -116,16 +116,23 @@ impl Run {
 
     async fn request(&self) -> Request {
         let tools = self.shared.tools();
-        let (mut messages, session_id, repeats) = {
-            let state = self.shared.state();
-            (state.session.messages().to_vec(), state.session.id().to_owned(), state.retry.enabled)
+        let (transcript, session_id, repeats) = {
+            let mut state = self.shared.state();
+            (state.session.transcript(), state.session.id().to_owned(), state.retry.enabled)
         };
         let hooks = &self.shared.options.hooks;
-        if hooks.minds_context()
-            && let Some(seen) = self.unless_aborted(hooks.context(messages.clone())).await
-        {
-            messages = seen;
-        }
+        let seen = match hooks.minds_context() {
+            // A hook gets all of them at once.
+            true => self.unless_aborted(hooks.context(transcript.iter().collect())).await,
+            false => None,
+        };
+        let messages = match seen {
+            Some(seen) => {
+                let seen = Messages::from(seen);
+                Messages::new(move || history::for_model(seen.iter()))
+            }
+            None => Messages::new(move || history::for_model(transcript.iter())),
+        };
         let tools = tools.iter().map(|tool| ToolDescription {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
@@ -134,7 +141,7 @@ impl Run {
         Request {
             model: self.model.clone(),
             system_prompt: self.system_prompt.clone(),
-            messages: history::for_model(&messages),
+            messages,
             tools: tools.collect(),
             thinking: self.thinking,
             max_tokens: None,

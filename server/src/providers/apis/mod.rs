@@ -4,6 +4,7 @@
 //! [`Reader`], a state machine from events to [`StreamEvent`](super::StreamEvent)s.
 
 mod anthropic;
+mod body;
 mod completions;
 mod content;
 mod errors;
@@ -21,6 +22,7 @@ use serde_json::{Map, Value};
 use super::key::Key;
 use super::{Efforts, Failure, Request, Settings};
 
+pub(super) use body::Body;
 use errors::error_in;
 pub(super) use errors::{error_in_json, error_in_text, named_error};
 pub(super) use said::{Said, excerpt};
@@ -100,7 +102,7 @@ pub(super) struct Wire {
     pub url: String,
     /// Secret values are marked as such.
     pub headers: HeaderMap,
-    pub body: Value,
+    pub body: Body,
 }
 
 /// A wire format.

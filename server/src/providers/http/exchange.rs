@@ -10,6 +10,7 @@ use futures::stream::{self, BoxStream};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Response, Url};
 
+use super::body;
 use super::client::{Client, cause};
 use super::repeat::Refused;
 use super::sse::{EventKind, Events, Rest, Unreadable};
@@ -171,15 +172,14 @@ impl Sender {
             let text = "The provider's base URL is not a URL.";
             Failure::new(FailureKind::BadRequest, text)
         })?;
-        let body = Bytes::from(exchange.wire.body.to_string());
         let client = self.client.get()?;
         let mut repeats = 0;
         loop {
             let request = client
                 .post(url.clone())
                 .headers(exchange.wire.headers.clone())
-                .header(CONTENT_TYPE, "application/json")
-                .body(body.clone());
+                .header(CONTENT_TYPE, "application/json");
+            let request = body::add(request, &exchange.wire.body);
             // A provider that has read the request and says nothing, or hangs up, may be at work on it and
             // bill it. Nothing tells it that a second request is the same: none of the APIs has
             // idempotency keys. Only what was not taken is sent again from here.

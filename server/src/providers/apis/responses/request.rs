@@ -6,6 +6,7 @@ use agentese::types::{
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Value, json};
 
+use super::super::body::{Body, Items};
 use super::super::{Asked, Wire};
 use super::ID_SEPARATOR;
 use crate::providers::settings::Cache;
@@ -17,32 +18,8 @@ const LONGEST_ID: usize = 64;
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
     let model = asked.model();
-    let history = history::fit(&request.messages, model, &id);
-    let mut input = Vec::new();
-    if !request.system_prompt.is_empty() {
-        let role = if model.reasoning { "developer" } else { "system" };
-        input.push(json!({"role": role, "content": request.system_prompt}));
-    }
-    for (number, message) in history.iter().enumerate() {
-        match &**message {
-            AgentMessage::User(user) => {
-                let content = match &user.content {
-                    InputContent::Text(text) => vec![json!({"type": "input_text", "text": text})],
-                    InputContent::Blocks(blocks) => blocks.iter().filter_map(part).collect(),
-                };
-                input.push(json!({"role": "user", "content": content}));
-            }
-            AgentMessage::Assistant(answer) => {
-                let same =
-                    answer.provider == model.provider && answer.api == model.api && answer.model == model.id;
-                said(answer, same, number, &mut input);
-            }
-            AgentMessage::ToolResult(result) => input.push(output(result)),
-            _ => {}
-        }
-    }
     let mut body = json!({
-        "model": model.id, "input": input, "stream": true, "store": false,
+        "model": model.id, "input": null, "stream": true, "store": false,
         "max_output_tokens": asked.max_output_tokens(),
     });
     if asked.settings.cache != Cache::None && !request.session_id.is_empty() {
@@ -70,7 +47,34 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     if let Some(key) = asked.key {
         headers.insert(AUTHORIZATION, key.header("Bearer ")?);
     }
+    let body = Body::write(&body, "input", |input| turns(asked, input))?;
     Ok(Wire { url: asked.url("/responses"), headers, body })
+}
+
+fn turns(asked: &Asked<'_>, input: &mut Items<'_>) {
+    let (request, model) = (asked.request, asked.model());
+    if !request.system_prompt.is_empty() {
+        let role = if model.reasoning { "developer" } else { "system" };
+        input.push(json!({"role": role, "content": request.system_prompt}));
+    }
+    for (number, message) in history::fit(request.messages.iter(), model, &id).enumerate() {
+        match &*message {
+            AgentMessage::User(user) => {
+                let content = match &user.content {
+                    InputContent::Text(text) => vec![json!({"type": "input_text", "text": text})],
+                    InputContent::Blocks(blocks) => blocks.iter().filter_map(part).collect(),
+                };
+                input.push(json!({"role": "user", "content": content}));
+            }
+            AgentMessage::Assistant(answer) => {
+                let same =
+                    answer.provider == model.provider && answer.api == model.api && answer.model == model.id;
+                said(answer, same, number, input);
+            }
+            AgentMessage::ToolResult(result) => input.push(output(result)),
+            _ => {}
+        }
+    }
 }
 
 /// The id in the form that the API takes, for each of the two that it may hold.
@@ -103,7 +107,7 @@ fn part(block: &InputBlock) -> Option<Value> {
     }
 }
 
-fn said(answer: &AssistantMessage, same: bool, number: usize, input: &mut Vec<Value>) {
+fn said(answer: &AssistantMessage, same: bool, number: usize, input: &mut Items<'_>) {
     for (place, block) in answer.content.iter().enumerate() {
         match block {
             AssistantBlock::Thinking(block) => {
@@ -191,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_conversation_keeps_its_items_for_the_model_that_made_them() {
-        let wire = write_with(&Responses, "fake-gpt", |request| request.messages = own("fake-gpt"));
+        let wire = write_with(&Responses, "fake-gpt", |request| request.messages = own("fake-gpt").into());
         assert_eq!(wire.url, "http://127.0.0.1:1/responses");
         assert_eq!(
             wire.body["input"],
@@ -232,7 +236,7 @@ mod tests {
     #[test]
     fn another_model_gets_text_and_calls_without_items() {
         let wire = write_with(&Responses, "fake-gpt", |request| {
-            request.messages = own("another");
+            request.messages = own("another").into();
             request.thinking = ThinkingLevel::Off;
         });
         let input = &wire.body["input"];
