@@ -14,6 +14,8 @@ mod forms;
 mod given_back;
 #[path = "providers/network.rs"]
 mod network;
+#[path = "providers/long.rs"]
+mod long;
 #[path = "providers/secrets.rs"]
 mod secrets;
 #[path = "support/mod.rs"]

@@ -13,7 +13,7 @@ use super::incoming::{self, Incoming};
 use super::run::{ABORTED, Run};
 use super::{CutAnswer, Event};
 use crate::providers::{
-    Answer, Assembler, Failure, FailureKind, Request, StreamEvent, ToolDescription, Update, history,
+    Answer, Assembler, Failure, FailureKind, Messages, Request, StreamEvent, ToolDescription, Update, history,
 };
 use crate::session::EntryId;
 use crate::tools::as_terminal_shows;
@@ -123,19 +123,28 @@ impl Run {
 
     async fn request(&self) -> Request {
         let tools = self.shared.tools();
-        let (mut messages, session_id, repeats) = {
-            let state = self.shared.state();
-            (state.session.messages().to_vec(), state.session.id().to_owned(), state.retry.enabled)
+        let (transcript, session_id, repeats) = {
+            let mut state = self.shared.state();
+            (state.session.transcript(), state.session.id().to_owned(), state.retry.enabled)
         };
         let hooks = &self.shared.options.hooks;
-        if hooks.minds_context()
-            && let Some(seen) = self.unless_aborted(hooks.context(messages.clone())).await
-        {
-            messages = seen;
-        }
-        let messages = as_models_read(history::for_model(&messages), |name| {
-            tools.get(name).is_some_and(|tool| tool.is_terminal())
-        });
+        let terminals = tools.clone();
+        let is_terminal: Arc<dyn Fn(&str) -> bool + Send + Sync> =
+            Arc::new(move |name: &str| terminals.get(name).is_some_and(|tool| tool.is_terminal()));
+        let seen = match hooks.minds_context() {
+            // A hook gets all of them at once.
+            true => self.unless_aborted(hooks.context(transcript.iter().collect())).await,
+            false => None,
+        };
+        let messages = match seen {
+            Some(seen) => {
+                let seen = Messages::from(seen);
+                Messages::new(move || as_models_read(history::for_model(seen.iter()), is_terminal.clone()))
+            }
+            None => Messages::new(move || {
+                as_models_read(history::for_model(transcript.iter()), is_terminal.clone())
+            }),
+        };
         let tools = tools.iter().map(|tool| ToolDescription {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
@@ -157,13 +166,13 @@ impl Run {
 /// The messages with the output of terminals as a terminal shows it in the end: clients and sessions have it as it was
 /// written.
 fn as_models_read(
-    mut messages: Vec<Arc<AgentMessage>>,
-    is_terminal: impl Fn(&str) -> bool,
-) -> Vec<Arc<AgentMessage>> {
-    for message in &mut messages {
-        let AgentMessage::ToolResult(result) = &**message else { continue };
+    messages: impl Iterator<Item = Arc<AgentMessage>>,
+    is_terminal: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+) -> impl Iterator<Item = Arc<AgentMessage>> {
+    messages.map(move |message| {
+        let AgentMessage::ToolResult(result) = &*message else { return message };
         if !is_terminal(&result.tool_name) {
-            continue;
+            return message;
         }
         let mut drawn = None;
         for (place, block) in result.content.iter().enumerate() {
@@ -175,9 +184,6 @@ fn as_models_read(
                 block.text = text;
             }
         }
-        if let Some(drawn) = drawn {
-            *message = Arc::new(drawn.into());
-        }
-    }
-    messages
+        drawn.map_or_else(|| message.clone(), |drawn| Arc::new(drawn.into()))
+    })
 }

@@ -25,13 +25,14 @@ impl Run {
         // Before the state is looked at, which the tools may look at, too.
         let besides = self.besides();
         let state = self.shared.state();
-        let (messages, compacted) = (state.session.messages(), state.session.compacted_messages());
-        let tokens = || counted_tokens(messages, compacted).unwrap_or_else(|| estimate(besides, messages));
+        let session = &state.session;
+        let estimated = || estimate(session.messages_back()).saturating_add(besides);
+        let tokens = || counted_tokens(session).unwrap_or_else(estimated);
         if failure.unexplained && is_most(tokens(), &self.model) {
             failure.kind = FailureKind::Overflow;
         }
         if failure.kind == FailureKind::Overflow
-            && let Some(note) = too_large(messages, &self.model)
+            && let Some(note) = too_large(session.messages_back(), &self.model)
         {
             failure.text = format!("{}\n{note}", failure.text);
         }
@@ -55,20 +56,20 @@ fn is_most(tokens: u64, model: &Model) -> bool {
 
 /// Names the message that alone takes most of the context, with the way back. Only the messages behind the last answer
 /// count: a compaction makes room of older ones.
-fn too_large(messages: &[Arc<AgentMessage>], model: &Model) -> Option<String> {
+fn too_large(back: impl Iterator<Item = Arc<AgentMessage>>, model: &Model) -> Option<String> {
     let is_answer = |message: &Arc<AgentMessage>| match &**message {
         AgentMessage::Assistant(answer) => {
             !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
         }
         _ => false,
     };
-    let newest = messages.iter().rev().take_while(|message| !is_answer(message));
-    let sized = newest.map(|message| (estimate(0, std::slice::from_ref(message)), message));
+    let newest = back.take_while(|message| !is_answer(message));
+    let sized = newest.map(|message| (estimate(std::iter::once(message.clone())), message));
     let (tokens, message) = sized.max_by_key(|(tokens, _)| *tokens)?;
     if !is_most(tokens, model) {
         return None;
     }
-    let what = match &**message {
+    let what = match &*message {
         AgentMessage::ToolResult(result) => {
             format!("The result of {} ({})", result.tool_name, result.tool_call_id)
         }
@@ -134,8 +135,7 @@ mod tests {
 
     fn named(messages: Value) -> Option<String> {
         let messages: Vec<AgentMessage> = serde_json::from_value(messages).unwrap();
-        let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
-        too_large(&messages, &model())
+        too_large(messages.into_iter().map(Arc::new).rev(), &model())
     }
 
     #[test]

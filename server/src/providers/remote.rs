@@ -162,7 +162,7 @@ impl Draft {
         let api = self.preparation.api;
         let forms = forms.with_named(api.forms(), refused.body, refused.text)?;
         let other = self.wire(&self.asked(&forms)).ok()?;
-        (other.body != wire.body || other.headers != wire.headers).then_some((other, forms))
+        (!other.body.is_same(&wire.body) || other.headers != wire.headers).then_some((other, forms))
     }
 
     /// Keeps what the server takes for later requests.

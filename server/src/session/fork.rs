@@ -87,7 +87,7 @@ impl Session {
 /// The text of a message of the user; none where the entry is something else.
 fn user_text(entry: &Entry) -> Option<String> {
     let Body::Message(Role::User) = entry.body() else { return None };
-    match &*entry.look()? {
+    match &*entry.message()? {
         AgentMessage::User(message) => Some(text(&message.content)),
         _ => None,
     }

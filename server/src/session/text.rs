@@ -105,6 +105,14 @@ impl Text {
         text.map(FrameText::from)
     }
 
+    /// Returns how long it is, in bytes.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Held::Here(text) => text.len(),
+            Held::There { length, .. } => *length as usize,
+        }
+    }
+
     /// The text, where it is in memory.
     pub fn here(&self) -> Option<&FrameText> {
         match &self.0 {

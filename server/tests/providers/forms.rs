@@ -55,7 +55,8 @@ async fn a_history_with_calls_is_sent_without_an_empty_list_of_tools() {
         let mut request = question(model(&catalog), "hi");
         let result = json!({"role": "toolResult", "toolCallId": "c", "toolName": "bash", "isError": false, "timestamp": 1,
                             "content": [{"type": "text", "text": "x"}]});
-        request.messages.push(std::sync::Arc::new(serde_json::from_value(result).unwrap()));
+        let result = std::sync::Arc::new(serde_json::from_value(result).unwrap());
+        request.messages = request.messages.iter().chain([result]).collect::<Vec<_>>().into();
         request.tools.clear();
         ask(&catalog, request).await;
         assert_eq!(server.received()[0].body.get("tools").cloned(), tools);
@@ -250,7 +251,7 @@ async fn a_model_without_images_is_told_that_one_was_left_out() {
             let (catalog, _) = Home::with_models(providers).load();
             let mut request = question(model(&catalog), "hi");
             let message = |value: &Value| std::sync::Arc::new(serde_json::from_value(value.clone()).unwrap());
-            request.messages = messages.iter().map(message).collect();
+            request.messages = messages.iter().map(message).collect::<Vec<_>>().into();
             ask(&catalog, request).await;
             let sent = &server.received()[0].text;
             let found = sent.matches("image omitted: this model does not support images)").count();

@@ -27,7 +27,7 @@ async fn second_request(api: &str, body: &str, change: impl FnOnce(&mut Value)) 
     let start = || Start::new(place.path(), Arc::new(SystemClock), Arc::new(RandomIds));
     let file = place.path().join("session.jsonl");
     let mut session = Session::create_at(&file, start()).unwrap();
-    session.append(request.messages[0].clone());
+    session.append(request.messages.iter().next().unwrap());
     session.append(Arc::new(answer));
     let more: AgentMessage =
         serde_json::from_value(json!({"role": "user", "content": "more", "timestamp": 2})).unwrap();
@@ -36,7 +36,7 @@ async fn second_request(api: &str, body: &str, change: impl FnOnce(&mut Value)) 
     let session = Session::open(&file, start()).unwrap();
     let (mut fork, _) = session.fork(entry.as_str(), None).unwrap();
     fork.append(Arc::new(more));
-    request.messages = history::for_model(fork.messages());
+    request.messages = history::for_model(fork.messages().into_iter()).collect::<Vec<_>>().into();
     ask(&catalog, request).await;
     server.received()[1].clone()
 }
@@ -302,7 +302,7 @@ async fn sessions_of_pi_give_back_what_they_kept() {
         let start = Start::new(place.path(), Arc::new(SystemClock), Arc::new(RandomIds));
         let session = Session::open(&file, start).unwrap();
         let mut request = question(model(&catalog), "hi");
-        request.messages = history::for_model(session.messages());
+        request.messages = history::for_model(session.messages().into_iter()).collect::<Vec<_>>().into();
         ask(&catalog, request).await;
         let sent = &server.received()[0];
         assert!(sent.text.contains(&format!("\"reasoning_details\":{expected}")), "{}", sent.text);

@@ -322,7 +322,7 @@ pub fn question(model: Model, text: &str) -> Request {
         max_tokens: None,
         model,
         system_prompt: "Be brief.".to_owned(),
-        messages: vec![Arc::new(message)],
+        messages: vec![Arc::new(message)].into(),
         tools: vec![ToolDescription {
             name: "bash".to_owned(),
             description: "Runs a command.".to_owned(),

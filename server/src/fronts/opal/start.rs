@@ -326,7 +326,7 @@ impl Front {
     /// Has the agent behind this one go on with the session of that id, or with a fresh one where it keeps no such session.
     /// None where the one that it is in is fresh.
     async fn moved(&self, lead: &dyn Lead, id: &str, start: Start) -> Result<Option<Session>, Unwilling> {
-        let is_fresh = || self.parts().session.as_ref().is_none_or(|session| session.messages().is_empty());
+        let is_fresh = || self.parts().session.as_ref().is_none_or(|session| session.message_count() == 0);
         let is_moved = match lead.kept(id).await? {
             Some(path) => lead.switch_session(&path).await?,
             None if is_fresh() => return Ok(None),

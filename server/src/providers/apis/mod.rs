@@ -4,6 +4,7 @@
 //! [`Reader`], a state machine from events to [`StreamEvent`](super::StreamEvent)s.
 
 mod anthropic;
+mod body;
 mod completions;
 mod content;
 mod errors;
@@ -27,11 +28,11 @@ use super::declarations::ToolRules;
 use super::key::Key;
 use super::{Efforts, Failure, Request, Settings};
 
+pub(super) use body::Body;
 use errors::error_in;
 pub(super) use errors::{error_in_json, error_in_text, named_error};
 pub(super) use forms::{Form, OtherForms};
 pub(super) use said::{Said, excerpt};
-pub(super) use verbatim::text as text_of_body;
 
 /// All that a request is written from.
 pub(super) struct Asked<'a> {
@@ -110,7 +111,7 @@ pub(super) struct Wire {
     pub url: String,
     /// Secret values are marked as such.
     pub headers: HeaderMap,
-    pub body: Value,
+    pub body: Body,
 }
 
 /// A wire format.

@@ -13,16 +13,10 @@ use serde_json::{Map, Value};
 /// model or a tool says is taken for such an object.
 static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string());
 
-/// Returns a value that [`text`] writes as that JSON text. Returns `None` if the text is no JSON.
+/// Returns a value that [`Written`] writes as that JSON text. Returns `None` if the text is no JSON.
 pub(super) fn verbatim(json: &str) -> Option<Value> {
     serde_json::from_str::<&RawValue>(json).ok()?;
     Some(Value::Object(Map::from_iter([(MARK.clone(), Value::from(json))])))
-}
-
-/// Returns the JSON text of a value, with each [`verbatim`] part as it came.
-pub(in crate::providers) fn text(value: &Value) -> String {
-    // Only a number that is not finite could fail, and a value holds none.
-    serde_json::to_string(&Written(value)).unwrap_or_default()
 }
 
 /// Returns the JSON text of a member of an object. If several have that name, the last one counts.
@@ -37,7 +31,8 @@ pub(super) fn items(list: &str) -> Vec<&str> {
     items.into_iter().map(RawValue::get).collect()
 }
 
-struct Written<'a>(&'a Value);
+/// A value that is written with each [`verbatim`] part as it came.
+pub(super) struct Written<'a>(pub &'a Value);
 
 impl Serialize for Written<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -74,6 +69,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn text(value: &Value) -> String {
+        serde_json::to_string(&Written(value)).unwrap()
+    }
 
     /// JSON that no parser gives back as it came.
     const ODD: &str = r#"{"b": 1.50e+3, "a":-0.0 ,"u":"\u00e9\/\ud83d","n":12345678901234567890123,"b":[ ]}"#;

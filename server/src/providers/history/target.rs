@@ -13,18 +13,18 @@ const NO_IMAGES: &str = "(image omitted: this model does not support images)";
 /// The same of those in the result of a tool.
 const NO_TOOL_IMAGES: &str = "(tool image omitted: this model does not support images)";
 
-/// The messages as `model` can take them. `messages` is what [`super::for_model`] gave; `id` makes an
+/// The messages as `model` can take them, each as it is reached. `messages` is what [`super::for_model`] gave; `id` makes an
 /// id that the model's API accepts of any id, and is asked for every tool call.
 ///
 /// Reasoning goes back as reasoning only to the model it came from, marks likewise. A note takes the place of images
 /// for models that read none. Empty user messages go; ids stay unique and results keep theirs.
-pub fn fit(
-    messages: &[Arc<AgentMessage>],
-    model: &Model,
-    id: &dyn Fn(&str) -> String,
-) -> Vec<Arc<AgentMessage>> {
+pub fn fit<'a>(
+    messages: impl Iterator<Item = Arc<AgentMessage>> + 'a,
+    model: &'a Model,
+    id: &'a dyn Fn(&str) -> String,
+) -> impl Iterator<Item = Arc<AgentMessage>> + 'a {
     let mut fitting = Fitting { model, id, ids: HashMap::new(), used: HashSet::new() };
-    messages.iter().filter_map(|message| fitting.message(message)).collect()
+    messages.filter_map(move |message| fitting.message(&message))
 }
 
 struct Fitting<'a> {
@@ -187,11 +187,10 @@ mod tests {
         let messages: Vec<AgentMessage> = serde_json::from_value(messages).unwrap();
         let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
         let clean = |id: &str| id.replace('|', "_");
-        let fitted = fit(&messages, &model(vec![InputKind::Text]), &clean);
-        let contents: Vec<Value> = fitted
-            .iter()
+        let model = model(vec![InputKind::Text]);
+        let contents: Vec<Value> = fit(messages.into_iter(), &model, &clean)
             .map(|message| {
-                let message = serde_json::to_value(&**message).unwrap();
+                let message = serde_json::to_value(&*message).unwrap();
                 match message.get("toolCallId") {
                     Some(id) => json!([id, message["content"]]),
                     None => message["content"].clone(),

@@ -10,11 +10,12 @@ use futures::stream::{self, BoxStream};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Response, Url};
 
+use super::body;
 use super::client::{Client, cause};
 use super::repeat::Refused;
 use super::sse::{EventKind, Events, Rest, Unreadable};
 use crate::providers::apis::{
-    Api, OtherForms, Reader, Said, Wire, error_in_json, error_in_text, excerpt, named_error, text_of_body,
+    Api, OtherForms, Reader, Said, Wire, error_in_json, error_in_text, excerpt, named_error,
 };
 use crate::providers::key::Secrets;
 use crate::providers::remote::{Draft, KnownForms, Refusal};
@@ -198,7 +199,6 @@ impl Sender {
             let text = "The provider's base URL is not a URL.";
             Failure::new(FailureKind::BadRequest, text)
         })?;
-        let mut body = Bytes::from(text_of_body(&exchange.wire.body));
         let client = self.client.get()?;
         let mut repeats = 0;
         // The refusal of a request that was sent in another form then.
@@ -207,8 +207,8 @@ impl Sender {
             let request = client
                 .post(url.clone())
                 .headers(exchange.wire.headers.clone())
-                .header(CONTENT_TYPE, "application/json")
-                .body(body.clone());
+                .header(CONTENT_TYPE, "application/json");
+            let request = body::add(request, &exchange.wire.body);
             // A provider that has read the request and says nothing, or hangs up, may be at work on it and
             // bill it. Nothing tells it that a second request is the same: none of the APIs has
             // idempotency keys. Only what was not taken is sent again from here.
@@ -225,7 +225,6 @@ impl Sender {
                     let (failure, said) = self.refusal(exchange, response).await;
                     if exchange.change(refused.status, &failure, &said) {
                         tracing::debug!(forms = ?exchange.forms, "a request is sent in another form");
-                        body = Bytes::from(text_of_body(&exchange.wire.body));
                         first.get_or_insert(failure);
                         continue;
                     }

@@ -1,5 +1,7 @@
 //! From a request to the body of `POST /v1/messages`.
 
+use std::sync::Arc;
+
 use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ThinkingLevel,
     ToolResultMessage,
@@ -7,6 +9,7 @@ use agentese::types::{
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
+use super::super::body::{Body, Items};
 use super::super::{Asked, Form, Wire};
 use crate::providers::settings::Cache;
 use crate::providers::{Failure, history};
@@ -35,10 +38,10 @@ pub(super) const FORMS: &[Form] = &[
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
     let mark = cache_mark(asked);
-    let messages = history::fit(&request.messages, asked.model(), &id);
+    let messages = history::fit(request.messages.iter(), asked.model(), &id);
     let mut body = json!({
         "model": asked.model().id,
-        "messages": turns(&messages, mark.as_ref()),
+        "messages": null,
         "max_tokens": asked.max_tokens(),
         "stream": true,
     });
@@ -81,6 +84,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     if let Some(betas) = HeaderValue::from_str(&betas.join(",")).ok().filter(|betas| !betas.is_empty()) {
         headers.insert("anthropic-beta", betas);
     }
+    let body = Body::write(&body, "messages", |all| turns(messages, mark.as_ref(), all))?;
     Ok(Wire { url: asked.url("/v1/messages"), headers, body })
 }
 
@@ -144,14 +148,13 @@ fn thinking(asked: &Asked<'_>) -> Thinking {
     if budget < LEAST_BUDGET { Thinking::None } else { Thinking::Budget { budget, limit } }
 }
 
-fn turns(messages: &[std::sync::Arc<AgentMessage>], mark: Option<&Value>) -> Vec<Value> {
-    let mut turns: Vec<Value> = Vec::new();
+fn turns(messages: impl Iterator<Item = Arc<AgentMessage>>, mark: Option<&Value>, turns: &mut Items<'_>) {
     let mut results: Vec<Value> = Vec::new();
     for message in messages {
-        if !matches!(**message, AgentMessage::ToolResult(_)) && !results.is_empty() {
+        if !matches!(*message, AgentMessage::ToolResult(_)) && !results.is_empty() {
             turns.push(json!({"role": "user", "content": std::mem::take(&mut results)}));
         }
-        match &**message {
+        match &*message {
             AgentMessage::User(user) => {
                 let content = match &user.content {
                     InputContent::Text(text) => vec![json!({"type": "text", "text": text})],
@@ -177,7 +180,6 @@ fn turns(messages: &[std::sync::Arc<AgentMessage>], mark: Option<&Value>) -> Vec
     if let (Some(last), Some(mark)) = (last, mark) {
         last["cache_control"] = mark.clone();
     }
-    turns
 }
 
 fn input(block: &InputBlock) -> Option<Value> {
@@ -248,7 +250,8 @@ mod tests {
 
     #[test]
     fn a_conversation_is_written_as_pi_writes_it() {
-        let body = body(|request| request.messages = conversation("anthropic-messages", "fake-sonnet"));
+        let body =
+            body(|request| request.messages = conversation("anthropic-messages", "fake-sonnet").into());
         assert_eq!(
             body["messages"],
             json!([

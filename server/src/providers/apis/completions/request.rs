@@ -1,11 +1,14 @@
 //! From a request to the body of `POST /chat/completions`.
 
+use std::sync::Arc;
+
 use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ToolCall, ToolResultMessage,
 };
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Map, Value, json};
 
+use super::super::body::{Body, Items};
 use super::super::verbatim::{items, member, verbatim};
 use super::super::{Asked, Wire};
 use super::compat::{Compat, ThinkingFormat};
@@ -22,17 +25,9 @@ const BRIDGE: &str = "I have seen the results of the tools.";
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
     let compat = Compat::of(asked);
-    let history = history::fit(&request.messages, asked.model(), &|id| compat.id(id));
-    let mut messages = Vec::new();
-    if !request.system_prompt.is_empty() {
-        let role = if compat.developer_role { "developer" } else { "system" };
-        messages.push(json!({"role": role, "content": request.system_prompt}));
-    }
-    turns(&history, &compat, &mut messages);
-    if compat.cache_marks {
-        mark_last(&mut messages);
-    }
-    let mut body = json!({"model": asked.model().id, "messages": messages, "stream": true});
+    let id = |id: &str| compat.id(id);
+    let history = || history::fit(request.messages.iter(), asked.model(), &id);
+    let mut body = json!({"model": asked.model().id, "messages": null, "stream": true});
     if compat.usage_in_streaming {
         body["stream_options"] = json!({"include_usage": true});
     }
@@ -50,7 +45,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
             json!({"type": "function", "function": function})
         });
         body["tools"] = tools.collect();
-    } else if compat.tools_with_history && history.iter().any(|message| has_tools(message)) {
+    } else if compat.tools_with_history && history().any(|message| has_tools(&message)) {
         body["tools"] = json!([]);
     }
     think(asked, &compat, &mut body);
@@ -64,6 +59,19 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     if let Some(key) = asked.key {
         headers.insert(AUTHORIZATION, key.header("Bearer ")?);
     }
+    let body = Body::write(&body, "messages", |messages| {
+        if compat.cache_marks {
+            messages.hold_from(can_be_marked);
+        }
+        if !request.system_prompt.is_empty() {
+            let role = if compat.developer_role { "developer" } else { "system" };
+            messages.push(json!({"role": role, "content": request.system_prompt}));
+        }
+        turns(history(), &compat, messages);
+        if compat.cache_marks {
+            mark_last(messages.held());
+        }
+    })?;
     Ok(Wire { url: asked.url("/chat/completions"), headers, body })
 }
 
@@ -100,15 +108,15 @@ fn has_tools(message: &AgentMessage) -> bool {
     }
 }
 
-fn turns(history: &[std::sync::Arc<AgentMessage>], compat: &Compat<'_>, messages: &mut Vec<Value>) {
+fn turns(history: impl Iterator<Item = Arc<AgentMessage>>, compat: &Compat<'_>, messages: &mut Items<'_>) {
     // Images of results that stand together follow the last of them.
     let mut images: Vec<Value> = Vec::new();
     let mut after_result = false;
     for message in history {
-        if !matches!(**message, AgentMessage::ToolResult(_)) {
+        if !matches!(*message, AgentMessage::ToolResult(_)) {
             push_images(&mut images, compat, messages);
         }
-        match &**message {
+        match &*message {
             AgentMessage::User(user) => {
                 if std::mem::take(&mut after_result) && compat.assistant_after_tool_result {
                     messages.push(bridge(compat));
@@ -140,7 +148,7 @@ fn turns(history: &[std::sync::Arc<AgentMessage>], compat: &Compat<'_>, messages
     push_images(&mut images, compat, messages);
 }
 
-fn push_images(images: &mut Vec<Value>, compat: &Compat<'_>, messages: &mut Vec<Value>) {
+fn push_images(images: &mut Vec<Value>, compat: &Compat<'_>, messages: &mut Items<'_>) {
     if images.is_empty() {
         return;
     }
@@ -272,10 +280,17 @@ fn tool_result(result: &ToolResultMessage, compat: &Compat<'_>) -> Value {
     message
 }
 
-/// Marks the last text of the last turn for the cache.
+/// Returns whether a turn has a text that can be marked for the cache.
+fn can_be_marked(message: &Value) -> bool {
+    let is_spoken = message["role"] == "user" || message["role"] == "assistant";
+    let is_text = |part: &Value| part["type"] == "text";
+    let content = &message["content"];
+    is_spoken && (content.is_string() || content.as_array().is_some_and(|parts| parts.iter().any(is_text)))
+}
+
+/// Marks the last text of the last turn that has one for the cache.
 fn mark_last(messages: &mut [Value]) {
-    let spoken = |message: &&mut Value| message["role"] == "user" || message["role"] == "assistant";
-    for message in messages.iter_mut().rev().filter(spoken) {
+    for message in messages.iter_mut().rev().filter(|message| can_be_marked(message)) {
         if let Value::String(text) = &message["content"] {
             message["content"] = json!([{"type": "text", "text": text}]);
         }
@@ -302,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_conversation_is_written_as_pi_writes_it() {
-        let body = body(|request| request.messages = conversation("openai-completions", "fake-gpt"));
+        let body = body(|request| request.messages = conversation("openai-completions", "fake-gpt").into());
         assert_eq!(
             body["messages"],
             json!([
@@ -335,12 +350,12 @@ mod tests {
             let mut request = conversation("openai-completions", "fake-gpt");
             let mut message = serde_json::to_value(&*request[1]).unwrap();
             message["content"][0]["thinkingSignature"] = json!(signature);
-            request[1] = std::sync::Arc::new(serde_json::from_value(message).unwrap());
+            request[1] = Arc::new(serde_json::from_value(message).unwrap());
             request
         };
         let written = |signature: &str, compat: Value| {
             let wire = write_compat(&Completions, "fake-gpt", compat, |request| {
-                request.messages = answer(signature)
+                request.messages = answer(signature).into()
             });
             wire.body["messages"][2].clone()
         };
@@ -354,7 +369,7 @@ mod tests {
 
     #[test]
     fn what_another_model_thought_stands_apart_from_what_it_said() {
-        let body = body(|request| request.messages = conversation("anthropic-messages", "another"));
+        let body = body(|request| request.messages = conversation("anthropic-messages", "another").into());
         assert_eq!(body["messages"][2]["content"], "plan\n\nThree things.");
     }
 
@@ -390,7 +405,7 @@ mod tests {
             "openRouterRouting": {"only": ["x"]}, "vercelGatewayRouting": {"order": ["y"]},
         });
         let wire = write_compat(&Completions, "fake-gpt", compat, |request| {
-            request.messages = conversation("openai-completions", "fake-gpt");
+            request.messages = conversation("openai-completions", "fake-gpt").into();
         });
         let body = wire.body;
         assert_eq!(body["messages"][0]["role"], "system");
@@ -412,7 +427,7 @@ mod tests {
     fn a_history_with_calls_is_sent_with_an_empty_list_of_tools_to_hosts_that_want_it() {
         let tools = |compat: Value| {
             let wire = write_compat(&Completions, "fake-gpt", compat, |request| {
-                request.messages = conversation("openai-completions", "fake-gpt");
+                request.messages = conversation("openai-completions", "fake-gpt").into();
                 request.tools.clear();
             });
             wire.body.get("tools").cloned()

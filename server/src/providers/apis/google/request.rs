@@ -1,7 +1,5 @@
 //! From a request to the body of `:streamGenerateContent`.
 
-use std::sync::Arc;
-
 use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ThinkingLevel,
     ToolResultMessage,
@@ -11,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
+use super::super::body::{Body, Items};
 use super::super::{Asked, Form, Wire};
 use crate::providers::settings::Budgets;
 use crate::providers::{Failure, history};
@@ -60,9 +59,8 @@ pub(super) const FORMS: &[Form] = &[
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
     let model = asked.model();
-    let history = history::fit(&request.messages, model, &str::to_owned);
     let mut body = json!({
-        "contents": contents(&history, asked),
+        "contents": null,
         "generationConfig": {"maxOutputTokens": asked.max_output_tokens()},
     });
     if !request.system_prompt.is_empty() {
@@ -82,6 +80,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
         headers.insert("x-goog-api-key", key.header("")?);
     }
     let url = asked.url(&format!("/models/{}:streamGenerateContent?alt=sse", model.id));
+    let body = Body::write(&body, "contents", |all| contents(asked, all))?;
     Ok(Wire { url, headers, body })
 }
 
@@ -124,16 +123,15 @@ fn thinking(asked: &Asked<'_>) -> Value {
     config
 }
 
-fn contents(history: &[Arc<AgentMessage>], asked: &Asked<'_>) -> Vec<Value> {
+fn contents(asked: &Asked<'_>, contents: &mut Items<'_>) {
     let third = is_third(asked);
-    let mut contents: Vec<Value> = Vec::new();
     let mut responses: Vec<Value> = Vec::new();
     let mut images: Vec<Value> = Vec::new();
-    for message in history {
-        if !matches!(**message, AgentMessage::ToolResult(_)) {
-            push_results(&mut responses, &mut images, &mut contents);
+    for message in history::fit(asked.request.messages.iter(), asked.model(), &str::to_owned) {
+        if !matches!(*message, AgentMessage::ToolResult(_)) {
+            push_results(&mut responses, &mut images, contents);
         }
-        match &**message {
+        match &*message {
             AgentMessage::User(user) => {
                 let parts = match &user.content {
                     InputContent::Text(text) => vec![json!({"text": text})],
@@ -151,11 +149,10 @@ fn contents(history: &[Arc<AgentMessage>], asked: &Asked<'_>) -> Vec<Value> {
             _ => {}
         }
     }
-    push_results(&mut responses, &mut images, &mut contents);
-    contents
+    push_results(&mut responses, &mut images, contents);
 }
 
-fn push_results(responses: &mut Vec<Value>, images: &mut Vec<Value>, contents: &mut Vec<Value>) {
+fn push_results(responses: &mut Vec<Value>, images: &mut Vec<Value>, contents: &mut Items<'_>) {
     if !responses.is_empty() {
         contents.push(json!({"role": "user", "parts": std::mem::take(responses)}));
     }
@@ -236,7 +233,7 @@ mod tests {
     #[test]
     fn a_conversation_is_written_in_turns_of_parts() {
         let wire = write_with(&Google, "gemini-2.5-pro", |request| {
-            request.messages = conversation("google-generative-ai", "gemini-2.5-pro");
+            request.messages = conversation("google-generative-ai", "gemini-2.5-pro").into();
         });
         assert_eq!(wire.url, "http://127.0.0.1:1/models/gemini-2.5-pro:streamGenerateContent?alt=sse");
         assert_eq!(wire.headers["x-goog-api-key"], "fake-key");
@@ -266,7 +263,7 @@ mod tests {
     #[test]
     fn the_third_generation_takes_images_in_results_and_wants_marks_on_calls() {
         let wire = write_with(&Google, "gemini-3-pro", |request| {
-            request.messages = conversation("google-generative-ai", "another");
+            request.messages = conversation("google-generative-ai", "another").into();
         });
         let contents = &wire.body["contents"];
         assert_eq!(contents[1]["parts"][0], json!({"text": "plan"}));

@@ -6,6 +6,7 @@ use agentese::types::{
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Map, Value, json};
 
+use super::super::body::{Body, Items};
 use super::super::hosts::{Habit, has};
 use super::super::verbatim::verbatim;
 use super::super::{Asked, Form, Wire};
@@ -34,34 +35,8 @@ pub(super) const FORMS: &[Form] = &[
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
     let model = asked.model();
-    let history = history::fit(&request.messages, model, &id);
-    let mut input = Vec::new();
-    if !request.system_prompt.is_empty() {
-        let told = asked.compat.get("supportsDeveloperRole").and_then(Value::as_bool);
-        let developer = model.reasoning && told.unwrap_or_else(|| has(asked, Habit::Owner));
-        let role = if asked.forms.turned("role", developer) { "developer" } else { "system" };
-        input.push(json!({"role": role, "content": request.system_prompt}));
-    }
-    for (number, message) in history.iter().enumerate() {
-        match &**message {
-            AgentMessage::User(user) => {
-                let content = match &user.content {
-                    InputContent::Text(text) => vec![json!({"type": "input_text", "text": text})],
-                    InputContent::Blocks(blocks) => blocks.iter().filter_map(part).collect(),
-                };
-                input.push(json!({"role": "user", "content": content}));
-            }
-            AgentMessage::Assistant(answer) => {
-                let same =
-                    answer.provider == model.provider && answer.api == model.api && answer.model == model.id;
-                said(answer, same, number, &mut input);
-            }
-            AgentMessage::ToolResult(result) => input.push(output(result)),
-            _ => {}
-        }
-    }
     let takes = |form: &str| !asked.forms.has(form);
-    let mut body = json!({"model": model.id, "input": input, "stream": true});
+    let mut body = json!({"model": model.id, "input": null, "stream": true});
     // A server that keeps answers does so unless it is told not to.
     if takes("store") && asked.compat.get("supportsStore").is_none_or(|takes| takes != false) {
         body["store"] = json!(false);
@@ -107,7 +82,36 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     if let Some(key) = asked.key {
         headers.insert(AUTHORIZATION, key.header("Bearer ")?);
     }
+    let body = Body::write(&body, "input", |input| turns(asked, input))?;
     Ok(Wire { url: asked.url("/responses"), headers, body })
+}
+
+fn turns(asked: &Asked<'_>, input: &mut Items<'_>) {
+    let (request, model) = (asked.request, asked.model());
+    if !request.system_prompt.is_empty() {
+        let told = asked.compat.get("supportsDeveloperRole").and_then(Value::as_bool);
+        let developer = model.reasoning && told.unwrap_or_else(|| has(asked, Habit::Owner));
+        let role = if asked.forms.turned("role", developer) { "developer" } else { "system" };
+        input.push(json!({"role": role, "content": request.system_prompt}));
+    }
+    for (number, message) in history::fit(request.messages.iter(), model, &id).enumerate() {
+        match &*message {
+            AgentMessage::User(user) => {
+                let content = match &user.content {
+                    InputContent::Text(text) => vec![json!({"type": "input_text", "text": text})],
+                    InputContent::Blocks(blocks) => blocks.iter().filter_map(part).collect(),
+                };
+                input.push(json!({"role": "user", "content": content}));
+            }
+            AgentMessage::Assistant(answer) => {
+                let same =
+                    answer.provider == model.provider && answer.api == model.api && answer.model == model.id;
+                said(answer, same, number, input);
+            }
+            AgentMessage::ToolResult(result) => input.push(output(result)),
+            _ => {}
+        }
+    }
 }
 
 /// The id in the form that the API takes, for each of the two that it may hold.
@@ -140,7 +144,7 @@ fn part(block: &InputBlock) -> Option<Value> {
     }
 }
 
-fn said(answer: &AssistantMessage, same: bool, number: usize, input: &mut Vec<Value>) {
+fn said(answer: &AssistantMessage, same: bool, number: usize, input: &mut Items<'_>) {
     for (place, block) in answer.content.iter().enumerate() {
         match block {
             AssistantBlock::Thinking(block) => {
@@ -227,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_conversation_keeps_its_items_for_the_model_that_made_them() {
-        let wire = write_with(&Responses, "fake-gpt", |request| request.messages = own("fake-gpt"));
+        let wire = write_with(&Responses, "fake-gpt", |request| request.messages = own("fake-gpt").into());
         assert_eq!(wire.url, "http://127.0.0.1:1/responses");
         assert_eq!(
             wire.body["input"],
@@ -268,7 +272,7 @@ mod tests {
     #[test]
     fn another_model_gets_text_and_calls_without_items() {
         let wire = write_with(&Responses, "fake-gpt", |request| {
-            request.messages = own("another");
+            request.messages = own("another").into();
             request.thinking = ThinkingLevel::Off;
         });
         let input = &wire.body["input"];
