@@ -22,7 +22,7 @@ pub(super) fn verbatim(json: &str) -> Option<Value> {
 /// Returns the JSON text of a value, with each [`verbatim`] part as it came.
 pub(in crate::providers) fn text(value: &Value) -> String {
     // Only a number that is not finite could fail, and a value holds none.
-    serde_json::to_string(&Written(value)).unwrap_or_default()
+    serde_json::to_string(&JsonText(value)).unwrap_or_default()
 }
 
 /// Returns the JSON text of a member of an object. If several have that name, the last one counts.
@@ -37,9 +37,10 @@ pub(super) fn items(list: &str) -> Vec<&str> {
     items.into_iter().map(RawValue::get).collect()
 }
 
-struct Written<'a>(&'a Value);
+/// A value as JSON text.
+struct JsonText<'a>(&'a Value);
 
-impl Serialize for Written<'_> {
+impl Serialize for JsonText<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::Object(members) => {
@@ -48,14 +49,14 @@ impl Serialize for Written<'_> {
                 }
                 let mut map = serializer.serialize_map(Some(members.len()))?;
                 for (name, value) in members {
-                    map.serialize_entry(name, &Written(value))?;
+                    map.serialize_entry(name, &JsonText(value))?;
                 }
                 map.end()
             }
             Value::Array(items) => {
                 let mut list = serializer.serialize_seq(Some(items.len()))?;
                 for item in items {
-                    list.serialize_element(&Written(item))?;
+                    list.serialize_element(&JsonText(item))?;
                 }
                 list.end()
             }
