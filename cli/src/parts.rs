@@ -83,7 +83,7 @@ pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> 
     Ok(catalog)
 }
 
-/// How requests are made, and what of that cannot be used.
+/// The settings of requests, with complaints about those that cannot be used.
 fn network(plan: &Plan) -> (providers::Settings, Vec<providers::Complaint>) {
     providers::Settings::default().with_network(&plan.settings.network, &variable)
 }

@@ -56,7 +56,7 @@ pub fn load_settings(
             if let Some(Value::Object(host)) = object.get_mut("extensionHost") {
                 host.remove("unguarded");
             }
-            // Where keys go, and whom they are shown to, is the user's alone to say.
+            // The user alone says through whom keys go.
             for key in ["httpProxy", "httpCaFile"] {
                 object.shift_remove(key);
             }

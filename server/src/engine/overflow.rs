@@ -22,7 +22,7 @@ impl Run {
         if failure.kind != FailureKind::Overflow && !failure.unexplained {
             return failure;
         }
-        // Before the state is looked at, which the tools may look at, too.
+        // Tools look at the state, too.
         let besides = self.besides();
         let state = self.shared.state();
         let session = &state.session;
@@ -51,7 +51,8 @@ impl Run {
 }
 
 fn is_most(tokens: u64, model: &Model) -> bool {
-    u128::from(tokens) * 100 > u128::from(model.context_window) * u128::from(NEARLY_FULL)
+    let window = u128::from(model.context_window);
+    window > 0 && u128::from(tokens) * 100 > window * u128::from(NEARLY_FULL)
 }
 
 /// Names the message that alone takes most of the context, with the way back. Only the messages behind the last answer

@@ -171,7 +171,7 @@ impl Draft {
     }
 }
 
-/// What a server says about a request that it does not take.
+/// A server's words about a request that it refuses.
 pub(super) struct Refusal<'a> {
     /// As it came.
     pub body: &'a str,

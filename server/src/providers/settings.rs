@@ -46,8 +46,8 @@ const CONNECT_TIMEOUT: &str = "AGENTESE_HTTP_CONNECT_TIMEOUT_MS";
 const IDLE_TIMEOUT: &str = "AGENTESE_HTTP_IDLE_TIMEOUT_MS";
 
 impl Settings {
-    /// Returns these with what the user's files and, before them, the environment say of the network, and what of that
-    /// cannot be used.
+    /// Returns these with the settings of the network, after those of the environment. Values of the environment that
+    /// are no limits become complaints.
     pub fn with_network(
         mut self,
         network: &NetworkSettings,

@@ -9,7 +9,7 @@ use crate::support::{
 
 const COMPLETIONS: &str = "openai-completions";
 
-/// What a host is sent that has that `compat`.
+/// A request to a host with that `compat`.
 async fn sent(api: &str, compat: Value) -> Received {
     let server = Server::start([Reply::events(&hello(api))]).await;
     let mut providers = definition(api, &server.url());

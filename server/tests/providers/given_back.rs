@@ -1,4 +1,4 @@
-//! What a server sends to get it back.
+//! Values that a server sends to get them back.
 
 use std::sync::Arc;
 

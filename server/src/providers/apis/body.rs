@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use tempfile::{SpooledData, SpooledTempFile};
 
-use super::verbatim::Written;
+use super::verbatim::JsonText;
 use crate::providers::{Failure, FailureKind};
 
 /// The most that is kept in memory, in bytes.
@@ -64,7 +64,7 @@ impl Body {
             out.write_all(b":")?;
             match write.take_if(|_| name == list) {
                 Some(write) => Items::write(&mut out, write)?,
-                None => serde_json::to_writer(&mut out, &Written(value))?,
+                None => serde_json::to_writer(&mut out, &JsonText(value))?,
             }
         }
         out.write_all(b"}")?;
@@ -171,7 +171,7 @@ fn put(out: &mut impl Write, comma: bool, item: &Value) -> io::Result<()> {
     if comma {
         out.write_all(b",")?;
     }
-    Ok(serde_json::to_writer(out, &Written(item))?)
+    Ok(serde_json::to_writer(out, &JsonText(item))?)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{Asked, host_of};
 
-/// What a host does otherwise.
+/// A difference of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Habit {
     /// It takes what OpenAI takes: the role `developer`, `store`, `max_completion_tokens`, `strict`.

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 /// model or a tool says is taken for such an object.
 static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string());
 
-/// Returns a value that [`Written`] writes as that JSON text. Returns `None` if the text is no JSON.
+/// Returns a value that [`JsonText`] writes as that JSON text. Returns `None` if the text is no JSON.
 pub(super) fn verbatim(json: &str) -> Option<Value> {
     serde_json::from_str::<&RawValue>(json).ok()?;
     Some(Value::Object(Map::from_iter([(MARK.clone(), Value::from(json))])))
@@ -31,10 +31,10 @@ pub(super) fn items(list: &str) -> Vec<&str> {
     items.into_iter().map(RawValue::get).collect()
 }
 
-/// A value that is written with each [`verbatim`] part as it came.
-pub(super) struct Written<'a>(pub &'a Value);
+/// A value as JSON text, with each [`verbatim`] part as it came.
+pub(super) struct JsonText<'a>(pub &'a Value);
 
-impl Serialize for Written<'_> {
+impl Serialize for JsonText<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::Object(members) => {
@@ -43,14 +43,14 @@ impl Serialize for Written<'_> {
                 }
                 let mut map = serializer.serialize_map(Some(members.len()))?;
                 for (name, value) in members {
-                    map.serialize_entry(name, &Written(value))?;
+                    map.serialize_entry(name, &JsonText(value))?;
                 }
                 map.end()
             }
             Value::Array(items) => {
                 let mut list = serializer.serialize_seq(Some(items.len()))?;
                 for item in items {
-                    list.serialize_element(&Written(item))?;
+                    list.serialize_element(&JsonText(item))?;
                 }
                 list.end()
             }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn text(value: &Value) -> String {
-        serde_json::to_string(&Written(value)).unwrap()
+        serde_json::to_string(&JsonText(value)).unwrap()
     }
 
     /// JSON that no parser gives back as it came.

@@ -8,9 +8,9 @@ use agentese::types::{
     ToolResultMessage, UserMessage,
 };
 
-/// What a model that reads no images is told in place of those of one message that stand together.
+/// The note in place of images that stand together in a message, for models that read none.
 const NO_IMAGES: &str = "(image omitted: this model does not support images)";
-/// The same of those in the result of a tool.
+/// The same note in the result of a tool.
 const NO_TOOL_IMAGES: &str = "(tool image omitted: this model does not support images)";
 
 /// The messages as `model` can take them, each as it is reached. `messages` is what [`super::for_model`] gave; `id` makes an

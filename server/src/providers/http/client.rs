@@ -55,7 +55,7 @@ pub struct Client {
     made: OnceLock<Result<reqwest::Client, String>>,
 }
 
-/// Where certificates are, and what says so.
+/// A place of certificates, and the variable or setting that names it.
 #[derive(Debug)]
 struct Certificates {
     named_by: &'static str,

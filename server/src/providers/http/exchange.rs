@@ -240,7 +240,7 @@ impl Sender {
             let most = if may { self.settings.repeats } else { 0 };
             let Some(wait) = refused.repeat_after(repeats, most) else {
                 failure.retry_after = failure.retry_after.or(refused.wait);
-                // What the server said of the usual form tells more than what it said of the other one.
+                // The refusal of the usual form tells more than that of the other one.
                 let first = first.filter(|_| failure.kind == FailureKind::BadRequest);
                 return Err(first.unwrap_or(failure));
             };

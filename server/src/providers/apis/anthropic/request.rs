@@ -27,7 +27,7 @@ const LEAST_BUDGET: u64 = 1024;
 /// What stands before images of a tool result that says nothing.
 const IMAGE_ONLY: &str = "(see attached image)";
 
-/// What a host may refuse.
+/// Parts of requests that a host may refuse.
 pub(super) const FORMS: &[Form] = &[
     Form::new("adaptive", &["adaptive", "budget_tokens", "output_config", "thinking.type"])
         .except(&["max_tokens"]),

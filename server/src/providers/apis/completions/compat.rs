@@ -38,10 +38,11 @@ pub(super) struct Compat<'a> {
     pub reasoning_effort: bool,
     pub usage_in_streaming: bool,
     pub strict_mode: bool,
-    /// An empty list of tools, if there are none but calls in the history.
+    /// Whether an empty list of tools is sent if there are none, but calls in the history.
     pub tools_with_history: bool,
-    /// What came with reasoning and calls goes back with them.
+    /// Whether marks and details of reasoning and calls go back.
     pub keeps_reasoning: bool,
+    /// Whether each assistant message has `reasoning_content`.
     pub reasoning_content: bool,
     pub cache_marks: bool,
     pub tool_result_name: bool,
@@ -53,7 +54,7 @@ pub(super) struct Compat<'a> {
     members: &'a Map<String, Value>,
 }
 
-/// What a host may refuse or ask for.
+/// Parts of requests that a host may refuse or ask for.
 pub(super) const FORMS: &[Form] = &[
     Form::new("role", &["developer", "role"]),
     Form::new("store", &["store"]),

@@ -65,7 +65,7 @@ impl Detail {
         let kind = self.members.get("type");
         let Some((_, grows)) = GROWING.iter().find(|(known, _)| kind == Some(*known)) else { return false };
         let text = fragment.get(grows).unwrap_or("\"\"");
-        // What is signed is complete.
+        // A signed text is complete.
         let is_over = self.members.get("signature").is_some() && text != "\"\"";
         if is_over || !text.starts_with('"') || COMMON.iter().any(differs) {
             return false;

@@ -36,7 +36,7 @@ enum How {
     Level([&'static str; 5]),
 }
 
-/// What a host may refuse.
+/// Parts of requests that a host may refuse.
 pub(super) const FORMS: &[Form] = &[
     Form::new("schema", &["parametersJsonSchema", "parameters_json_schema"]),
     Form::new(

@@ -17,10 +17,10 @@ use crate::providers::{Failure, history};
 /// The longest id that the API takes, in characters.
 const LONGEST_ID: usize = 64;
 
-/// What is asked for so that reasoning can be given back without being stored.
+/// The member of an answer with which reasoning can be given back although the server stores nothing.
 const ENCRYPTED: &str = "reasoning.encrypted_content";
 
-/// What a host may refuse.
+/// Parts of requests that a host may refuse.
 pub(super) const FORMS: &[Form] = &[
     Form::new("role", &["developer", "role"]),
     Form::new("store", &["store"]),
