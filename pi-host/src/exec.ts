@@ -34,7 +34,7 @@ const LAST_WORDS = 100;
 /** How much of a stream is kept, in characters: its end. */
 const KEPT = 4 * 1024 * 1024;
 
-/** What a shell adds to the number of the signal that ended a program. */
+/** Added to the number of the signal that ended a program, as shells do. */
 const SIGNALLED = 128;
 
 /** Runs a program without a shell and with no stdin. Never fails: what went wrong is in the result. */

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// How a file's text is encoded.
+/// The encoding of a file's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     /// UTF-8, with or without a mark.

@@ -15,7 +15,7 @@ use crate::tools::{Tool, ToolContent, ToolContext, ToolOutput, ToolSet, ToolUpda
 const ABORTED: &str = "Operation aborted";
 
 impl Host {
-    /// What an extension offers, without the tools whose schemas no model API takes in any form. Each of them is reported.
+    /// Returns the offer without the tools whose schemas no model API takes in any form. Each of them is reported.
     pub(super) fn usable(&self, mut offered: OfferedExtension) -> OfferedExtension {
         let path = offered.path.clone();
         if let Some(tools) = &mut offered.tools {

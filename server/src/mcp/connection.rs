@@ -219,13 +219,21 @@ impl Connection {
         limit: Duration,
     ) -> Result<GetPromptResult, Failed> {
         let params = GetPromptRequestParams::new(name).with_arguments(arguments);
-        tokio::select! {
+        let request = ClientRequest::GetPromptRequest(Request::new(params));
+        let answer = tokio::select! {
             biased;
-            answer = timeout(limit, self.peer.get_prompt(params)) => {
-                answer.map_err(|_| Failed::TimedOut(limit))?.map_err(|error| self.failed(error))
+            answer = timeout(limit, self.peer.send_request(request)) => {
+                answer.map_err(|_| Failed::TimedOut(limit))?.map_err(|error| self.failed(error))?
             }
-            () = self.fault.wait() => Err(self.gone()),
-        }
+            () = self.fault.wait() => return Err(self.gone()),
+        };
+        let messages = match answer {
+            ServerResult::GetPromptResult(result) => Some(result),
+            // A message of a kind that the SDK does not know.
+            ServerResult::CustomResult(CustomResult(value)) => parts::prompt(&value),
+            _ => None,
+        };
+        messages.ok_or_else(|| self.failed(ServiceError::UnexpectedResponse))
     }
 
     /// Looks whether a server that did not answer is alive; its connection ends where it is not.

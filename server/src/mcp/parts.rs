@@ -1,14 +1,14 @@
 //! Lists and results of servers of which a part does not fit the protocol's schema: that part is left out, and said to be.
 
-use rmcp::model::{CallToolResult, ContentBlock, Prompt, Tool};
+use rmcp::model::{CallToolResult, ContentBlock, GetPromptResult, Prompt, PromptMessage, Role, Tool};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::providers::schema_problem;
 
-/// How many of the items that are left out are named.
+/// The most items that are named as left out.
 const NAMED: usize = 10;
-/// How much of a name or a kind is shown, in characters.
+/// The longest name or type that is shown, in characters.
 const SHOWN: usize = 80;
 
 /// A page of a list.
@@ -22,18 +22,15 @@ pub(super) struct Page<T> {
 
 /// An item of a list.
 pub(super) trait Listed: DeserializeOwned {
-    /// The member with the list.
+    /// The member with the list: the word for one, and an `s`.
     const MEMBER: &'static str;
-    /// The word for one.
-    const WORD: &'static str;
 
-    /// What is wrong with an item, in words; `None` if nothing is.
+    /// Returns the fault of an item, in words; `None` if it has none.
     fn problem(item: &Value) -> Option<String>;
 }
 
 impl Listed for Tool {
     const MEMBER: &'static str = "tools";
-    const WORD: &'static str = "tool";
 
     fn problem(item: &Value) -> Option<String> {
         match item.get("inputSchema") {
@@ -45,7 +42,6 @@ impl Listed for Tool {
 
 impl Listed for Prompt {
     const MEMBER: &'static str = "prompts";
-    const WORD: &'static str = "prompt";
 
     fn problem(_: &Value) -> Option<String> {
         None
@@ -65,7 +61,8 @@ pub(super) fn page<T: Listed>(result: &Value) -> Option<Page<T>> {
             Ok(item) => items.push(item),
             Err(problem) => {
                 let name = item["name"].as_str().map_or_else(|| "without a name".to_owned(), quoted);
-                left_out.push(format!("the {} {name} is left out: {problem}", T::WORD));
+                let word = T::MEMBER.trim_end_matches('s');
+                left_out.push(format!("the {word} {name} is left out: {problem}"));
             }
         }
     }
@@ -98,6 +95,15 @@ pub(super) fn result(value: &Value) -> Option<CallToolResult> {
     result.structured_content = value.get("structuredContent").cloned();
     result.is_error = value["isError"].as_bool();
     Some(result)
+}
+
+/// Reads the messages of a prompt one by one. Returns `None` if there are none.
+pub(super) fn prompt(value: &Value) -> Option<GetPromptResult> {
+    let message = |message: &Value| {
+        let role = serde_json::from_value(message["role"].clone()).unwrap_or(Role::User);
+        PromptMessage::new(role, part(&message["content"]))
+    };
+    Some(GetPromptResult::new(value.get("messages")?.as_array()?.iter().map(message).collect()))
 }
 
 fn part(part: &Value) -> ContentBlock {
@@ -184,5 +190,13 @@ mod tests {
         assert_eq!(result.is_error, Some(true));
         assert_eq!(super::result(&json!({"content": "words"})).unwrap().content.len(), 1);
         assert!(super::result(&json!({"tools": []})).is_none());
+        let said = |content: Value| json!({"messages": [{"role": "assistant", "content": content}]});
+        let told = prompt(&said(json!({"type": "hologram"}))).unwrap();
+        assert_eq!(told.messages[0].role, Role::Assistant);
+        assert_eq!(
+            told.messages[0].content,
+            ContentBlock::text("[A part of the result is left out: its type \"hologram\" is not known.]")
+        );
+        assert!(prompt(&json!({})).is_none());
     }
 }

@@ -132,7 +132,7 @@ pub trait Tool: Send + Sync {
         false
     }
 
-    /// Whether its text is what a program wrote for a terminal: models read it as a terminal shows it in the end.
+    /// Returns true if a program wrote its text for a terminal: models read it as a terminal shows it in the end.
     fn is_terminal(&self) -> bool {
         false
     }

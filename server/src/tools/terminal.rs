@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use super::sequences::{Parts, Sequences};
 use super::truncate::{Totals, char_boundary_from};
 
-/// How many lines a cursor reaches: as many as a tall terminal shows. What is above has scrolled away and stays.
+/// The lines that a cursor reaches: as many as a tall terminal shows. Lines above them have scrolled away and stay.
 const ROWS: usize = 50;
-/// How much of one line a cursor reaches, in bytes, and the last column that it moves to.
+/// The part of a line that a cursor reaches, in bytes, and the last column that it moves to.
 const LONGEST_ROW: usize = 4096;
 /// Bytes kept beyond the limit, so that a cut can see that a line began before the limit.
 const MARGIN: usize = 8;

@@ -136,7 +136,7 @@ pub(super) trait Api: Send + Sync {
         false
     }
 
-    /// What it takes of tools; the tools of a request fit it.
+    /// The rules for tools; those of a request fit them.
     fn tool_rules(&self) -> &'static ToolRules;
 
     /// Writes a request. Fails where the conversation cannot be said in this format.

@@ -262,7 +262,7 @@ impl Reader for Defective {
     }
 }
 
-/// What an answer is read as, a line for each block and one for its end.
+/// Reads an answer: a line for each block and one for its end.
 fn read(api: &dyn Api, events: &[Value], defect: Defect) -> Vec<String> {
     let mut reader = testing::asked_of("fake", "", Map::new().into(), |asked| api.reader(asked));
     if let Some(input) = defect.input {

@@ -20,12 +20,12 @@ use super::{Request, ToolDescription};
 pub(crate) use schema::problem;
 pub(super) use stream::restored;
 
-/// What an API takes of a tool.
+/// The rules of an API for tools.
 #[derive(Debug)]
 pub(super) struct ToolRules {
-    /// Whether a name has to begin with a letter or `_`.
+    /// Requires names that begin with a letter or `_`.
     letter_first: bool,
-    /// What the names of properties may have besides letters and digits, and how long they are at most; `None` for any name.
+    /// The characters in names of properties besides letters and digits, and the longest name; `None` if any name is taken.
     properties: Option<(&'static [char], usize)>,
     /// The keywords of schemas that it takes; `None` for all of JSON Schema.
     keywords: Option<&'static [&'static str]>,

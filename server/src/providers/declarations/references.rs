@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// How many objects and lists a schema has at most when its references are in place; how deep they lie.
+/// The most schemas within one whose references are in place, and the deepest.
 const MOST: usize = 4000;
 const DEEPEST: usize = 32;
 
@@ -37,7 +37,7 @@ impl<'a> Resolver<'a> {
             None => Map::new(),
         };
         for (name, value) in members {
-            // What stands beside a reference wins over what it means.
+            // Members beside a reference win over those that it means.
             if name != "$ref" && !matches!(name.as_str(), "$defs" | "definitions") {
                 found.insert(name.clone(), self.member(name, value, depth));
             }

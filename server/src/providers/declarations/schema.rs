@@ -62,7 +62,7 @@ pub(super) struct Fitted {
     pub note: Option<String>,
 }
 
-/// What is wrong with a schema that no API takes in any form; `None` for all others.
+/// Returns the fault of a schema that no API takes in any form; `None` for all others.
 pub(crate) fn problem(schema: &Value) -> Option<String> {
     let Value::Object(members) = schema else {
         return Some(format!("its schema is {}, not an object", kind(schema)));

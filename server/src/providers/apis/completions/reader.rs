@@ -329,7 +329,7 @@ fn joined(parts: &[Part]) -> String {
     parts.iter().map(text).collect()
 }
 
-/// What a whole text has beyond what came before, if it is that text.
+/// Returns the rest of a whole text behind what came before. Returns `None` if there is none, or if it is another text.
 fn missing(whole: &str, before: &str) -> Option<String> {
     whole.strip_prefix(before).filter(|rest| !rest.is_empty()).map(str::to_owned)
 }
