@@ -282,6 +282,13 @@ impl Entry {
         self.message.is_some()
     }
 
+    /// Leaves its text where the same text stays.
+    pub(super) fn leave(&mut self, text: Text) {
+        if self.source.text.here().is_some_and(|here| text.is(here)) {
+            self.source.text = text;
+        }
+    }
+
     /// Keeps its message decoded.
     pub(super) fn keep_decoded(&mut self) {
         self.message = self.message.take().or_else(|| self.source.decoded());

@@ -12,6 +12,7 @@ impl Session {
     /// The messages of the user, of every branch and in the order of the file, with their text; those
     /// without text are left out.
     pub fn fork_messages(&self) -> Vec<(EntryId, String)> {
+        let _open = self.open_texts();
         let messages = self.entries.iter().filter_map(|entry| Some((entry.id().clone(), user_text(entry)?)));
         messages.filter(|(_, text)| !text.is_empty()).collect()
     }

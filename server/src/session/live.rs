@@ -158,6 +158,7 @@ impl Session {
 
     /// The same as JSON texts, which share those of the entries where they can.
     pub fn message_texts(&self) -> Vec<FrameText> {
+        let _open = self.open_texts();
         let text = |told: &Arc<AgentMessage>| serde_json::to_string(&**told).ok().map(FrameText::from);
         let told = self.told_again.iter().filter_map(text);
         let spoken = self.spoken.iter().skip(self.told_again());
@@ -170,6 +171,7 @@ impl Session {
 
     /// The same with the entries that they stand in.
     pub fn conversation(&self) -> Vec<Spoken> {
+        let _open = self.open_texts();
         let told = self.told_again.as_ref().zip(self.spoken.first()).map(|(told, position)| Spoken {
             entry: self.entries[*position].id().clone(),
             message: told.clone(),
@@ -230,12 +232,14 @@ impl Session {
 
     /// Counts, tokens and cost of what the model sees.
     pub fn stats(&self) -> Stats {
+        let _open = self.open_texts();
         let later = self.spoken.iter().skip(self.told_again()).filter_map(|position| self.said(*position));
         Stats::of(self.told_again.iter().cloned().chain(later))
     }
 
     /// Counts, tokens and cost of all that stands in the file.
     pub fn stats_of_file(&self) -> Stats {
+        let _open = self.open_texts();
         Stats::of_file(&self.entries)
     }
 }

@@ -8,10 +8,12 @@ use agentese::types::{AgentMessage, ToolResultMessage};
 use super::body::{Body, Role, Says};
 use super::live::Session;
 use super::source::Source;
+use super::storage::StoredFile;
+use super::writer::Writer;
 
 /// How long the texts of a conversation are together at most that is kept decoded while it is worked on, in bytes. Of a longer
 /// one each message is decoded when it is reached.
-const KEPT: usize = 4 << 20;
+const KEPT: usize = 256 << 10;
 
 /// A message that is decoded when somebody reads it.
 #[derive(Clone)]
@@ -29,6 +31,13 @@ impl StoredMessage {
         match &self.0 {
             Stored::Decoded(message) => Some(message.clone()),
             Stored::Source(source) => source.decoded().map(|decoded| decoded.message),
+        }
+    }
+
+    fn open(&self) -> Option<Arc<dyn StoredFile>> {
+        match &self.0 {
+            Stored::Decoded(_) => None,
+            Stored::Source(source) => source.text.open(),
         }
     }
 
@@ -67,7 +76,11 @@ impl Transcript {
     /// Reads the messages, oldest first, each when it is reached.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Arc<AgentMessage>> + Send + use<> {
         let messages = self.0.clone();
-        (0..messages.len()).filter_map(move |at| messages[at].read())
+        let file = messages.iter().find_map(StoredMessage::open);
+        (0..messages.len()).filter_map(move |at| {
+            let _open = &file;
+            messages[at].read()
+        })
     }
 
     /// Returns the number of messages.
@@ -112,6 +125,7 @@ impl Session {
 
     /// All that the model gets to see, decoded, in order.
     pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
+        let _open = self.open_texts();
         let said = self.spoken.iter().skip(self.told_again()).filter_map(|position| self.said(*position));
         self.told_again.iter().cloned().chain(said).collect()
     }
@@ -154,11 +168,22 @@ impl Session {
         }
     }
 
-    /// Keeps no more of messages than their texts.
+    /// Keeps no more of messages than their texts, and of those no more than the newest where a file has them.
     pub fn forget_decoded(&mut self) {
         for position in std::mem::take(&mut self.kept).positions {
             self.entries[position].forget_decoded();
         }
+        for (line, text) in self.file.as_ref().map(Writer::take_left).into_iter().flatten() {
+            // The header is line 0.
+            if let Some(entry) = line.checked_sub(1).and_then(|position| self.entries.get_mut(position)) {
+                entry.leave(text);
+            }
+        }
+    }
+
+    /// Opens the file that texts stay in, for those who read many of them.
+    pub(super) fn open_texts(&self) -> Option<Arc<dyn StoredFile>> {
+        self.entries.first()?.text().open()
     }
 
     /// Keeps no more of messages than their texts, where those are long together.
@@ -192,6 +217,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use agentese::framing::FrameText;
     use agentese::types::{InputContent, UserMessage};
 
     use super::*;
@@ -242,5 +268,30 @@ mod tests {
         assert_eq!(transcript.iter().next_back().unwrap(), user(&long));
         assert_eq!(session.messages_back().count(), 9);
         assert_eq!(session.decoded(), 0);
+    }
+
+    #[test]
+    fn of_what_a_file_has_only_the_newest_texts_are_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let start = || Start::new(place.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
+        let path = place.path().join("s.jsonl");
+        let mut session = Session::create_at(&path, start()).unwrap();
+        let said = |number: usize| user(&format!("{number} {}", "word ".repeat(200)));
+        for number in 0..500 {
+            session.append(said(number));
+            session.forget_decoded();
+            let kept: usize =
+                session.entries.iter().filter_map(|entry| entry.text().here()).map(FrameText::len).sum();
+            assert!(kept <= 66 << 10, "{kept} bytes after {number} messages");
+        }
+        let expected: Vec<_> = (0..500).map(said).collect();
+        assert!(session.messages() == expected, "all is there");
+        assert!(read(&session.transcript()) == expected);
+        let texts: Vec<_> = session.message_texts();
+        let (fork, text) = session.fork(session.entries()[400].id().clone().as_str(), None).unwrap();
+        assert!(text.starts_with("400 ") && fork.messages() == expected[..400]);
+        drop(session);
+        let session = Session::open(&path, start()).unwrap();
+        assert!(session.messages() == expected && session.message_texts() == texts);
     }
 }
