@@ -12,10 +12,10 @@ mod failures;
 mod forms;
 #[path = "providers/given_back.rs"]
 mod given_back;
-#[path = "providers/network.rs"]
-mod network;
 #[path = "providers/long.rs"]
 mod long;
+#[path = "providers/network.rs"]
+mod network;
 #[path = "providers/secrets.rs"]
 mod secrets;
 #[path = "support/mod.rs"]

@@ -41,7 +41,9 @@ fn paragraphs(message: &AgentMessage) -> Vec<String> {
             }
             say("Assistant, calling tools", &calls.join("; "));
         }
-        AgentMessage::ToolResult(result) => say("Tool result", &shortened(&as_terminal_shows(&texts(&result.content)))),
+        AgentMessage::ToolResult(result) => {
+            say("Tool result", &shortened(&as_terminal_shows(&texts(&result.content))))
+        }
         _ => {}
     }
     paragraphs

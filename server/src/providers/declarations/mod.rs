@@ -15,7 +15,7 @@ use std::sync::Arc;
 use agentese::types::{AgentMessage, AssistantBlock};
 use serde_json::Value;
 
-use super::{Request, ToolDescription};
+use super::{Messages, Request, ToolDescription};
 
 pub(crate) use schema::problem;
 pub(super) use stream::restored;
@@ -80,7 +80,7 @@ pub(super) const GOOGLE: ToolRules = ToolRules {
 };
 
 /// The names that a request has in other forms.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Renames {
     /// The name that is sent, by a tool's own name; only those that differ.
     sent: HashMap<String, String>,
@@ -100,7 +100,7 @@ impl Renames {
 }
 
 /// Rewrites the tools of a request, and the calls of its conversation with them.
-pub(super) fn fit(request: &mut Request, rules: &ToolRules) -> Renames {
+pub(super) fn fit(request: &mut Request, rules: &'static ToolRules) -> Renames {
     let mut renames = Renames::default();
     let mut taken: BTreeSet<String> =
         request.tools.iter().map(|tool| tool.name.clone()).filter(|name| rules.takes(name)).collect();
@@ -127,11 +127,14 @@ pub(super) fn fit(request: &mut Request, rules: &ToolRules) -> Renames {
         };
         request.tools.push(ToolDescription { name, description, parameters: fitted.schema });
     }
-    for message in &mut request.messages {
-        if let Some(fitted) = renames.message(message, rules) {
-            *message = Arc::new(fitted);
-        }
-    }
+    let (messages, shared) = (request.messages.clone(), Arc::new(renames.clone()));
+    request.messages = Messages::new(move || {
+        let renames = shared.clone();
+        messages.iter().map(move |message| match renames.message(&message, rules) {
+            Some(fitted) => Arc::new(fitted),
+            None => message,
+        })
+    });
     renames
 }
 

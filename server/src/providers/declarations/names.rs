@@ -8,7 +8,7 @@ use super::ToolRules;
 
 /// The names of one tool's properties that differ from those that are sent. A name means the same in every object of the
 /// tool's arguments.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Properties {
     sent: BTreeMap<String, String>,
 }
