@@ -56,7 +56,8 @@ ATTACKS = sh -ec '$(BUILT)/agentese-conformance attack --dialect pi --seconds $(
 test-attack: build ## A short part of `make attack`: each attack once.
 	$(PART) $(call ATTACKS,16,--starts 30,1)
 
-test-other-hands: build ## A sample of `make other-hands`.
+test-other-hands: build ## A sample of `make other-hands`, and requests to models against the types that the APIs' owners publish.
+	$(PART) ./interop/requests/run
 	$(PART) ./conformance-defects/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --sample 30 --seed 7 --jobs 4
 
 other-hands: build ## Defects of agents that are written from the documents alone, all of them; see docs/conformance-matching.md.

@@ -43,7 +43,7 @@ pub(super) fn servers(plan: &Plan) -> mcp::Options {
         limits: mcp::Limits::of(&plan.settings.other),
         chosen: plan.tools.clone(),
         hidden: key_variables().map(Into::into).collect(),
-        http: Arc::new(HttpClient::new(&providers::Settings::default(), &variable)),
+        http: Arc::new(HttpClient::new(&network(plan).0, &variable)),
         ..mcp::Options::default()
     }
 }
@@ -65,7 +65,8 @@ pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> 
     sources.models = plan.surroundings.files.models;
     sources.login = plan.surroundings.files.login;
     sources.levels = plan.dialect.customs().levels;
-    sources.settings.budgets = budgets(&plan.settings);
+    let (settings, unusable) = network(plan);
+    sources.settings = providers::Settings { budgets: budgets(&plan.settings), ..settings };
     sources.spawner = Arc::new(LocalSpawner::guarded_by_this_binary());
     let model = &plan.model;
     let named = |name: &Option<String>| {
@@ -76,10 +77,15 @@ pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> 
         sources.others.push(Arc::new(embedded(model.script.as_deref())?));
     }
     let (catalog, complaints) = load(sources);
-    for complaint in complaints {
+    for complaint in unusable.into_iter().chain(complaints) {
         stderr.warn(complaint);
     }
     Ok(catalog)
+}
+
+/// The settings of requests, with complaints about those that cannot be used.
+fn network(plan: &Plan) -> (providers::Settings, Vec<providers::Complaint>) {
+    providers::Settings::default().with_network(&plan.settings.network, &variable)
 }
 
 fn budgets(settings: &Settings) -> Budgets {

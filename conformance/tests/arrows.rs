@@ -261,9 +261,9 @@ fn the_layers_of_the_server_know_only_those_below_them() {
     let layers: BTreeMap<&str, Vec<&str>> = BTreeMap::from([
         ("world", vec![]),
         ("replace", vec![]),
-        ("config", vec!["replace"]),
+        ("config", vec!["encoding", "replace"]),
         ("session", vec!["replace", "world"]),
-        ("tools", vec!["replace", "world"]),
+        ("tools", vec!["encoding", "replace", "world"]),
         ("prompt", vec!["config", "tools"]),
         ("resources", vec!["config", "prompt"]),
         ("export", vec!["replace", "tools"]),

@@ -2,6 +2,7 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
+import { constants } from "node:os";
 
 /** Options of a program. */
 export interface ExecOptions {
@@ -18,7 +19,7 @@ export interface ExecResult {
   /** Output; only the end if it exceeds four million characters. */
   stdout: string;
   stderr: string;
-  /** Exit code; 0 after a signal, and 1 if the program could not be started. */
+  /** Exit code; 128 plus the signal's number after a signal, and 1 if the program could not be started. */
   code: number;
   /** True if the signal or the timeout ended the program. */
   killed: boolean;
@@ -35,6 +36,9 @@ const LAST_WORDS = 100;
 
 /** Limit of the retained end of a stream in characters. */
 const KEPT = 4 * 1024 * 1024;
+
+/** Added to the number of the signal that ended a program, as shells do. */
+const SIGNALLED = 128;
 
 /** Runs a program without a shell and without stdin. Never fails; the result describes errors. */
 export async function exec(
@@ -69,7 +73,7 @@ export async function exec(
     child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout = grown(result.stdout, text)));
     child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr = grown(result.stderr, text)));
     child.on("exit", () => result.killed && release());
-    child.on("close", (code) => done(code ?? 0));
+    child.on("close", (code, signal) => done(code ?? (signal === null ? 1 : SIGNALLED + constants.signals[signal])));
     child.on("error", () => done(1));
     options.signal?.addEventListener("abort", end, { once: true });
     if (options.signal?.aborted === true) end();

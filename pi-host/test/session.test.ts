@@ -163,9 +163,20 @@ test("programs are run, and what they do is the result", async (t) => {
   const run = async (args: string): Promise<unknown> => value(agent, `pi.exec(${args})`);
   assert.deepEqual(await run("'sh', ['-c', 'pwd; echo e >&2; exit 3']"), { stdout: `${agent.folder}\n`, stderr: "e\n", code: 3, killed: false });
   assert.deepEqual(await run("'no-such-program', []"), { stdout: "", stderr: "", code: 1, killed: false });
-  assert.deepEqual(await run("'sleep', ['60'], { timeout: 20 }"), { stdout: "", stderr: "", code: 0, killed: true });
-  assert.deepEqual(await run("'sleep', ['60'], { signal: AbortSignal.abort() }"), { stdout: "", stderr: "", code: 0, killed: true });
+  assert.deepEqual(await run("'sleep', ['60'], { timeout: 20 }"), { stdout: "", stderr: "", code: 143, killed: true });
+  assert.deepEqual(await run("'sleep', ['60'], { signal: AbortSignal.abort() }"), { stdout: "", stderr: "", code: 143, killed: true });
   assert.deepEqual(await run("'pwd', [], { cwd: '/' }"), { stdout: "/\n", stderr: "", code: 0, killed: false });
+});
+
+test("a program that a signal ended has 128 and the signal's number as its code", async (t) => {
+  const agent = await start(t);
+  for (const [signal, code] of [["KILL", 137], ["TERM", 143], ["SEGV", 139], ["HUP", 129]] as const) {
+    const ended = await value(agent, `pi.exec('sh', ['-c', 'echo last; kill -${signal} $$'])`);
+    assert.deepEqual(ended, { stdout: "last\n", stderr: "", code, killed: false }, signal);
+  }
+  // A program may catch its signal, and says itself how it ended.
+  const caught = await value(agent, `pi.exec('sh', ['-c', 'trap "exit 3" TERM; kill -TERM $$'])`);
+  assert.deepEqual(caught, { stdout: "", stderr: "", code: 3, killed: false });
 });
 
 test("fm_f94 a program that hangs, flees or floods ends with its time, and with all that it started", async (t) => {

@@ -26,10 +26,11 @@ impl Provider for Breakable {
     }
 
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
-        let last = request.messages.iter().rev().find_map(|message| match &**message {
+        let words = |message: Arc<AgentMessage>| match &*message {
             AgentMessage::User(user) => Some(serde_json::to_string(&user.content).unwrap_or_default()),
             _ => None,
-        });
+        };
+        let last = request.messages.iter().filter_map(words).last();
         assert!(!last.is_some_and(|text| text.contains("\"break\"")), "as the user wished");
         self.0.stream(request)
     }

@@ -34,6 +34,7 @@
 
 pub mod config;
 pub mod desk;
+mod encoding;
 pub mod engine;
 pub mod export;
 pub mod extensions;

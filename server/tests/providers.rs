@@ -8,11 +8,21 @@ mod answers;
 mod catalog;
 #[path = "providers/failures.rs"]
 mod failures;
+#[path = "providers/forms.rs"]
+mod forms;
+#[path = "providers/given_back.rs"]
+mod given_back;
+#[path = "providers/long.rs"]
+mod long;
+#[path = "providers/network.rs"]
+mod network;
 #[path = "providers/secrets.rs"]
 mod secrets;
 #[path = "support/mod.rs"]
 mod served;
 #[path = "providers/support.rs"]
 mod support;
+#[path = "providers/tools.rs"]
+mod tools;
 #[path = "providers/trust.rs"]
 mod trust;

@@ -55,6 +55,40 @@ fn the_model_of_the_settings_is_the_one_to_begin_with() {
 }
 
 #[test]
+fn a_model_server_that_never_answers_is_given_up_within_the_limit_of_the_settings() {
+    // Connections are accepted by the system, and nobody reads them.
+    let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let place = Place::new();
+    let models = json!({"providers": {"acme": {
+        "baseUrl": format!("http://{}", silent.local_addr().unwrap()), "api": "openai-completions", "apiKey": "k",
+        "models": [{"id": "one"}],
+    }}});
+    place.put("home/.pi/agent/models.json", models.to_string());
+    let off = json!({"enabled": false});
+    for (settings, variable) in [
+        (json!({"httpIdleTimeoutMs": 60, "retry": off}), None),
+        (json!({"httpIdleTimeoutMs": "disabled", "retry": off}), Some("60")),
+        (json!({"retry": off, "httpProxy": "http://user:c4n4ry@127.0.0.1:1"}), Some("60")),
+    ] {
+        place.put(USER, settings.to_string());
+        let mut command = place.command(&["--mode", "rpc"]);
+        command.envs(variable.map(|limit| ("AGENTESE_HTTP_IDLE_TIMEOUT_MS", limit)));
+        let mut agent = Agent::start(command);
+        agent.send(json!({"type": "prompt", "message": "hi"}));
+        let frames = agent.until_event("agent_end");
+        let error = frames
+            .iter()
+            .rev()
+            .find_map(|frame| frame["messages"].as_array()?.last()?["errorMessage"].as_str());
+        let error = error.expect("the run failed");
+        assert!(error.contains("0.06 s") && error.contains("httpIdleTimeoutMs"), "{error}");
+        let (_, stdout, stderr) = agent.finish();
+        let all = format!("{frames:?} {stdout} {stderr}");
+        assert!(!all.contains("c4n4ry"), "{all}");
+    }
+}
+
+#[test]
 fn the_agent_directory_can_be_elsewhere() {
     let place = Place::new();
     let path = place.put("elsewhere/settings.json", r#"{"followUpMode": "all"}"#);

@@ -32,8 +32,9 @@ pub use jsonc::{NotJson, from_jsonc};
 pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, write_settings};
 pub use read_settings::{Loaded, load_settings};
 pub use settings::{
-    ApprovalSettings, BranchSummarySettings, CompactionSettings, ImageSettings, RetrySettings, RuleContext,
-    RuleInterrupt, RuleRepeat, RuleSettings, Settings, ThinkingBudgets, TodoSettings,
+    ApprovalSettings, BranchSummarySettings, CompactionSettings, ImageSettings, NetworkSettings, ProxyUrl,
+    RetrySettings, RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, Settings, ThinkingBudgets,
+    TimeLimit, TodoSettings,
 };
 pub use task_settings::{BudgetLimits, IsolationMode, MergeMode, TaskSettings, VerificationSettings};
 pub(crate) use text_file::read_regular;

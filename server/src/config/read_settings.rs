@@ -56,6 +56,10 @@ pub fn load_settings(
             if let Some(Value::Object(host)) = object.get_mut("extensionHost") {
                 host.remove("unguarded");
             }
+            // The user alone says through whom keys go.
+            for key in ["httpProxy", "httpCaFile"] {
+                object.shift_remove(key);
+            }
             apply(settings, complaints, &path, object, home, of.tells_unknown);
         }
     } else if would_count(settings, of, &path, home) {
@@ -154,6 +158,13 @@ fn apply(
     file.set("shellCommandPrefix", &mut settings.shell_command_prefix);
     file.set("images.autoResize", &mut settings.images.auto_resize);
     file.set("images.blockImages", &mut settings.images.block_images);
+    file.set("httpConnectTimeoutMs", &mut settings.network.connect_timeout);
+    file.set("httpIdleTimeoutMs", &mut settings.network.idle_timeout);
+    file.set("httpProxy", &mut settings.network.proxy);
+    file.set("httpCaFile", &mut settings.network.ca_file);
+    if let Some(path) = &mut settings.network.ca_file {
+        *path = expand_home(path, home);
+    }
     file.approvals(&mut settings.approval.tools);
     file.set("approval.timeoutMs", &mut settings.approval.timeout_ms);
     file.set("ttsr.enabled", &mut settings.rules.enabled);

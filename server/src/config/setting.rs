@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agentese::types::{QueueMode, ThinkingLevel};
 use serde_json::{Map, Value};
 
-use super::{IsolationMode, MergeMode};
+use super::{IsolationMode, MergeMode, ProxyUrl, TimeLimit};
 
 use super::{RuleContext, RuleInterrupt, RuleRepeat};
 
@@ -78,6 +78,21 @@ impl Setting for MergeMode {
             "branch" => Some(Self::Branch),
             _ => None,
         }
+    }
+}
+
+impl Setting for TimeLimit {
+    const EXPECTED: &'static str = "a number of milliseconds or \"disabled\"";
+    const IS_NAME: bool = true;
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str().map_or_else(|| u64::read(value).map(Self), Self::named)
+    }
+}
+
+impl Setting for ProxyUrl {
+    const EXPECTED: &'static str = "the URL of a proxy";
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str().filter(|url| !url.is_empty()).map(|url| Self(url.to_owned()))
     }
 }
 

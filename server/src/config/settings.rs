@@ -1,6 +1,7 @@
 //! What the settings files say, with defaults.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use agentese::types::{QueueMode, ThinkingLevel};
 use serde_json::{Map, Value};
@@ -38,6 +39,8 @@ pub struct Settings {
     pub shell_command_prefix: Option<String>,
     /// What becomes of images.
     pub images: ImageSettings,
+    /// The way to model servers and other servers.
+    pub network: NetworkSettings,
     /// Calls of tools that need somebody's yes.
     pub approval: ApprovalSettings,
     /// Rules that look at what models say.
@@ -79,6 +82,7 @@ impl Default for Settings {
             shell_path: None,
             shell_command_prefix: None,
             images: ImageSettings::default(),
+            network: NetworkSettings::default(),
             approval: ApprovalSettings::default(),
             rules: RuleSettings::default(),
             todo: TodoSettings::default(),
@@ -129,6 +133,48 @@ pub struct RetrySettings {
 impl Default for RetrySettings {
     fn default() -> Self {
         Self { enabled: true, max_retries: 3, base_delay_ms: 2_000, max_delay_ms: 60_000 }
+    }
+}
+
+/// `http*`. The environment is asked first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NetworkSettings {
+    /// How long making a connection may take.
+    pub connect_timeout: Option<TimeLimit>,
+    /// How long no part of an answer may come.
+    pub idle_timeout: Option<TimeLimit>,
+    /// The URL of a proxy; may hold a password.
+    pub proxy: Option<ProxyUrl>,
+    /// A file of certificates in PEM form that are trusted besides the others.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// A limit of time in milliseconds; 0 and `disabled` are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeLimit(pub u64);
+
+impl TimeLimit {
+    /// Reads a number or `disabled`. Returns `None` for anything else.
+    pub fn named(text: &str) -> Option<Self> {
+        match text.trim() {
+            "disabled" => Some(Self(0)),
+            text => text.parse().ok().map(Self),
+        }
+    }
+
+    /// The limit as a time that never ends if there is none.
+    pub fn duration(self) -> Duration {
+        if self.0 == 0 { Duration::MAX } else { Duration::from_millis(self.0) }
+    }
+}
+
+/// The URL of a proxy, which is not printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ProxyUrl(pub String);
+
+impl std::fmt::Debug for ProxyUrl {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("ProxyUrl")
     }
 }
 

@@ -4,10 +4,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::encoding::{Encoding, ToUtf8};
+
 /// A text, and whether the file holds more of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
-    /// The text, without a byte order mark. What is no UTF-8 stands as replacement characters.
+    /// The text, without a byte order mark: of UTF-8, and of UTF-16 with a mark. What is no text stands as replacement
+    /// characters.
     pub text: String,
     /// Whether the end is missing, because the file is longer than the limit.
     pub cut: bool,
@@ -43,6 +46,15 @@ pub fn read_text(path: &Path, limit: u64) -> Result<TextFile, TextFileError> {
     File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let cut = bytes.len() > limit;
+    let encoding = Encoding::of(&bytes);
+    if encoding != Encoding::Utf8 {
+        bytes.truncate(limit);
+        let mut reader = ToUtf8::new(encoding);
+        let mut text = reader.push(&bytes).into_owned();
+        // Half of a character at the cut is left out.
+        text.extend_from_slice(if cut { b"" } else { reader.finish() });
+        return Ok(TextFile { text: String::from_utf8_lossy(&text).into_owned(), cut });
+    }
     if cut {
         let mut end = limit;
         while end > 0 && bytes[end] & 0xC0 == 0x80 {
@@ -78,6 +90,21 @@ mod tests {
         assert_eq!(read(5), TextFile { text: "a".to_owned(), cut: true });
         std::fs::write(&path, b"a\xffb").unwrap();
         assert_eq!(read(9).text, "a\u{fffd}b");
+    }
+
+    #[test]
+    fn a_file_in_utf_16_is_read_by_its_mark() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        for encoding in [Encoding::Utf16Le, Encoding::Utf16Be] {
+            std::fs::write(&path, encoding.encode_file("aé😀")).unwrap();
+            let read = |limit| read_text(&path, limit).unwrap();
+            assert_eq!(read(10), TextFile { text: "aé😀".to_owned(), cut: false });
+            assert_eq!(read(9), TextFile { text: "aé".to_owned(), cut: true });
+            assert_eq!(read(5), TextFile { text: "a".to_owned(), cut: true });
+            std::fs::write(&path, encoding.encode("\u{feff}x\u{feff}")).unwrap();
+            assert_eq!(read(99).text, "x\u{feff}");
+        }
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! One request to the model.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, InputBlock};
 use futures::FutureExt as _;
 use futures::future::Either;
 use tokio::time::Instant;
@@ -9,9 +13,10 @@ use super::incoming::{self, Incoming};
 use super::run::{ABORTED, Run};
 use super::{CutAnswer, Event};
 use crate::providers::{
-    Answer, Assembler, Failure, FailureKind, Request, StreamEvent, ToolDescription, Update, history,
+    Answer, Assembler, Failure, FailureKind, Messages, Request, StreamEvent, ToolDescription, Update, history,
 };
 use crate::session::EntryId;
+use crate::tools::as_terminal_shows;
 
 /// What an answer says whose stream just stops.
 pub(super) const CUT_OFF: &str = "The stream ended before the answer was complete.";
@@ -59,7 +64,9 @@ impl Run {
                     self.tell_closed(entry, &assembler, &closed);
                     break assembler.done(reason);
                 }
-                Either::Right(Some(StreamEvent::Error(failure))) => break assembler.failed(failure),
+                Either::Right(Some(StreamEvent::Error(failure))) => {
+                    break assembler.failed(self.judged(failure));
+                }
                 Either::Right(Some(mut event)) => {
                     if let Some(told) = told {
                         let time = self
@@ -116,16 +123,28 @@ impl Run {
 
     async fn request(&self) -> Request {
         let tools = self.shared.tools();
-        let (mut messages, session_id, repeats) = {
-            let state = self.shared.state();
-            (state.session.messages().to_vec(), state.session.id().to_owned(), state.retry.enabled)
+        let (transcript, session_id, repeats) = {
+            let mut state = self.shared.state();
+            (state.session.transcript(), state.session.id().to_owned(), state.retry.enabled)
         };
         let hooks = &self.shared.options.hooks;
-        if hooks.minds_context()
-            && let Some(seen) = self.unless_aborted(hooks.context(messages.clone())).await
-        {
-            messages = seen;
-        }
+        let terminals = tools.clone();
+        let is_terminal: Arc<dyn Fn(&str) -> bool + Send + Sync> =
+            Arc::new(move |name: &str| terminals.get(name).is_some_and(|tool| tool.is_terminal()));
+        let seen = match hooks.minds_context() {
+            // A hook gets all of them at once.
+            true => self.unless_aborted(hooks.context(transcript.iter().collect())).await,
+            false => None,
+        };
+        let messages = match seen {
+            Some(seen) => {
+                let seen = Messages::from(seen);
+                Messages::new(move || as_models_read(history::for_model(seen.iter()), is_terminal.clone()))
+            }
+            None => Messages::new(move || {
+                as_models_read(history::for_model(transcript.iter()), is_terminal.clone())
+            }),
+        };
         let tools = tools.iter().map(|tool| ToolDescription {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
@@ -134,7 +153,7 @@ impl Run {
         Request {
             model: self.model.clone(),
             system_prompt: self.system_prompt.clone(),
-            messages: history::for_model(&messages),
+            messages,
             tools: tools.collect(),
             thinking: self.thinking,
             max_tokens: None,
@@ -142,4 +161,29 @@ impl Run {
             repeats: repeats && self.shared.options.customs.repeats_quietly,
         }
     }
+}
+
+/// The messages with the output of terminals as a terminal shows it in the end: clients and sessions have it as it was
+/// written.
+fn as_models_read(
+    messages: impl Iterator<Item = Arc<AgentMessage>>,
+    is_terminal: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+) -> impl Iterator<Item = Arc<AgentMessage>> {
+    messages.map(move |message| {
+        let AgentMessage::ToolResult(result) = &*message else { return message };
+        if !is_terminal(&result.tool_name) {
+            return message;
+        }
+        let mut drawn = None;
+        for (place, block) in result.content.iter().enumerate() {
+            if let InputBlock::Text(block) = block
+                && let Cow::Owned(text) = as_terminal_shows(&block.text)
+                && let InputBlock::Text(block) =
+                    &mut drawn.get_or_insert_with(|| result.clone()).content[place]
+            {
+                block.text = text;
+            }
+        }
+        drawn.map_or_else(|| message.clone(), |drawn| Arc::new(drawn.into()))
+    })
 }

@@ -13,16 +13,16 @@ pub(super) fn items(session: &Session) -> Vec<Item> {
 }
 
 fn kind(entry: &Entry) -> Kind {
-    match (entry.body(), entry.message()) {
-        (Body::Compaction(compaction), _) => Kind::Compaction(Previous {
+    match entry.body() {
+        Body::Compaction(compaction) => Kind::Compaction(Previous {
             summary: compaction.summary.clone(),
             first_kept: compaction.first_kept_entry_id.to_string(),
             // What an extension wrote there means what it likes.
             details: compaction.details.clone().filter(|_| compaction.from_hook != Some(true)),
         }),
-        (Body::Message(Role::System), _) => Kind::Other,
-        (Body::Message(_), Some(message)) => Kind::Message(message.clone()),
-        (_, Some(message)) => Kind::Note(message.clone()),
+        Body::Message(Role::System) => Kind::Other,
+        Body::Message(_) => Kind::Message(entry.stored_message()),
+        _ if entry.speaks() => Kind::Note(entry.stored_message()),
         _ => Kind::Other,
     }
 }

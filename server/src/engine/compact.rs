@@ -6,7 +6,7 @@ use agentese::types::{CompactionReason, CompactionResult, Model, ThinkingLevel};
 use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
-use super::compaction::{Keep, NothingToDo, Plan, estimate, kept_by_count, plan};
+use super::compaction::{Keep, NothingToDo, Plan, context_tokens, estimate, kept_by_count, plan};
 use super::state::{Kind, Phase};
 use super::summary::{Summary, summarize};
 use super::work::End;
@@ -182,13 +182,12 @@ fn job(
     options.catalog.ready(&model).map_err(|reason| CompactError::NotReady(reason.to_string()))?;
     let provider = options.catalog.provider_of(&model).cloned().ok_or_else(no_model)?;
     let items = super::branch::items(&state.session);
-    let (messages, compacted) = (state.session.messages(), state.session.compacted_messages());
     let usual = || match options.customs.keeps_by_count {
-        true => kept_by_count(state.compaction.keep_recent_tokens, messages, compacted),
+        true => kept_by_count(state.compaction.keep_recent_tokens, &state.session),
         false => state.compaction.keep_recent_tokens,
     };
     let keep = keep_recent.map_or_else(|| Keep::Around(usual()), Keep::Within);
-    let plan = plan(&items, messages, compacted, keep)?;
+    let plan = plan(&items, || context_tokens(&state.session), keep)?;
     Ok(Job {
         plan,
         thinking: options.catalog.nearest_level(&model, ThinkingLevel::High),
@@ -254,7 +253,7 @@ async fn apply(shared: &Shared, job: Job, made: Made, abort: &CancellationToken)
         };
         let entry = super::branch::compacted(&mut state.session, &result, given);
         if shared.options.customs.keeps_details {
-            result.estimated_tokens_after = Some(estimate(0, state.session.messages()));
+            result.estimated_tokens_after = Some(estimate(state.session.messages_back()));
         }
         (result, entry)
     };

@@ -111,7 +111,7 @@ impl Engine {
 
     /// All messages of the session.
     pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
-        self.shared.look(|session| session.messages().to_vec())
+        self.shared.look(Session::messages)
     }
 
     /// The same as JSON texts; see [`crate::session::Session::message_texts`].
@@ -154,12 +154,9 @@ impl Engine {
 
     /// Tokens in the context, where that is known: right after a compaction it is not.
     pub fn context_tokens(&self) -> Option<u64> {
-        self.shared.look(|session| {
-            let (messages, compacted) = (session.messages(), session.compacted_messages());
-            match counted_tokens(messages, compacted) {
-                None if compacted == 0 => Some(super::compaction::context_tokens(messages, compacted)),
-                counted => counted,
-            }
+        self.shared.look(|session| match counted_tokens(session) {
+            None if session.compacted_messages() == 0 => Some(super::compaction::context_tokens(session)),
+            counted => counted,
         })
     }
 

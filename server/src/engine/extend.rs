@@ -10,7 +10,7 @@ use super::run::{Run, Said};
 use super::state::{Kind, Phase, State};
 use super::work::Work;
 use super::{Begun, Customs, Engine, Event, PromptError, Shared};
-use crate::session::{EntryId, Session};
+use crate::session::EntryId;
 use crate::tools::ToolSet;
 
 /// When a message that is not the user's reaches the model.
@@ -188,10 +188,7 @@ impl Engine {
     /// Tokens in the model's context, estimated, and the model; none without a model.
     pub fn context_usage(&self) -> Option<(u64, Model)> {
         let model = self.shared.state().model.clone()?;
-        let tokens = |session: &Session| {
-            super::compaction::context_tokens(session.messages(), session.compacted_messages())
-        };
-        Some((self.shared.look(tokens), model))
+        Some((self.shared.look(super::compaction::context_tokens), model))
     }
 
     /// The model and how hard it thinks.

@@ -70,16 +70,17 @@ impl Fairness {
             line.waiting.push_back(place.clone());
         }
         if !std::mem::replace(&mut line.has_rounds, true) {
-            tokio::spawn(Rounds(self.clone()).begin());
+            tokio::spawn(Rounds { fairness: self.clone(), have_ended: false }.begin());
         }
         false
     }
 
-    /// Lets the next ones go; false where nobody waits.
+    /// Lets the next ones go; false where nobody waits. The rounds have ended then: whoever waits from now on begins them.
     fn next_round(&self) -> bool {
         let mut line = self.line();
         let count = line.waiting.len().min(ROUND);
         line.went = count;
+        line.has_rounds = count > 0;
         for place in line.waiting.drain(..count) {
             let mut state = place.state();
             (state.waits, state.may_go) = (false, true);
@@ -90,19 +91,26 @@ impl Fairness {
 }
 
 /// Begins one round after the other, as long as anybody waits.
-struct Rounds(Fairness);
+struct Rounds {
+    fairness: Fairness,
+    have_ended: bool,
+}
 
 impl Rounds {
-    async fn begin(self) {
-        while self.0.next_round() {
+    async fn begin(mut self) {
+        while self.fairness.next_round() {
             tokio::task::yield_now().await;
         }
+        self.have_ended = true;
     }
 }
 
 impl Drop for Rounds {
     fn drop(&mut self) {
-        self.0.line().has_rounds = false;
+        // Their runtime has ended. Others may have begun since those that ended by themselves.
+        if !self.have_ended {
+            self.fairness.line().has_rounds = false;
+        }
     }
 }
 
@@ -137,5 +145,31 @@ mod tests {
         }
         assert_eq!(steps.load(Ordering::Relaxed), 2000);
         assert!(most <= 2 * ROUND, "{most} steps while somebody waited for one");
+    }
+
+    #[test]
+    fn whoever_waits_after_the_last_round_begins_the_rounds_again() {
+        let fairness = Fairness::default();
+        fairness.line().has_rounds = true;
+        assert!(!fairness.next_round(), "nobody waits");
+        assert!(!fairness.line().has_rounds, "somebody who waits now would wait for rounds that have ended");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn tasks_of_several_threads_all_come_to_their_end() {
+        let fairness = Fairness::default();
+        let tasks = (0..3 * ROUND).map(|_| {
+            let fairness = fairness.clone();
+            tokio::spawn(async move {
+                for _ in 0..500 {
+                    fairness.share(tokio::task::yield_now()).await;
+                }
+            })
+        });
+        let all = futures::future::try_join_all(tasks);
+        tokio::time::timeout(std::time::Duration::from_secs(60), all)
+            .await
+            .expect("somebody waits for ever")
+            .unwrap();
     }
 }

@@ -120,7 +120,7 @@ fn are_alike(session: &Session, messages: &[AgentMessage]) -> bool {
         (AgentMessage::User(_), AgentMessage::User(_)) => queue::text(one) == queue::text(other),
         (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
     };
-    session.messages().len() == messages.len() && session.messages().iter().zip(messages).all(is_like)
+    session.message_count() == messages.len() && session.messages().iter().zip(messages).all(is_like)
 }
 
 /// Whether an entry is something of the conversation, and not a setting or a name.

@@ -6,7 +6,7 @@
 //! | `customs` | how it behaves where agents differ |
 //! | `agent_loop` | what a run does next; a state machine without I/O |
 //! | `queue` | messages that wait for a run; also without I/O |
-//! | `retry`, `compaction`, `afterwards` | what follows a run; decisions without I/O |
+//! | `retry`, `overflow`, `compaction`, `afterwards` | what follows a run; decisions without I/O |
 //! | `work`, `run`, `ask`, `incoming`, `call`, `compact`, `summary` | the thin shell that carries out what these say |
 //! | `state` | what there is besides a run: session, model, modes |
 //! | `hooks`, `chain`, `extend` | where others look in, and what extensions do |
@@ -48,6 +48,7 @@ mod marks;
 mod mentions;
 mod models;
 mod options;
+mod overflow;
 mod prompt;
 mod queue;
 mod resources;

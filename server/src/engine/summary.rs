@@ -1,17 +1,12 @@
 //! Asking the model for a summary, and asking again where that fails for now.
 
-use std::sync::Arc;
-
-use agentese::types::{
-    AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, StopReason, TextContent,
-    ThinkingLevel, Usage, UserMessage,
-};
+use agentese::types::{AssistantBlock, AssistantMessage, StopReason, ThinkingLevel, Usage};
 use futures::future::{Either, try_join};
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
 use super::compact::{CompactError, Job};
-use super::compaction::{Part, request_text, system_prompt};
+use super::compaction::{Part, request, system_prompt};
 use super::retry::next_try;
 use super::{Event, Shared};
 use crate::providers::{Assembler, Failure, FailureKind, Request, StreamEvent, sum_of};
@@ -130,12 +125,10 @@ async fn ask(
     focus: Option<&str>,
 ) -> Result<AssistantMessage, Failure> {
     let customs = &shared.options.customs;
-    let text = request_text(&job.plan, part, focus);
-    let content = InputContent::from(vec![InputBlock::from(TextContent::new(text))]);
     let request = Request {
         model: job.model.clone(),
         system_prompt: system_prompt().to_owned(),
-        messages: vec![Arc::new(AgentMessage::from(UserMessage::new(content, 0)))],
+        messages: request(&job.plan, part, focus),
         tools: Vec::new(),
         thinking: if part.thinks() { job.thinking } else { ThinkingLevel::Off },
         max_tokens: Some(part.limit(job.reserve).min(job.model.max_tokens.max(1))),

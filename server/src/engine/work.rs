@@ -11,7 +11,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::types::{AgentMessage, AssistantMessage, CompactionReason, StopReason};
+use agentese::types::{AgentMessage, CompactionReason, StopReason};
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
@@ -171,25 +171,24 @@ impl Work {
     fn is_full(&self) -> bool {
         let state = self.shared.state();
         let Some(model) = &state.model else { return false };
-        let compacted = state.session.compacted_messages();
-        let messages = state.session.messages();
-        let Some((at, answer)) =
-            messages.iter().enumerate().rev().find_map(|(at, message)| match &**message {
-                AgentMessage::Assistant(answer) => Some((at, answer)),
-                _ => None,
-            })
+        let session = &state.session;
+        let is_answer = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::Assistant(_));
+        let Some((later, message)) =
+            session.messages_back().enumerate().find(|(_, message)| is_answer(message))
         else {
             return false;
         };
+        let AgentMessage::Assistant(answer) = &*message else { return false };
+        let is_before = later >= session.message_count() - session.compacted_messages();
         // Right behind a compaction there is nothing that another one could do: pi 0.55 tells of one that
         // does nothing, and so does this.
         let right_behind = || {
             self.shared.options.customs.tells_of_idle_compactions
-                && state.session.leaf().is_some_and(|leaf| matches!(leaf.body(), Body::Compaction(_)))
+                && session.leaf().is_some_and(|leaf| matches!(leaf.body(), Body::Compaction(_)))
         };
         let tokens = match () {
-            () if at < compacted && !right_behind() => None,
-            () if answer.stop_reason == StopReason::Error => counted_tokens(messages, compacted),
+            () if is_before && !right_behind() => None,
+            () if answer.stop_reason == StopReason::Error => counted_tokens(session),
             () => Some(tokens(&answer.usage)),
         };
         tokens.is_some_and(|tokens| is_due(&state.compaction, tokens, model))
@@ -344,13 +343,10 @@ impl Work {
             failure: outcome.failure.as_ref(),
             attempt: self.attempt,
             made_room: self.made_room,
-            tokens: {
-                let (messages, compacted) = (state.session.messages(), state.session.compacted_messages());
-                match outcome.failure {
-                    // A failure counts nothing itself: only an answer since the last compaction can.
-                    Some(_) => counted_tokens(messages, compacted).unwrap_or_default(),
-                    None => context_tokens(messages, compacted),
-                }
+            tokens: match outcome.failure {
+                // A failure counts nothing itself: only an answer since the last compaction can.
+                Some(_) => counted_tokens(&state.session).unwrap_or_default(),
+                None => context_tokens(&state.session),
             },
             model: &outcome.model,
             mends_cuts: self.shared.options.customs.takes_back_first,
@@ -459,14 +455,15 @@ async fn watch_time(shared: &Shared) -> std::convert::Infallible {
 
 /// The failed answer leaves the context; the session's file keeps it.
 pub(super) fn forget_failed_answer(state: &mut State) {
-    if last_answer(state).is_some_and(|answer| answer.stop_reason == StopReason::Error) {
+    if last_answer(state) == Some(StopReason::Error) {
         state.session.forget_last_answer();
     }
 }
 
-fn last_answer(state: &State) -> Option<&AssistantMessage> {
-    state.session.messages().iter().rev().find_map(|message| match &**message {
-        AgentMessage::Assistant(answer) => Some(answer),
+/// Why the last answer ended; none where there is no answer.
+fn last_answer(state: &State) -> Option<StopReason> {
+    state.session.messages_back().find_map(|message| match &*message {
+        AgentMessage::Assistant(answer) => Some(answer.stop_reason),
         _ => None,
     })
 }

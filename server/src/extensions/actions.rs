@@ -224,6 +224,7 @@ impl Host {
 
     /// What an extension brings, anew.
     fn register(&self, process: &Arc<Process>, offered: OfferedExtension) -> ActionResult {
+        let offered = self.usable(offered);
         let mut state = self.state();
         let member = state
             .members

@@ -216,7 +216,7 @@ impl Host {
                 self.not_loaded(&path, error);
             } else {
                 self.guards.has_started(&path, guards(&offered));
-                let silent = Arc::default();
+                let (silent, offered) = (Arc::default(), self.usable(offered));
                 members.push(Member { path, process: process.clone(), offered, silent });
             }
         }

@@ -2,18 +2,36 @@
 
 use std::sync::Arc;
 
-use agentese::types::{HostFrame, HostToolBuilder, InputBlock, OfferedTool, ToolResult};
+use agentese::types::{HostFrame, HostToolBuilder, InputBlock, OfferedExtension, OfferedTool, ToolResult};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::calls::{Asked, Failed};
 use super::host::{Host, Member};
+use crate::providers::schema_problem;
 use crate::tools::{Tool, ToolContent, ToolContext, ToolOutput, ToolSet, ToolUpdate};
 
 const ABORTED: &str = "Operation aborted";
 
 impl Host {
+    /// Returns the offer without the tools whose schemas no model API takes in any form. Each of them is reported.
+    pub(super) fn usable(&self, mut offered: OfferedExtension) -> OfferedExtension {
+        let path = offered.path.clone();
+        if let Some(tools) = &mut offered.tools {
+            tools.retain(|tool| {
+                let problem = schema_problem(&Value::Object(tool.parameters.clone()));
+                if let Some(problem) = &problem {
+                    let error = format!("the tool {:?} is left out: {problem}", tool.name);
+                    tracing::warn!("{path}: {error}");
+                    self.fail(&path, "tool", &error);
+                }
+                problem.is_none()
+            });
+        }
+        offered
+    }
+
     /// The tools that the model can call: the agent's own and those of extensions, or those that an
     /// extension has chosen among all that there are.
     pub(super) fn all_tools(&self, own: &ToolSet) -> ToolSet {

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientRequest, GetPromptRequestParams, GetPromptResult,
-    JsonObject, PaginatedRequestParams, ProgressNotificationParam, Prompt, Request, ServerResult, Tool,
+    CallToolRequestParams, CallToolResult, ClientRequest, CustomResult, GetPromptRequestParams,
+    GetPromptResult, JsonObject, PaginatedRequestParams, ProgressNotificationParam, Prompt, Request,
+    RequestOptionalParam, ServerResult, Tool,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -16,6 +17,7 @@ use super::failure::explain;
 use super::fault::Fault;
 use super::handler::Progress;
 use super::limits::LONGEST_CALL;
+use super::parts::{self, Listed, Page, first, page};
 use super::secrets::Secrets;
 
 /// How many tools or prompts of one server count.
@@ -39,6 +41,8 @@ pub(super) struct Offer {
 /// The pages of a list, as far as they count.
 struct Pages<T> {
     items: Vec<T>,
+    /// Sentences about items that cannot be used.
+    unfit: Vec<String>,
     /// How many pages were read.
     count: usize,
     /// The place at which the next one begins; none behind the last one.
@@ -47,7 +51,7 @@ struct Pages<T> {
 
 impl<T> Default for Pages<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), count: 0, cursor: None }
+        Self { items: Vec::new(), unfit: Vec::new(), count: 0, cursor: None }
     }
 }
 
@@ -59,14 +63,21 @@ impl<T> Pages<T> {
         (begins || goes_on).then(|| PaginatedRequestParams::default().with_cursor(self.cursor.take()))
     }
 
-    fn add(&mut self, items: Vec<T>, cursor: Option<String>) {
-        self.items.extend(items);
-        self.cursor = cursor;
+    fn add(&mut self, page: Page<T>) {
+        self.items.extend(page.items);
+        self.unfit.extend(page.left_out);
+        self.cursor = page.cursor;
         self.count += 1;
     }
 
-    /// A sentence about what is left out; none where nothing is.
-    fn left_out(&self, what: &str) -> Option<String> {
+    /// Sentences about what is left out.
+    fn left_out(&mut self, what: &str) -> Vec<String> {
+        let mut sentences = first(std::mem::take(&mut self.unfit));
+        sentences.extend(self.too_many(what));
+        sentences
+    }
+
+    fn too_many(&self, what: &str) -> Option<String> {
         let offered = self.items.len();
         match (offered > MOST, self.cursor.is_some()) {
             (true, false) => Some(format!("it offers {offered} {what}; only the first {MOST} are used")),
@@ -130,8 +141,8 @@ impl Connection {
         if can.is_none_or(|can| can.tools.is_some()) {
             let mut all = Pages::default();
             while let Some(next) = all.next() {
-                let page = self.peer.list_tools(Some(next)).await.map_err(|error| self.failed(error))?;
-                all.add(page.tools, page.next_cursor);
+                let request = ClientRequest::ListToolsRequest(RequestOptionalParam::with_param(next));
+                all.add(self.page(request).await?);
             }
             left_out.extend(all.left_out("tools"));
             offer.tools = all.end();
@@ -139,14 +150,22 @@ impl Connection {
         if can.is_some_and(|can| can.prompts.is_some()) {
             let mut all = Pages::default();
             while let Some(next) = all.next() {
-                let page = self.peer.list_prompts(Some(next)).await.map_err(|error| self.failed(error))?;
-                all.add(page.prompts, page.next_cursor);
+                let request = ClientRequest::ListPromptsRequest(RequestOptionalParam::with_param(next));
+                all.add(self.page(request).await?);
             }
             left_out.extend(all.left_out("prompts"));
             offer.prompts = all.end();
         }
         offer.left_out = (!left_out.is_empty()).then(|| left_out.join("; "));
         Ok(offer)
+    }
+
+    /// A page of a list. An item that does not fit the protocol is left out.
+    async fn page<T: Listed>(&self, request: ClientRequest) -> Result<Page<T>, Failed> {
+        let answer = self.peer.send_request(request).await.map_err(|error| self.failed(error))?;
+        // An answer with such an item is none that the SDK knows, and comes as it is.
+        let answer = serde_json::to_value(&answer).unwrap_or_default();
+        page(&answer).ok_or_else(|| self.failed(ServiceError::UnexpectedResponse))
     }
 
     /// Calls a tool. `shown` hears of progress. A call that is aborted, given up or dropped is cancelled at the server.
@@ -200,13 +219,21 @@ impl Connection {
         limit: Duration,
     ) -> Result<GetPromptResult, Failed> {
         let params = GetPromptRequestParams::new(name).with_arguments(arguments);
-        tokio::select! {
+        let request = ClientRequest::GetPromptRequest(Request::new(params));
+        let answer = tokio::select! {
             biased;
-            answer = timeout(limit, self.peer.get_prompt(params)) => {
-                answer.map_err(|_| Failed::TimedOut(limit))?.map_err(|error| self.failed(error))
+            answer = timeout(limit, self.peer.send_request(request)) => {
+                answer.map_err(|_| Failed::TimedOut(limit))?.map_err(|error| self.failed(error))?
             }
-            () = self.fault.wait() => Err(self.gone()),
-        }
+            () = self.fault.wait() => return Err(self.gone()),
+        };
+        let messages = match answer {
+            ServerResult::GetPromptResult(result) => Some(result),
+            // A message of a kind that the SDK does not know.
+            ServerResult::CustomResult(CustomResult(value)) => parts::prompt(&value),
+            _ => None,
+        };
+        messages.ok_or_else(|| self.failed(ServiceError::UnexpectedResponse))
     }
 
     /// Looks whether a server that did not answer is alive; its connection ends where it is not.
@@ -250,6 +277,9 @@ fn result(answer: ServerResult) -> Result<CallToolResult, Failed> {
     match answer {
         ServerResult::CallToolResult(result) => Ok(result),
         ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => Ok(CallToolResult::default()),
+        // A result with a part that the SDK does not know.
+        ServerResult::CustomResult(CustomResult(value)) => parts::result(&value)
+            .ok_or_else(|| Failed::Said("its answer is not the result of a tool".to_owned())),
         ServerResult::InputRequiredResult(_) => {
             Err(Failed::Said("it asks for input of the user, which is not supported".to_owned()))
         }

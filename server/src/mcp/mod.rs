@@ -22,6 +22,7 @@ mod http;
 mod life;
 mod limits;
 mod names;
+mod parts;
 mod pool;
 mod prompts;
 mod result;

@@ -51,7 +51,8 @@ pub struct Status {
     pub tools: Vec<String>,
     /// The names of its prompts, as slash commands without the slash.
     pub prompts: Vec<String>,
-    /// A sentence about tools or prompts that it offers and that are not used, because there are too many.
+    /// A sentence about tools or prompts that it offers and that are not used, because there are too many or they do not
+    /// fit the protocol.
     pub left_out: Option<String>,
 }
 

@@ -175,6 +175,15 @@ mod tests {
     }
 
     #[test]
+    fn a_file_in_utf_16_is_read_as_text() {
+        let place = Place::new();
+        place.write("agent/AGENTS.md", b"\xff\xfeo\0n\0e\0 \0\xfc\0");
+        place.write("root/a/AGENTS.md", b"\xfe\xff\0t\0w\0o");
+        let expected = ["agent/AGENTS.md: one ü", "root/a/AGENTS.md: two"];
+        assert_eq!(place.found(), (expected.map(str::to_owned).to_vec(), Vec::new()));
+    }
+
+    #[test]
     fn a_file_counts_once_and_directories_do_not() {
         let place = Place::new();
         place.write("root/AGENTS.md", "one");

@@ -134,6 +134,14 @@ impl Assembler {
                 }
                 None
             }
+            StreamEvent::ThinkingSignature(signature) => {
+                let thinking = self.message.content.iter_mut().find_map(|block| match block {
+                    AssistantBlock::Thinking(block) => Some(block),
+                    _ => None,
+                });
+                thinking?.thinking_signature = Some(signature);
+                None
+            }
             StreamEvent::Redacted => {
                 if let (_, AssistantBlock::Thinking(block)) = self.last(Open::Thinking)? {
                     block.redacted = Some(true);

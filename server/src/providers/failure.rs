@@ -37,27 +37,41 @@ pub struct Failure {
     pub text: String,
     /// How long the provider asks to be left alone.
     pub retry_after: Option<Duration>,
+    /// Whether the provider gave no reason that is known, with a status that may stand for an overflow: it is one if
+    /// the conversation nearly fills the model's context.
+    pub unexplained: bool,
 }
 
 impl Failure {
     /// A failure of that kind, with that text.
     pub fn new(kind: FailureKind, text: impl Into<String>) -> Self {
-        Self { kind, text: text.into(), retry_after: None }
+        Self { kind, text: text.into(), retry_after: None, unexplained: false }
     }
 
     /// A failure of which nothing but its text is known.
     pub fn from_text(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self::new(FailureKind::of_text(&text), text)
+        if says_no_more(&text) {
+            return Self { unexplained: true, ..Self::new(FailureKind::BadRequest, text) };
+        }
+        let kind = FailureKind::of_text(&text);
+        let is_led = |status: &u16| text.starts_with(&format!("{status} "));
+        let unexplained = kind == FailureKind::BadRequest && UNEXPLAINED.iter().any(is_led);
+        Self { unexplained, ..Self::new(kind, text) }
     }
 
     /// A failure that a provider answered with that HTTP status. `text` is what the user reads and
     /// holds what the provider said about it.
     pub fn of_status(status: u16, text: impl Into<String>) -> Self {
         let text = text.into();
-        Self::new(FailureKind::of_status(status, &text), text)
+        let kind = FailureKind::of_status(status, &text);
+        let unexplained = UNEXPLAINED.contains(&status) && kind == FailureKind::BadRequest;
+        Self { unexplained, ..Self::new(kind, text) }
     }
 }
+
+/// Statuses with which servers refuse a conversation that does not fit, among others.
+const UNEXPLAINED: &[u16] = &[400, 413];
 
 /// What model servers say if a conversation does not fit, with the server that says it.
 const OVERFLOWS: &[&str] = &[
@@ -166,7 +180,6 @@ const STATUSES: &[(&[u16], FailureKind)] = &[
     (&[402], FailureKind::Quota),
     (&[408], FailureKind::Network),
     (&[409], FailureKind::Server),
-    (&[413], FailureKind::Overflow),
     (&[429], FailureKind::RateLimited),
     (&[529], FailureKind::Overloaded),
     (&[500, 502, 503, 504, 520, 524], FailureKind::Server),
@@ -177,15 +190,14 @@ const NO_BODY: &str = "(no body)";
 impl FailureKind {
     /// The kind that a text speaks of, for providers that say no more.
     pub fn of_text(text: &str) -> Self {
-        if text.contains(NO_BODY) && (has_number(text, 400) || has_number(text, 413)) {
+        if says_no_more(text) {
             return Self::Overflow;
         }
         let spoken = Self::spoken(text);
         let numbered = || {
-            let listed = STATUSES.iter().filter(|(statuses, _)| !statuses.contains(&413));
             let found =
-                listed.filter(|(statuses, _)| statuses.iter().any(|status| has_number(text, *status)));
-            found.map(|(_, kind)| *kind).next()
+                STATUSES.iter().find(|(statuses, _)| statuses.iter().any(|status| has_number(text, *status)));
+            found.map(|(_, kind)| *kind)
         };
         spoken.or_else(numbered).unwrap_or(Self::BadRequest)
     }
@@ -198,7 +210,6 @@ impl FailureKind {
             // Too many tokens in a minute are too many requests, not too long a prompt.
             (429, Some(Self::Quota)) => Self::Quota,
             (429, _) => Self::RateLimited,
-            (400 | 413, None) if text.contains(NO_BODY) => Self::Overflow,
             (401 | 403, _) => Self::Auth,
             // Some say with a 400 that they have too much to do.
             (400..=499, Some(kind @ (Self::Overflow | Self::Quota | Self::Overloaded))) => kind,
@@ -213,6 +224,11 @@ impl FailureKind {
         let found = PHRASES.iter().find(|(_, phrases)| phrases.iter().any(|phrase| text.contains(phrase)));
         found.map(|(kind, _)| *kind)
     }
+}
+
+/// Whether a text is a status that may stand for an overflow, and no more.
+fn says_no_more(text: &str) -> bool {
+    text.contains(NO_BODY) && UNEXPLAINED.iter().any(|status| has_number(text, *status))
 }
 
 /// Whether a number stands in a text by itself, not as a part of a longer one.
@@ -268,6 +284,27 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_without_a_known_reason_is_an_overflow_only_if_somebody_says_so() {
+        for (status, text, unexplained) in [
+            (400, "400 status code (no body)", true),
+            (413, "413 status code (no body)", true),
+            (413, "413 Request Entity Too Large", true),
+            (400, "novel words", true),
+            (422, "novel words", false),
+            (404, "novel words", false),
+        ] {
+            let failure = Failure::of_status(status, text);
+            assert_eq!((failure.kind, failure.unexplained), (FailureKind::BadRequest, unexplained), "{text}");
+        }
+        for (status, text) in
+            [(400, "prompt is too long"), (413, "request_too_large"), (400, "quota exceeded")]
+        {
+            assert!(!Failure::of_status(status, text).unexplained, "{text}");
+        }
+        assert!(Failure::from_text("400 status code (no body)").unexplained);
+    }
+
+    #[test]
     fn fm_f62_a_quota_that_is_used_up_is_no_rate_limit() {
         for (status, text, kind) in [
             (429, "429 Rate limited", FailureKind::RateLimited),
@@ -276,9 +313,7 @@ mod tests {
             (429, "429 too many tokens", FailureKind::RateLimited),
             (402, "402 Payment Required", FailureKind::Quota),
             (400, "Your credit balance is too low", FailureKind::Quota),
-            (400, "400 status code (no body)", FailureKind::Overflow),
-            (413, "413 status code (no body)", FailureKind::Overflow),
-            (413, "request too large", FailureKind::Overflow),
+            (413, "request_too_large", FailureKind::Overflow),
             (400, "messages: bad", FailureKind::BadRequest),
             (400, "The server is overloaded, please try again", FailureKind::Overloaded),
             (401, "no", FailureKind::Auth),

@@ -138,6 +138,7 @@ pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
         client: Arc::new(Client::new(&settings, environment)),
         settings: Arc::new(settings),
         clock: sources.clock.clone(),
+        forms: Arc::default(),
     };
     let keys = Keys::new(file, sources.environment.clone(), sources.clock.clone(), sources.spawner)
         .with_configured(configured(&providers));

@@ -5,7 +5,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `request`, `event`, `failure` | what a provider is asked, what it says, why it fails |
+//! | `request`, `messages`, `event`, `failure` | what a provider is asked, what it says, why it fails |
 //! | `assemble`, `partial_json`, `price` | from events to a message |
 //! | `history` | what of a conversation a model gets to see |
 //! | `catalog`, `select`, `levels` | models by name, the one to begin with, thinking levels |
@@ -22,6 +22,7 @@ mod auth_file;
 mod auth_seen;
 mod catalog;
 mod copilot;
+mod declarations;
 mod definitions;
 mod device_login;
 mod event;
@@ -33,6 +34,7 @@ mod key_variables;
 mod keys;
 mod levels;
 mod load;
+mod messages;
 mod partial_json;
 mod price;
 mod remote;
@@ -49,6 +51,7 @@ pub use apis::most_tokens;
 pub use assemble::{Answer, Assembler, UnusableCall, Update};
 pub use auth_file::{AuthError, AuthFile};
 pub use catalog::{Catalog, Chosen, StoreKeyError};
+pub(crate) use declarations::problem as schema_problem;
 pub use device_login::{DeviceCode, DeviceLogin, LoginError};
 pub use event::{Done, StreamEvent, TokenCounts};
 pub use failure::{Failure, FailureKind};
@@ -57,6 +60,7 @@ pub use keys::{NotReady, key_variables};
 use levels::{Efforts, is_strong, levels_with};
 pub use levels::{LevelCustoms, levels, nearest_level};
 pub use load::{Complaint, Sources, load};
+pub use messages::{MessageIter, Messages};
 pub use partial_json::Grown;
 pub use price::{number, sum_of, tokens};
 pub use request::{Request, ToolDescription};

@@ -1,15 +1,19 @@
 //! A provider that is asked over the network.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use agentese::types::{Model, ThinkingLevel};
 use futures::FutureExt;
 use futures::stream::BoxStream;
-use reqwest::header::AUTHORIZATION;
+use reqwest::header::{AUTHORIZATION, HeaderMap};
 use secrecy::ExposeSecret;
 
-use super::apis::{self, Asked};
+use super::apis::{self, Asked, OtherForms, Wire};
+use super::declarations::{self, Renames, restored};
 use super::definitions::{Details, ModelDefinition};
 use super::http::{Exchange, Sender, answer};
-use super::key::{Secrets, secret_header};
+use super::key::{Key, Secrets, secret_header};
 use super::keys::{Keys, NotReady};
 use super::value::ConfigValue;
 use super::{Failure, FailureKind, Provider, Request, StreamEvent, is_strong, levels, levels_with};
@@ -62,9 +66,11 @@ impl Remote {
         // Only what was configured says where keys go, whatever the request's model came from.
         request.model.base_url.clone_from(&known.base_url);
         request.model.api.clone_from(&known.api);
+        let renames = declarations::fit(&mut request, api.tool_rules());
         Ok(Preparation {
             api,
             request,
+            renames,
             details: details.clone(),
             name: self.name.clone(),
             key: self.key.clone(),
@@ -77,6 +83,8 @@ impl Remote {
 struct Preparation {
     api: &'static dyn apis::Api,
     request: Request,
+    /// The names of tools that the request has in another form.
+    renames: Renames,
     details: Details,
     name: String,
     key: Option<ConfigValue>,
@@ -86,21 +94,12 @@ struct Preparation {
 
 impl Preparation {
     async fn exchange(self) -> Result<Exchange, Failure> {
-        let clock = &*self.sender.clock;
         let mut secrets = Secrets::default();
         let key = self.keys.get(&self.name, self.key.as_ref()).await?;
         secrets.add(key.secret().expose_secret());
-        let asked = Asked {
-            request: &self.request,
-            settings: &self.sender.settings,
-            compat: &self.details.compat,
-            efforts: &self.details.efforts,
-            key: Some(&key),
-            now: clock.now_ms(),
-        };
-        let mut wire = self.api.request(&asked)?;
+        let mut headers = HeaderMap::new();
         if self.details.auth_header {
-            wire.headers.insert(AUTHORIZATION, key.header("Bearer ")?);
+            headers.insert(AUTHORIZATION, key.header("Bearer ")?);
         }
         let commands = self.keys.commands();
         for (header, value) in &self.details.headers {
@@ -111,10 +110,91 @@ impl Preparation {
                     format!("The value of the header {header} in models.json is not a valid header value.");
                 Failure::new(FailureKind::BadRequest, text)
             })?;
-            wire.headers.insert(header, value);
+            headers.insert(header, value);
         }
-        let reader = self.api.reader(&asked);
-        Ok(Exchange { api: self.api, wire, reader, secrets, repeats: self.request.repeats })
+        let draft = Draft { now: self.sender.clock.now_ms(), preparation: self, key, headers };
+        let forms = draft.preparation.sender.forms.of(&draft.preparation.request.model);
+        let asked = draft.asked(&forms);
+        let (wire, reader) = (draft.wire(&asked)?, draft.preparation.api.reader(&asked));
+        let Preparation { api, ref request, .. } = draft.preparation;
+        let repeats = request.repeats;
+        Ok(Exchange { api, wire, reader, secrets, repeats, forms, draft })
+    }
+}
+
+/// All that a request is written from, to write it again in another form.
+pub(super) struct Draft {
+    preparation: Preparation,
+    key: Key,
+    /// Headers of `models.json`.
+    headers: HeaderMap,
+    now: i64,
+}
+
+impl Draft {
+    fn asked<'a>(&'a self, forms: &'a OtherForms) -> Asked<'a> {
+        let Preparation { request, details, sender, .. } = &self.preparation;
+        Asked {
+            request,
+            settings: &sender.settings,
+            compat: &details.compat,
+            efforts: &details.efforts,
+            forms,
+            key: Some(&self.key),
+            now: self.now,
+        }
+    }
+
+    fn wire(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
+        let mut wire = self.preparation.api.request(asked)?;
+        wire.headers.extend(self.headers.clone());
+        Ok(wire)
+    }
+
+    /// Returns the request with the parts in another form that a refusal names, if that changes it. `wire` is the
+    /// request that was refused.
+    pub fn other_form(
+        &self,
+        refused: &Refusal<'_>,
+        wire: &Wire,
+        forms: &OtherForms,
+    ) -> Option<(Wire, OtherForms)> {
+        let api = self.preparation.api;
+        let forms = forms.with_named(api.forms(), refused.body, refused.text)?;
+        let other = self.wire(&self.asked(&forms)).ok()?;
+        (!other.body.is_same(&wire.body) || other.headers != wire.headers).then_some((other, forms))
+    }
+
+    /// Keeps what the server takes for later requests.
+    pub fn keep(&self, forms: OtherForms) {
+        self.preparation.sender.forms.keep(&self.preparation.request.model, forms);
+    }
+}
+
+/// A server's words about a request that it refuses.
+pub(super) struct Refusal<'a> {
+    /// As it came.
+    pub body: &'a str,
+    /// For the user.
+    pub text: &'a str,
+}
+
+/// The forms in which servers take requests, by address and model, as refusals told.
+#[derive(Debug, Default)]
+pub(super) struct KnownForms(Mutex<HashMap<(String, String), OtherForms>>);
+
+impl KnownForms {
+    fn of(&self, model: &Model) -> OtherForms {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&Self::key(model)).cloned().unwrap_or_default()
+    }
+
+    fn keep(&self, model: &Model, forms: OtherForms) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Self::key(model), forms);
+    }
+
+    fn key(model: &Model) -> (String, String) {
+        (model.base_url.clone(), model.id.clone())
     }
 }
 
@@ -168,9 +248,10 @@ impl Provider for Remote {
 
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
         match self.prepare(request) {
-            Ok(preparation) => {
+            Ok(mut preparation) => {
                 let early = preparation.api.begins_when_sent();
-                answer(self.sender.clone(), early, preparation.exchange().boxed())
+                let renames = std::mem::take(&mut preparation.renames);
+                restored(answer(self.sender.clone(), early, preparation.exchange().boxed()), renames)
             }
             Err(failure) => answer(self.sender.clone(), false, async move { Err(failure) }.boxed()),
         }

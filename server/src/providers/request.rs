@@ -1,9 +1,9 @@
 //! What a provider is asked.
 
-use std::sync::Arc;
-
-use agentese::types::{AgentMessage, Model, ThinkingLevel};
+use agentese::types::{Model, ThinkingLevel};
 use serde_json::Value;
+
+use super::Messages;
 
 /// A tool as a model is told of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Request {
     pub system_prompt: String,
     /// The conversation as [`super::history`] leaves it: user, assistant and toolResult only, and
     /// every call has its result.
-    pub messages: Vec<Arc<AgentMessage>>,
+    pub messages: Messages,
     /// The tools that it may call.
     pub tools: Vec<ToolDescription>,
     /// How hard it should think.

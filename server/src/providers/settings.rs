@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use agentese::types::ThinkingLevel;
 
+use super::Complaint;
+use crate::config::{Environment, NetworkSettings, ProxyUrl, TimeLimit};
+
 /// How requests are made and how long they are waited for. The default is what pi does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -16,6 +19,8 @@ pub struct Settings {
     pub connect_timeout: Duration,
     /// How often a request is repeated that got no answer.
     pub repeats: u32,
+    /// The URL of the proxy, if the environment names none; may hold a password.
+    pub proxy: Option<ProxyUrl>,
     /// A file of certificates in PEM form that are trusted besides the system's.
     pub ca_file: Option<PathBuf>,
     /// What providers are asked to keep in their caches.
@@ -29,9 +34,41 @@ impl Default for Settings {
             idle_timeout: Duration::from_secs(300),
             connect_timeout: Duration::from_secs(30),
             repeats: 2,
+            proxy: None,
             ca_file: None,
             cache: Cache::default(),
         }
+    }
+}
+
+/// Variables with the limits of time, before the settings.
+const CONNECT_TIMEOUT: &str = "AGENTESE_HTTP_CONNECT_TIMEOUT_MS";
+const IDLE_TIMEOUT: &str = "AGENTESE_HTTP_IDLE_TIMEOUT_MS";
+
+impl Settings {
+    /// Returns these with the settings of the network, after those of the environment. Values of the environment that
+    /// are no limits become complaints.
+    pub fn with_network(
+        mut self,
+        network: &NetworkSettings,
+        environment: &dyn Environment,
+    ) -> (Self, Vec<Complaint>) {
+        let mut complaints = Vec::new();
+        let mut limit = |variable: &str, setting: Option<TimeLimit>, usual: Duration| {
+            let value = environment.get(variable).filter(|value| !value.is_empty());
+            let named = value.as_ref().map(|value| value.to_str().and_then(TimeLimit::named));
+            if named == Some(None) {
+                let reason =
+                    format!("{variable} is neither a number of milliseconds nor \"disabled\"; it is ignored");
+                complaints.push(Complaint { path: "the environment".into(), reason });
+            }
+            named.flatten().or(setting).map_or(usual, TimeLimit::duration)
+        };
+        self.connect_timeout = limit(CONNECT_TIMEOUT, network.connect_timeout, self.connect_timeout);
+        self.idle_timeout = limit(IDLE_TIMEOUT, network.idle_timeout, self.idle_timeout);
+        self.proxy.clone_from(&network.proxy);
+        self.ca_file.clone_from(&network.ca_file);
+        (self, complaints)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is added to a conversation, and what is taken from what the model sees.
 
 use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use agentese::framing::FrameText;
 use agentese::types::{AgentMessage, CustomMessageBuilder, InputContent, StopReason, ThinkingLevel};
@@ -106,17 +106,16 @@ impl Session {
     /// Takes the last answer from what the model sees, with the results of its calls, before it is asked for again; what
     /// else came after it, such as a command's output, stays. The file keeps it, as pi does.
     pub fn forget_last_answer(&mut self) {
-        let message = |at: usize| self.entries[self.spoken[at]].message().map(|message| &**message);
-        let is_answer = |at: &usize| matches!(message(*at), Some(AgentMessage::Assistant(_)));
+        let message = |at: usize| self.entries[self.spoken[at]].message();
+        let is_answer = |at: &usize| matches!(message(*at).as_deref(), Some(AgentMessage::Assistant(_)));
         let Some(last) = (0..self.spoken.len()).rev().find(is_answer) else { return };
         let goes = |at: &usize| {
-            matches!(message(*at), Some(AgentMessage::Assistant(_) | AgentMessage::ToolResult(_)))
+            matches!(message(*at).as_deref(), Some(AgentMessage::Assistant(_) | AgentMessage::ToolResult(_)))
         };
         let gone: Vec<usize> = (last..self.spoken.len()).filter(goes).collect();
         self.compacted -= gone.iter().filter(|at| **at < self.compacted).count();
         let gone: HashSet<usize> = gone.into_iter().map(|at| self.spoken[at]).collect();
         self.spoken.retain(|position| !gone.contains(position));
-        self.messages = OnceLock::new();
         self.forgotten.extend(gone);
     }
 
@@ -163,11 +162,13 @@ impl Session {
         let id = entry.id().clone();
         if entry.speaks() && !matches!(entry.body(), Body::Compaction(_)) {
             self.spoken.push(self.entries.len());
-            if let Some(messages) = self.messages.get_mut() {
-                messages.extend(entry.message().cloned());
-            }
         }
+        let is_decoded = entry.is_decoded();
         self.entries.push(entry);
+        if is_decoded {
+            self.note_decoded(self.entries.len() - 1);
+            self.forget_surplus();
+        }
         self.tree.push(&self.entries);
         self.leaf = Some(self.entries.len() - 1);
         self.save();

@@ -29,6 +29,8 @@ pub(super) struct Appender {
     pub syncer: Syncer,
     /// Texts that are read from it.
     shelf: Option<Arc<Shelf>>,
+    /// Lines that were written, and where each begins.
+    placed: Vec<(usize, u64)>,
     claim: Option<Claim>,
     /// It stays open.
     place: Option<OpenPlace>,
@@ -54,6 +56,7 @@ impl Appender {
             end: length,
             syncer: Syncer::new(None, crew),
             shelf: None,
+            placed: Vec::new(),
             claim: None,
             place: None,
         })
@@ -82,11 +85,25 @@ impl Appender {
     pub fn moved(&mut self, path: PathBuf, real: PathBuf, crew: Option<Arc<Crew>>) {
         let (storage, directory) = (self.storage.clone(), real.parent().map(Path::to_owned));
         self.path = path;
+        self.placed.clear();
         let sync = move || directory.map_or(Ok(()), |directory| storage.sync_directory(&directory));
         self.renamed(Box::new(sync), crew);
         if let Ok(file) = self.file() {
             self.syncer.wrote(Box::new(move || Ok(file)));
         }
+    }
+
+    /// Gives the lines that were written since the last time, where each begins, and whoever reads them.
+    pub fn take_placed(&mut self) -> Option<(Vec<(usize, u64)>, Arc<Shelf>)> {
+        let placed = std::mem::take(&mut self.placed);
+        if placed.is_empty() {
+            return None;
+        }
+        if self.shelf.is_none() {
+            let file = self.file().ok()?;
+            self.shelf = Some(Arc::new(Shelf::new(self.storage.clone(), self.path.clone(), file).ok()?));
+        }
+        Some((placed, self.shelf.clone()?))
     }
 
     /// Texts are read from it, for which it is open as long as it is.
@@ -147,13 +164,14 @@ impl Appender {
     pub fn append(&mut self, lines: &[Text], from: usize) -> io::Result<usize> {
         let file = self.file()?;
         self.mend(&*file)?;
-        let mut batch = Vec::new();
+        let (mut batch, mut places) = (Vec::new(), Vec::new());
         if self.tail == Tail::Unterminated {
             batch.push(b'\n');
         }
         let mut next = from;
         while next < lines.len() && (next == from || batch.len() < BATCH) {
             let text = lines[next].get().ok_or_else(|| io::Error::other("a line of it is lost"))?;
+            places.push((next, self.length + batch.len() as u64));
             batch.extend_from_slice(text.as_bytes());
             batch.push(b'\n');
             next += 1;
@@ -176,6 +194,7 @@ impl Appender {
             }
             return Err(error);
         }
+        self.placed.append(&mut places);
         self.length += batch.len() as u64;
         self.end = self.length;
         self.tail = Tail::Whole;

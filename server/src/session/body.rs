@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use agentese::scan::{self, Wanted};
+use agentese::types::AgentMessage;
 use serde_json::{Value, json};
 
 use super::entry::EntryId;
@@ -23,6 +24,18 @@ pub enum Role {
     System,
     /// Somebody else.
     Other,
+}
+
+impl Role {
+    /// Returns who speaks in a message.
+    pub(super) fn of(message: &AgentMessage) -> Self {
+        match message {
+            AgentMessage::User(_) => Self::User,
+            AgentMessage::Assistant(_) => Self::Assistant,
+            AgentMessage::System(_) => Self::System,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// What stands in place of messages from here on.

@@ -35,7 +35,7 @@ impl Restored {
     pub(super) fn of<'a>(path: impl DoubleEndedIterator<Item = &'a Entry> + Clone) -> Self {
         let model = path.clone().rev().find_map(|entry| match entry.body() {
             Body::ModelChange { provider, model_id } => Some((provider.clone(), model_id.clone())),
-            Body::Message(Role::Assistant) => match &*entry.look()? {
+            Body::Message(Role::Assistant) => match &*entry.message()? {
                 AgentMessage::Assistant(answer) => Some((answer.provider.clone(), answer.model.clone())),
                 _ => None,
             },
@@ -97,7 +97,7 @@ pub(super) fn seen(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>
     let other_words = |index: &usize| {
         let entry = &entries[path[*index]];
         let content = (*edits.get(entry.id())?)?;
-        Some((path[*index], Arc::new(with_content(entry.message()?, content.clone())?)))
+        Some((path[*index], Arc::new(with_content(&*entry.message()?, content.clone())?)))
     };
     let edited = match edits.is_empty() {
         true => HashMap::new(),
@@ -130,8 +130,8 @@ fn told_before(
     if said.is_none() && patches.len() < 2 {
         return (first, None);
     }
-    let messages = patches.iter().filter_map(|index| entry(*index).message()).map(|message| &**message);
-    let all = told::together(said.into_iter().chain(messages));
+    let messages: Vec<_> = patches.iter().filter_map(|index| entry(*index).message()).collect();
+    let all = told::together(said.into_iter().chain(messages.iter().map(|message| &**message)));
     (first, all.map(|all| Arc::new(all.into())))
 }
 

@@ -2,22 +2,23 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use agentese::framing::FrameText;
-use agentese::scan::{self, Wanted};
-use agentese::types::{AgentMessage, BranchSummaryMessage, CompactionSummaryMessage};
-use agentese::wire::{Maybe, replace_lone_surrogates};
+use agentese::scan;
+use agentese::types::AgentMessage;
+use agentese::wire::Maybe;
 use serde_json::Value;
 
-use super::body::{Body, BranchSummary, Compaction, Role, Says};
+use super::body::{Body, Role, Says};
 use super::foreign;
 use super::glance::{Glance, glance};
 use super::line::{self, EntryLine};
-use super::members::{Line, Members, decode};
+use super::members::{Line, Members};
+use super::source::{Decoded, MESSAGE, Source};
 use super::text::Text;
 use super::time;
+use super::transcript::StoredMessage;
 
 /// The identifier of an entry: eight hex digits in files that pi and this program write, anything in
 /// others.
@@ -62,38 +63,16 @@ pub(super) struct Place {
     pub time: i64,
 }
 
-/// Where the message of an entry stands in it.
-static MESSAGE: Wanted<1> = Wanted::new([scan::member("message")]);
-
-/// The message of an entry.
-#[derive(Clone)]
-struct Decoded {
-    message: Arc<AgentMessage>,
-    /// Whether the text of the entry has it as it is.
-    stands: bool,
-}
-
-impl Decoded {
-    /// One that has another form, or none, in the text.
-    fn made(message: impl Into<AgentMessage>) -> Self {
-        Self { message: Arc::new(message.into()), stands: false }
-    }
-}
-
 /// An entry.
 #[derive(Clone)]
 pub struct Entry {
     id: EntryId,
     parent_id: Option<EntryId>,
-    time: Option<i64>,
-    body: Says,
-    /// A line of a file: a part of a text that many of them share, or of the file.
-    text: Text,
+    source: Source,
     /// Whether its text has the id and the parent that it has here.
     says_place: bool,
-    /// Where its message stands in its text, where that is known to have the declared shape.
-    fits: Option<Range<u32>>,
-    message: OnceLock<Option<Decoded>>,
+    /// Its message, while that is kept decoded.
+    message: Option<Decoded>,
 }
 
 impl Entry {
@@ -145,12 +124,9 @@ impl Entry {
         Some(Self {
             id: id.into(),
             parent_id,
-            time,
-            body: body.into(),
-            text: kept(),
+            source: Source { time, body: body.into(), text: kept(), fits: None },
             says_place,
-            fits: None,
-            message: OnceLock::new(),
+            message: None,
         })
     }
 
@@ -168,29 +144,23 @@ impl Entry {
         Some(Self {
             id: seen.id.into(),
             parent_id,
-            time: Some(time),
-            body: Says::Message(seen.role),
+            source: Source { time: Some(time), body: Says::Message(seen.role), text, fits },
             says_place: true,
-            fits,
-            message: OnceLock::new(),
-            text,
+            message: None,
         })
     }
 
     /// A new one that is no message.
     pub(super) fn new(place: Place, body: Body, data: Option<&Value>) -> Self {
         let line = line(&place, &body, |line| body.write(line, data));
-        Self::placed(place, body, line, OnceLock::new())
+        Self::placed(place, body, line, None)
     }
 
     /// A new one for a message.
     pub(super) fn of_message(place: Place, message: Arc<AgentMessage>) -> Self {
         let body = match &*message {
-            AgentMessage::User(_) => Body::Message(Role::User),
-            AgentMessage::Assistant(_) => Body::Message(Role::Assistant),
-            AgentMessage::System(_) => Body::Message(Role::System),
             AgentMessage::Custom(custom) => Body::CustomMessage { custom_type: custom.custom_type.clone() },
-            _ => Body::Message(Role::Other),
+            message => Body::Message(Role::of(message)),
         };
         let line = line(&place, &body, |line| match &*message {
             AgentMessage::Custom(custom) => {
@@ -206,22 +176,17 @@ impl Entry {
             message => drop(line.member("message", message)),
         });
         let stands = matches!(body, Body::Message(_));
-        Self::placed(place, body, line, OnceLock::from(Some(Decoded { message, stands })))
+        Self::placed(place, body, line, Some(Decoded { message, stands }))
     }
 
-    fn placed(place: Place, body: Body, line: String, message: OnceLock<Option<Decoded>>) -> Self {
-        let text = FrameText::from(line).into();
-        let (time, body) = (Some(place.time), body.into());
-        Self {
-            id: place.id,
-            parent_id: place.parent_id,
-            time,
-            body,
-            text,
-            says_place: true,
+    fn placed(place: Place, body: Body, line: String, message: Option<Decoded>) -> Self {
+        let source = Source {
+            time: Some(place.time),
+            body: body.into(),
+            text: FrameText::from(line).into(),
             fits: None,
-            message,
-        }
+        };
+        Self { id: place.id, parent_id: place.parent_id, source, says_place: true, message }
     }
 
     /// Reads a line on its own.
@@ -261,28 +226,33 @@ impl Entry {
 
     /// When it was written, in milliseconds since the epoch; none where it does not say.
     pub fn time(&self) -> Option<i64> {
-        self.time
+        self.source.time
     }
 
     /// What it says.
     pub fn body(&self) -> &Body {
-        self.body.body()
+        self.source.body.body()
     }
 
     /// Its text as it stands in the file, without the line's end. That of an entry of a large file is read; where
     /// somebody has changed the file meanwhile, only the place of the entry is known.
     pub fn json(&self) -> FrameText {
-        self.text.get().unwrap_or_else(|| line::lost(self.body(), &self.id, self.parent_id.as_ref()))
+        self.source.text.get().unwrap_or_else(|| line::lost(self.body(), &self.id, self.parent_id.as_ref()))
     }
 
     /// Its text, for those who read it later: that of an entry of a large file stays there.
     pub fn line(&self) -> EntryLine {
-        EntryLine::new(self.id.clone(), self.parent_id.clone(), self.body.clone(), self.text.clone())
+        EntryLine::new(
+            self.id.clone(),
+            self.parent_id.clone(),
+            self.source.body.clone(),
+            self.source.text.clone(),
+        )
     }
 
     /// As [`Entry::json`], for those who keep it.
     pub(super) fn text(&self) -> &Text {
-        &self.text
+        &self.source.text
     }
 
     /// A member of its own, as JSON text.
@@ -291,39 +261,48 @@ impl Entry {
     }
 
     /// The message that it puts before the model: its own, that of an extension, a summary. None
-    /// where it has none or none that can be read.
-    pub fn message(&self) -> Option<&Arc<AgentMessage>> {
-        self.read_message().map(|decoded| &decoded.message)
-    }
-
-    /// As [`Entry::message`], for those who look once: what is decoded is not kept.
-    pub(super) fn look(&self) -> Option<Arc<AgentMessage>> {
-        match self.message.get() {
-            Some(known) => known.as_ref().map(|decoded| decoded.message.clone()),
-            None => self.decoded().map(|decoded| decoded.message),
+    /// where it has none or none that can be read. One that is not kept decoded is decoded.
+    pub fn message(&self) -> Option<Arc<AgentMessage>> {
+        match &self.message {
+            Some(known) => Some(known.message.clone()),
+            None => self.source.decoded().map(|decoded| decoded.message),
         }
     }
 
-    #[cfg(test)]
+    /// As [`Entry::message`], for those who read it later: nothing is decoded.
+    pub fn stored_message(&self) -> StoredMessage {
+        match &self.message {
+            Some(known) => known.message.clone().into(),
+            None => self.source.clone().into(),
+        }
+    }
+
+    /// Whether its message is kept decoded.
     pub(super) fn is_decoded(&self) -> bool {
-        self.message.get().is_some()
+        self.message.is_some()
+    }
+
+    /// Leaves its text where the same text stays.
+    pub(super) fn leave(&mut self, text: Text) {
+        if self.source.text.here().is_some_and(|here| text.is(here)) {
+            self.source.text = text;
+        }
+    }
+
+    /// Keeps its message decoded.
+    pub(super) fn keep_decoded(&mut self) {
+        self.message = self.message.take().or_else(|| self.source.decoded());
     }
 
     /// Keeps no more than its text; where its message stands in it is kept in mind.
     pub(super) fn forget_decoded(&mut self) {
-        let Some(decoded) = self.message.take() else { return };
-        if self.fits.is_none()
-            && decoded.is_some_and(|decoded| decoded.stands)
-            && let Some(seen) =
-                self.text.here().and_then(|text| glance(text.as_str())).filter(|seen| seen.fits)
-            && let (Ok(start), Ok(end)) = (seen.message.start.try_into(), seen.message.end.try_into())
-        {
-            self.fits = Some(start..end);
+        if self.message.take().is_some_and(|decoded| decoded.stands) {
+            self.source.find();
         }
     }
 
     /// Whether it puts a message before the model; what [`Entry::message`] gives tells it too, and decodes it.
-    pub(super) fn speaks(&self) -> bool {
+    pub fn speaks(&self) -> bool {
         match self.body() {
             Body::Message(_) | Body::CustomMessage { .. } | Body::Compaction(_) => true,
             Body::BranchSummary(summary) => !summary.summary.is_empty(),
@@ -334,66 +313,17 @@ impl Entry {
     /// The same as JSON text, which shares that of the entry where it can. Nothing is decoded where the text is known to
     /// have the declared shape.
     pub fn message_text(&self) -> Option<FrameText> {
-        if let Some(Range { start, end }) = self.fits
-            && let Some(text) = self.text.get()
-        {
-            return text.slice_of(text.as_str().get(start as usize..end as usize)?);
+        if let Some(text) = self.source.message_text() {
+            return Some(text);
         }
-        let Decoded { message, stands } = self.read_message()?;
+        let Decoded { message, stands } = self.message.clone().or_else(|| self.source.decoded())?;
         let text = || {
-            let text = self.text.get()?;
+            let text = self.source.text.get()?;
             text.slice_of(scan::scan(text.as_str(), &MESSAGE).ok()?.get(0)?)
         };
         match stands.then(text).flatten() {
             Some(text) => Some(text),
-            None => serde_json::to_string(&**message).ok().map(FrameText::from),
-        }
-    }
-
-    fn read_message(&self) -> Option<&Decoded> {
-        self.message.get_or_init(|| self.decoded()).as_ref()
-    }
-
-    fn decoded(&self) -> Option<Decoded> {
-        let now = self.time.unwrap_or_default();
-        match self.body() {
-            Body::Message(_) => {
-                let line = self.json();
-                let text = match &self.fits {
-                    Some(at) => line.as_str().get(at.start as usize..at.end as usize),
-                    None => scan::scan(line.as_str(), &MESSAGE).ok().and_then(|found| found.get(0)),
-                };
-                let text = text.unwrap_or("null");
-                let whole = replace_lone_surrogates(text);
-                Some(match serde_json::from_str(whole.as_deref().unwrap_or(text)) {
-                    Ok(message) => Decoded { message: Arc::new(message), stands: whole.is_none() },
-                    Err(error) => {
-                        tracing::debug!(entry = %self.id, %error, "a message has a shape of its own");
-                        Decoded::made(foreign::message(decode(text).unwrap_or_default(), now))
-                    }
-                })
-            }
-            Body::CustomMessage { custom_type } => {
-                let line = self.json();
-                let members = Members::read(line.as_str()).unwrap_or_default();
-                let mut message = serde_json::Map::new();
-                message.insert("role".to_owned(), "custom".into());
-                message.insert("customType".to_owned(), custom_type.as_str().into());
-                message.insert("timestamp".to_owned(), now.into());
-                for name in ["content", "display", "details"] {
-                    if let Some(value) = members.get::<Value>(name) {
-                        message.insert(name.to_owned(), value);
-                    }
-                }
-                Some(Decoded::made(foreign::message(message.into(), now)))
-            }
-            Body::BranchSummary(BranchSummary { summary, from_id, .. }) if !summary.is_empty() => {
-                Some(Decoded::made(BranchSummaryMessage::new(summary, Some(from_id.clone()), now)))
-            }
-            Body::Compaction(Compaction { summary, tokens_before, .. }) => {
-                Some(Decoded::made(CompactionSummaryMessage::new(summary, *tokens_before, now)))
-            }
-            _ => None,
+            None => serde_json::to_string(&*message).ok().map(FrameText::from),
         }
     }
 }

@@ -19,8 +19,8 @@ use super::text::{Shelf, Text};
 /// The largest file that is opened.
 const LARGEST: u64 = 1 << 32;
 
-/// From this length on the texts of lines stay in the file; those of shorter ones are kept in memory, so that nothing is
-/// lost where somebody cuts the file.
+/// From this length on the texts of lines stay in a file that is opened; those of shorter ones are kept in memory, so that
+/// nothing is lost where somebody cuts the file.
 pub(super) const LARGE: u64 = 16 << 20;
 
 /// How often a file is opened that was replaced meanwhile.
@@ -233,7 +233,11 @@ impl SessionFile {
                 self.trouble = Some(trouble.into());
             }
         }
-        self.rest();
+    }
+
+    /// Gives the lines that were written since the last time, where each begins, and whoever reads them.
+    pub fn take_placed(&mut self) -> Option<(Vec<(usize, u64)>, Arc<Shelf>)> {
+        self.open.as_mut()?.take_placed()
     }
 
     /// Closes it until it is written again, where others are to stay open.

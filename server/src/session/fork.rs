@@ -12,6 +12,7 @@ impl Session {
     /// The messages of the user, of every branch and in the order of the file, with their text; those
     /// without text are left out.
     pub fn fork_messages(&self) -> Vec<(EntryId, String)> {
+        let _open = self.open_texts();
         let messages = self.entries.iter().filter_map(|entry| Some((entry.id().clone(), user_text(entry)?)));
         messages.filter(|(_, text)| !text.is_empty()).collect()
     }
@@ -87,7 +88,7 @@ impl Session {
 /// The text of a message of the user; none where the entry is something else.
 fn user_text(entry: &Entry) -> Option<String> {
     let Body::Message(Role::User) = entry.body() else { return None };
-    match &*entry.look()? {
+    match &*entry.message()? {
         AgentMessage::User(message) => Some(text(&message.content)),
         _ => None,
     }

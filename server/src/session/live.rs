@@ -2,16 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use agentese::framing::FrameText;
-use agentese::types::{AgentMessage, AssistantBlock, StopReason, SystemMessage, ToolResultMessage};
+use agentese::types::{AgentMessage, AssistantBlock, StopReason, SystemMessage};
 
 use super::body::{Body, Role};
 use super::context::Seen;
 use super::entry::Entry;
 use super::header::Header;
 use super::load::Repairs;
+use super::transcript::Kept;
 use super::tree::Tree;
 use super::writer::Writer;
 use super::{Restored, Spoken, Start, Stats, context, told};
@@ -26,8 +27,8 @@ pub struct Session {
     pub(super) leaf: Option<usize>,
     /// The entries whose messages the model gets to see.
     pub(super) spoken: Vec<usize>,
-    /// Those messages, once somebody has looked at all of them.
-    pub(super) messages: OnceLock<Vec<Arc<AgentMessage>>>,
+    /// The entries whose messages are kept decoded.
+    pub(super) kept: Kept,
     /// How many of them the newest compaction left: its summary and what it kept.
     pub(super) compacted: usize,
     /// What the model is told beforehand, as the newest compaction says it again or messages before it say it together:
@@ -60,6 +61,7 @@ impl Session {
         self.leaf = entries.len().checked_sub(1);
         self.name = entries.iter().rev().find_map(name);
         self.entries = entries;
+        self.find_decoded();
         self.forgotten.clear();
         self.rebuild();
     }
@@ -71,7 +73,6 @@ impl Session {
         self.compacted = spoken.iter().filter(|index| compaction.is_some_and(|at| **index <= at)).count();
         self.told_again = told;
         self.spoken = spoken.into_iter().map(|index| path[index]).collect();
-        self.messages = OnceLock::new();
     }
 
     /// Another agent keeps it: its identifier and its file are those that it has there. Nothing here writes that file.
@@ -136,40 +137,8 @@ impl Session {
         self.repairs
     }
 
-    /// What the model gets to see, in order. The first time this decodes what nobody has looked at.
-    pub fn messages(&self) -> &[Arc<AgentMessage>] {
-        self.messages.get_or_init(|| {
-            let message = |position: &usize| self.said(*position).cloned();
-            let told = self.told_again.iter().cloned();
-            told.chain(self.spoken.iter().skip(self.told_again()).filter_map(message)).collect()
-        })
-    }
-
-    /// Keeps no more of messages than their texts, until somebody looks at them again.
-    pub fn forget_decoded(&mut self) {
-        self.messages = OnceLock::new();
-        self.entries.iter_mut().for_each(Entry::forget_decoded);
-    }
-
-    /// Counts its messages that are kept decoded.
-    #[cfg(test)]
-    pub(crate) fn decoded(&self) -> usize {
-        self.entries.iter().filter(|entry| entry.is_decoded()).count()
-            + self.messages.get().map_or(0, Vec::len)
-    }
-
-    /// As [`Session::said`], for those who look once.
-    fn look(&self, position: usize) -> Option<Arc<AgentMessage>> {
-        self.edited.get(&position).cloned().or_else(|| self.entries[position].look())
-    }
-
-    /// The message that the model sees of an entry.
-    fn said(&self, position: usize) -> Option<&Arc<AgentMessage>> {
-        self.edited.get(&position).or_else(|| self.entries[position].message())
-    }
-
     /// How many of the entries in `spoken` stand there for what the newest compaction says again.
-    fn told_again(&self) -> usize {
+    pub(super) fn told_again(&self) -> usize {
         usize::from(self.told_again.is_some())
     }
 
@@ -183,16 +152,13 @@ impl Session {
         let told = |position: &&usize| matches!(self.entries[**position].body(), Body::Message(Role::System));
         let later = self.spoken.iter().skip(self.told_again()).filter(told);
         let later = later.filter_map(|position| self.entries[*position].message());
-        told::together(self.told_again.iter().chain(later).map(|message| &**message))
-    }
-
-    /// The messages from the last one back, each decoded when it is reached.
-    pub(super) fn messages_back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
-        self.spoken.iter().rev().filter_map(|position| self.look(*position))
+        let told: Vec<_> = self.told_again.iter().cloned().chain(later).collect();
+        told::together(told.iter().map(|message| &**message))
     }
 
     /// The same as JSON texts, which share those of the entries where they can.
     pub fn message_texts(&self) -> Vec<FrameText> {
+        let _open = self.open_texts();
         let text = |told: &Arc<AgentMessage>| serde_json::to_string(&**told).ok().map(FrameText::from);
         let told = self.told_again.iter().filter_map(text);
         let spoken = self.spoken.iter().skip(self.told_again());
@@ -205,6 +171,7 @@ impl Session {
 
     /// The same with the entries that they stand in.
     pub fn conversation(&self) -> Vec<Spoken> {
+        let _open = self.open_texts();
         let told = self.told_again.as_ref().zip(self.spoken.first()).map(|(told, position)| Spoken {
             entry: self.entries[*position].id().clone(),
             message: told.clone(),
@@ -216,7 +183,7 @@ impl Session {
                 Body::Compaction(compaction) => compaction.details.clone(),
                 _ => None,
             };
-            Some(Spoken { entry: entry.id().clone(), message: self.look(*position)?, details })
+            Some(Spoken { entry: entry.id().clone(), message: self.said(*position)?, details })
         };
         told.into_iter().chain(self.spoken.iter().skip(self.told_again()).filter_map(said)).collect()
     }
@@ -230,15 +197,6 @@ impl Session {
     /// Model and thinking level that the active branch names.
     pub fn restored(&self) -> Restored {
         Restored::of(self.path().into_iter())
-    }
-
-    /// The newest result of a tool on the active branch that was no error.
-    pub fn last_result(&self, tool: &str) -> Option<&ToolResultMessage> {
-        let good = |result: &&ToolResultMessage| result.tool_name == tool && !result.is_error;
-        self.path().into_iter().rev().find_map(|entry| match &**entry.message()? {
-            AgentMessage::ToolResult(result) => Some(result).filter(good),
-            _ => None,
-        })
     }
 
     /// Whether the model has answered on the active branch.
@@ -274,12 +232,14 @@ impl Session {
 
     /// Counts, tokens and cost of what the model sees.
     pub fn stats(&self) -> Stats {
-        let later = self.spoken.iter().skip(self.told_again()).filter_map(|position| self.look(*position));
+        let _open = self.open_texts();
+        let later = self.spoken.iter().skip(self.told_again()).filter_map(|position| self.said(*position));
         Stats::of(self.told_again.iter().cloned().chain(later))
     }
 
     /// Counts, tokens and cost of all that stands in the file.
     pub fn stats_of_file(&self) -> Stats {
+        let _open = self.open_texts();
         Stats::of_file(&self.entries)
     }
 }

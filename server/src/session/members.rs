@@ -171,7 +171,10 @@ impl Line {
             self.0.push('{');
         }
         self.0.push('}');
-        std::mem::take(&mut self.0)
+        let mut line = std::mem::take(&mut self.0);
+        // It is kept as long as the session.
+        line.shrink_to_fit();
+        line
     }
 }
 

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `live`, `open`, `add`, `save` | the conversation itself: how it begins, what is added, how it reaches its file |
 //! | `entry`, `body`, `line`, `header`, `members` | one line: what it says, and its text |
+//! | `source`, `transcript` | from the text of a line to its message, when somebody reads it |
 //! | `glance` | a line with a message, taken in without decoding |
 //! | `foreign` | messages that another program wrote in a shape of its own |
 //! | `load`, `large`, `migrate` | from the bytes of a file to its entries |
@@ -46,6 +47,7 @@ mod open;
 mod place;
 mod record;
 mod save;
+mod source;
 mod start;
 mod stats;
 mod storage;
@@ -54,6 +56,7 @@ mod sync;
 mod text;
 mod time;
 mod told;
+mod transcript;
 mod tree;
 mod writer;
 
@@ -70,3 +73,4 @@ pub use record::Record;
 pub use start::Start;
 pub use stats::Stats;
 pub use store::{IdClaim, ResolveError, Scope, Store};
+pub use transcript::{StoredMessage, Transcript};

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::OnceLock;
 
 use super::error::OpenError;
 use super::file::{Content, Migration, Opened, SessionFile};
 use super::header::{Header, VERSION};
 use super::large::load_large;
 use super::load::{Repairs, load};
+use super::transcript::Kept;
 use super::tree::Tree;
 use super::writer::Writer;
 use super::{Session, Start, Store, names, time};
@@ -26,7 +26,7 @@ impl Session {
             tree: Tree::default(),
             leaf: None,
             spoken: Vec::new(),
-            messages: OnceLock::new(),
+            kept: Kept::default(),
             compacted: 0,
             told_again: None,
             edited: HashMap::new(),

@@ -46,7 +46,7 @@ impl Stats {
         for entry in entries {
             let says_what_it_took = match entry.body() {
                 Body::Message(_) => {
-                    entry.look().into_iter().for_each(|message| stats.count(&message));
+                    entry.message().into_iter().for_each(|message| stats.count(&message));
                     false
                 }
                 Body::Compaction(_) | Body::BranchSummary(_) => true,

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use agentese::framing::FrameText;
 
@@ -33,20 +33,29 @@ pub(super) struct Shelf {
     path: PathBuf,
     identity: Identity,
     open: Mutex<Option<Arc<dyn StoredFile>>>,
+    /// The file as somebody has opened it for a while.
+    lent: Mutex<Option<Weak<dyn StoredFile>>>,
 }
 
 impl Shelf {
     /// Of that file, which is kept open.
     pub fn new(storage: Arc<dyn Storage>, path: PathBuf, file: Arc<dyn StoredFile>) -> io::Result<Self> {
-        Ok(Self { storage, path, identity: file.identity()?, open: Mutex::new(Some(file)) })
+        let identity = file.identity()?;
+        Ok(Self { storage, path, identity, open: Mutex::new(Some(file)), lent: Mutex::default() })
     }
 
-    /// The file. Fails where another one has its name now.
+    /// The file, which is open as long as somebody has it. Fails where another one has its name now.
     pub fn file(&self) -> io::Result<Arc<dyn StoredFile>> {
         if let Some(file) = &*self.open() {
             return Ok(file.clone());
         }
-        reopen(&*self.storage, &self.path, false, self.identity)
+        let mut lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = lent.as_ref().and_then(Weak::upgrade) {
+            return Ok(file);
+        }
+        let file = reopen(&*self.storage, &self.path, false, self.identity)?;
+        *lent = Some(Arc::downgrade(&file));
+        Ok(file)
     }
 
     /// It is not kept open any more.
@@ -105,12 +114,33 @@ impl Text {
         text.map(FrameText::from)
     }
 
+    /// Opens the file that it stays in, for those who read many texts of it.
+    pub fn open(&self) -> Option<Arc<dyn StoredFile>> {
+        match &self.0 {
+            Held::Here(_) => None,
+            Held::There { shelf, .. } => shelf.file().ok(),
+        }
+    }
+
+    /// Returns how long it is, in bytes.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Held::Here(text) => text.len(),
+            Held::There { length, .. } => *length as usize,
+        }
+    }
+
     /// The text, where it is in memory.
     pub fn here(&self) -> Option<&FrameText> {
         match &self.0 {
             Held::Here(text) => Some(text),
             Held::There { .. } => None,
         }
+    }
+
+    /// Whether it is that text.
+    pub fn is(&self, other: &FrameText) -> bool {
+        self.begins(other.as_bytes()) == Some(other.len())
     }
 
     /// How much of `bytes` is this text, where they begin with it.

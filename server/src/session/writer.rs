@@ -4,6 +4,7 @@
 //! holds anyway. Whoever wants to know that a line is handed to the system waits for it ([`Writer::written`]); a disk that does
 //! not answer holds up nobody else.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -63,11 +64,23 @@ struct Waiting {
     ends: bool,
 }
 
+/// How much of the newest lines that were written is kept in memory, in bytes: so much is whole again if somebody cuts the
+/// file. The texts of older ones stay in the file.
+const NEWEST: usize = 64 << 10;
+
 /// A file and all lines that belong into it. The file is unlocked before the end is told.
 struct Job {
     file: SessionFile,
     lines: Vec<Text>,
+    newest: Newest,
     progress: Ending,
+}
+
+/// The lines that were written and are kept in memory: which, where each begins in the file, and how long all are.
+#[derive(Default)]
+struct Newest {
+    lines: VecDeque<(usize, u64)>,
+    length: usize,
 }
 
 /// Tells that the work has ended, however it did.
@@ -98,6 +111,8 @@ struct Status {
     done: u64,
     ended: bool,
     file: FileStatus,
+    /// Lines whose texts stay in the file now.
+    left: Vec<(usize, Text)>,
 }
 
 impl Progress {
@@ -137,8 +152,43 @@ impl Job {
             self.lines.extend(lines);
         }
         self.file.write(&self.lines);
+        let mut left = self.leave_old_ones();
+        self.file.rest();
         let file = self.file.status();
-        self.progress.0.change(|status| (status.done, status.file) = (number, file));
+        self.progress.0.change(|status| {
+            (status.done, status.file) = (number, file);
+            status.left.append(&mut left);
+        });
+    }
+
+    /// Leaves the texts of lines in the file that are not among the newest any more. Gives them as they are now, with the
+    /// number of each.
+    fn leave_old_ones(&mut self) -> Vec<(usize, Text)> {
+        let Some((placed, shelf)) = self.file.take_placed() else { return Vec::new() };
+        if placed
+            .first()
+            .is_some_and(|(line, _)| self.newest.lines.back().is_some_and(|(last, _)| line <= last))
+        {
+            // Written anew, elsewhere in the file.
+            self.newest = Newest::default();
+        }
+        let in_memory = placed.into_iter().filter(|(line, _)| self.lines[*line].here().is_some());
+        for place in in_memory {
+            self.newest.length += self.lines[place.0].len();
+            self.newest.lines.push_back(place);
+        }
+        let mut left = Vec::new();
+        while self.newest.length > NEWEST
+            && let Some((line, at)) = self.newest.lines.pop_front()
+        {
+            self.newest.length -= self.lines[line].len();
+            let text = self.lines[line].here().map(|text| Text::there(&shelf, at, text.as_str()));
+            if let Some(text) = text {
+                self.lines[line] = text.clone();
+                left.push((line, text));
+            }
+        }
+        left
     }
 
     /// A last chance for what could not be written when it was said; then the file is anybody's.
@@ -208,7 +258,12 @@ impl Writer {
             path: file.path().to_owned(),
             storage: file.storage().clone(),
             crew,
-            work: Work::Here(Box::new(Job { file, lines: Vec::new(), progress: Ending(progress.clone()) })),
+            work: Work::Here(Box::new(Job {
+                file,
+                lines: Vec::new(),
+                newest: Newest::default(),
+                progress: Ending(progress.clone()),
+            })),
             progress,
             ordered: 0,
             handed: 0,
@@ -224,6 +279,11 @@ impl Writer {
     /// How many lines were handed over.
     pub fn handed(&self) -> usize {
         self.handed
+    }
+
+    /// Gives the lines whose texts stay in the file since the last time, with the number of each.
+    pub fn take_left(&self) -> Vec<(usize, Text)> {
+        std::mem::take(&mut self.progress.status().left)
     }
 
     /// Whether anything is in the file, or on its way there.

@@ -51,6 +51,10 @@ impl Tool for Bash {
         true
     }
 
+    fn is_terminal(&self) -> bool {
+        true
+    }
+
     fn aborted_text(&self) -> &str {
         "Command aborted"
     }

@@ -6,6 +6,7 @@ use super::artifact::Artifact;
 use super::clean::Cleaner;
 use super::decode::Decoder;
 use super::os_error;
+use super::terminal::Screen;
 use super::truncate::{Limits, Totals, Truncation, char_boundary_from, format_size, truncate_tail_of};
 
 /// Bytes kept beyond the limit, so that the cut can see that a line began before the limit.
@@ -21,9 +22,8 @@ pub struct Capture {
     /// The end of the text: all of it up to twice the limit, then at least the limit and the margin.
     window: String,
     total: Totals,
-    /// Bytes since the last newline, and of the line before it: the size of a line of which only the end is shown.
-    line: u64,
-    line_before: u64,
+    /// The output as a terminal shows it.
+    screen: Screen,
     file: FileState,
     temp_dir: PathBuf,
     artifact_limit: u64,
@@ -47,8 +47,7 @@ impl Capture {
             cleaner: clean.then(Cleaner::default),
             window: String::new(),
             total: Totals { lines: 1, bytes: 0 },
-            line: 0,
-            line_before: 0,
+            screen: Screen::new(limits.max_bytes),
             file: FileState::NotNeeded(Vec::new()),
             temp_dir: temp_dir.to_owned(),
             artifact_limit,
@@ -85,12 +84,14 @@ impl Capture {
     }
 
     fn append(&mut self, raw: &[u8], mut text: String) {
+        self.screen.push(&text);
         if let Some(cleaner) = &mut self.cleaner {
             let mut cleaned = String::with_capacity(text.len());
             cleaner.push(&text, &mut cleaned);
             text = cleaned;
         }
-        self.count(&text);
+        self.total.bytes += text.len() as u64;
+        self.total.lines += memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
         let kept = if self.cleaner.is_some() { text.as_bytes() } else { raw };
         match &mut self.file {
             FileState::NotNeeded(beginning) => {
@@ -118,18 +119,6 @@ impl Capture {
         }
     }
 
-    fn count(&mut self, text: &str) {
-        self.total.bytes += text.len() as u64;
-        let mut from = 0;
-        for at in memchr::memchr_iter(b'\n', text.as_bytes()) {
-            self.total.lines += 1;
-            self.line_before = self.line + (at - from) as u64;
-            self.line = 0;
-            from = at + 1;
-        }
-        self.line += (text.len() - from) as u64;
-    }
-
     /// Whether no text has come yet.
     pub fn is_empty(&self) -> bool {
         self.total.bytes == 0
@@ -147,14 +136,18 @@ impl Capture {
         &self.window[char_boundary_from(&self.window, from)..]
     }
 
-    /// The tail of the text so far. A character whose rest has not arrived is not part of it.
+    /// The tail of the text so far. An output that fits the limits is as the command wrote it; one that does not, and each
+    /// that is cleaned, is as a terminal shows it. A character whose rest has not arrived is not part of it.
     pub fn tail(&self) -> Truncation {
-        truncate_tail_of(&self.window, self.total, self.limits)
+        if self.cleaner.is_none() && self.total.fit(self.limits) {
+            return truncate_tail_of(&self.window, self.total, self.limits);
+        }
+        truncate_tail_of(&self.screen.text(), self.screen.total(), self.limits)
     }
 
     /// The size of the line of which a partial tail shows the end.
     pub fn cut_line_size(&self) -> u64 {
-        if self.window.ends_with('\n') { self.line_before } else { self.line }
+        self.screen.last_line()
     }
 
     /// The file with the full output, once the output exceeds the limits and if it could be created.
@@ -207,6 +200,7 @@ impl Capture {
 
 #[cfg(test)]
 mod tests {
+    use super::super::terminal::render;
     use super::super::truncate::truncate_tail;
     use super::*;
     use proptest::prelude::*;
@@ -257,6 +251,20 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_long_output_is_drawn_before_it_is_cut_and_its_file_has_every_byte() {
+        let directory = tempfile::tempdir().unwrap();
+        let limits = Limits { max_lines: 10, max_bytes: 100 };
+        let mut capture = Capture::new(directory.path(), 1 << 20, limits, false);
+        let frames: String = (0..500).map(|frame| format!("\x1b[2K\r{frame}/499")).collect();
+        let output = format!("one\n{frames}\ntwo\n");
+        capture.push(output.as_bytes());
+        capture.finish();
+        let tail = capture.tail();
+        assert_eq!((tail.content.as_str(), tail.truncated()), ("one\n499/499\ntwo\n", false));
+        assert_eq!(std::fs::read(capture.path().unwrap()).unwrap(), output.as_bytes());
+    }
+
     proptest! {
         #[test]
         fn fm_f78_any_chunks_give_the_tail_of_the_decoded_text_and_the_whole_file(
@@ -277,14 +285,13 @@ mod tests {
                 prop_assert!(capture.window.len() <= 2 * limits.max_bytes);
             }
             capture.finish();
-            let mut text = String::from_utf8_lossy(&bytes).into_owned();
-            let mut all = bytes;
-            if clean {
-                text = super::super::clean::clean(&text);
-                all = text.clone().into_bytes();
-            }
-            prop_assert_eq!(capture.tail(), truncate_tail(&text, limits));
-            prop_assert_eq!(capture.path().is_some(), capture.tail().truncated());
+            let raw = String::from_utf8_lossy(&bytes).into_owned();
+            let text = if clean { super::super::clean::clean(&raw) } else { raw.clone() };
+            let all = if clean { text.clone().into_bytes() } else { bytes };
+            let fits = Totals::of(&text).fit(limits);
+            let shown = if fits && !clean { raw } else { render(&raw).into_owned() };
+            prop_assert_eq!(capture.tail(), truncate_tail(&shown, limits));
+            prop_assert_eq!(capture.path().is_none(), fits);
             if let Some(path) = capture.path() {
                 prop_assert_eq!(std::fs::read(path).unwrap(), all);
             }

@@ -1,5 +1,7 @@
 //! Cleaning a terminal's output for a client that only wants the text.
 
+use super::sequences::{Parts, Sequences};
+
 /// The text without escape sequences and control characters; tab and newline stay. See [`Cleaner`].
 pub fn clean(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
@@ -12,88 +14,21 @@ pub fn clean(text: &str) -> String {
 /// memory. Never fails: an unfinished sequence ends at the next newline, so that it cannot swallow what follows.
 #[derive(Debug, Default)]
 pub struct Cleaner {
-    state: State,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum State {
-    #[default]
-    Text,
-    /// After ESC.
-    Escape,
-    /// Between CSI and its final character.
-    Control,
-    /// Inside a string sequence, up to BEL or ST.
-    Command,
-    /// Inside a string sequence after an ESC that may begin its ST.
-    CommandEscape,
+    sequences: Sequences,
 }
 
 impl Cleaner {
     /// Appends the clean part of `text`.
     pub fn push(&mut self, text: &str, result: &mut String) {
-        let mut rest = text;
-        while let Some(character) = rest.chars().next() {
-            // Most output is plain, and taken in runs.
-            let run = if self.state == State::Text { plain_run(rest) } else { 0 };
-            if run > 0 {
-                result.push_str(&rest[..run]);
-                rest = &rest[run..];
-                continue;
-            }
-            rest = &rest[character.len_utf8()..];
-            self.state = match self.state {
-                _ if character == '\n' => keep(character, result),
-                State::Text => plain(character, result),
-                State::Escape => match character {
-                    '[' => State::Control,
-                    ']' | 'P' | 'X' | '^' | '_' => State::Command,
-                    // Intermediate characters come before the final one, as in ESC ( B.
-                    ' '..='/' => State::Escape,
-                    '0'..='~' => State::Text,
-                    _ => plain(character, result),
-                },
-                State::Control => match character {
-                    ' '..='?' => State::Control,
-                    '@'..='~' => State::Text,
-                    _ => plain(character, result),
-                },
-                State::Command => match character {
-                    '\x07' | '\u{9c}' => State::Text,
-                    '\x1b' => State::CommandEscape,
-                    _ => State::Command,
-                },
-                State::CommandEscape => match character {
-                    '\\' => State::Text,
-                    '[' => State::Control,
-                    ']' | 'P' | 'X' | '^' | '_' => State::Command,
-                    '\x1b' => State::CommandEscape,
-                    _ => State::Text,
-                },
-            };
-        }
+        self.sequences.push(text, &mut Clean(result));
     }
 }
 
-/// The length of the ASCII text at the start that needs no look at its characters.
-fn plain_run(text: &str) -> usize {
-    text.bytes().position(|byte| !matches!(byte, b' '..=b'~' | b'\n' | b'\t')).unwrap_or(text.len())
-}
+struct Clean<'a>(&'a mut String);
 
-fn keep(character: char, result: &mut String) -> State {
-    result.push(character);
-    State::Text
-}
-
-fn plain(character: char, result: &mut String) -> State {
-    match character {
-        '\x1b' => State::Escape,
-        '\u{9b}' => State::Control,
-        '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => State::Command,
-        '\t' => keep(character, result),
-        '\u{fff9}'..='\u{fffb}' => State::Text,
-        _ if character.is_control() => State::Text,
-        _ => keep(character, result),
+impl Parts for Clean<'_> {
+    fn text(&mut self, text: &str) {
+        self.0.push_str(text);
     }
 }
 

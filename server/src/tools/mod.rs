@@ -55,10 +55,12 @@ mod read;
 mod replace;
 mod rpc_bash;
 mod search;
+mod sequences;
 mod set;
 mod shell;
 mod signals;
 mod spawner;
+mod terminal;
 mod text_files;
 mod todo;
 mod todo_list;
@@ -94,6 +96,7 @@ pub use set::{Selection, ToolSet};
 pub use shell::ShellSettings;
 pub use signals::signal_name;
 pub use spawner::{CommandLine, Exit, Running, Spawner, Talking};
+pub(crate) use terminal::render as as_terminal_shows;
 pub use text_files::TextFiles;
 pub use todo::Todo;
 pub use todo_list::TodoList;
@@ -126,6 +129,11 @@ pub trait Tool: Send + Sync {
 
     /// Whether a call that succeeds is the last word of a run: the model is not asked again.
     fn ends_run(&self) -> bool {
+        false
+    }
+
+    /// Returns true if a program wrote its text for a terminal: models read it as a terminal shows it in the end.
+    fn is_terminal(&self) -> bool {
         false
     }
 

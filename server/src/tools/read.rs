@@ -14,6 +14,7 @@ use super::image::{self, ImageError, Kind, MAGIC_LENGTH};
 use super::locks::ABORTED;
 use super::truncate::{Limits, Totals, TruncatedBy, Truncation, format_size, truncate_head_of};
 use super::{Structured, Tool, ToolContent, ToolContext, ToolOutput, blocking, os_error, paths};
+use crate::encoding::{Encoding, ToUtf8};
 
 /// Files beyond this are not read: counting their lines alone would take seconds.
 pub(crate) const LARGEST_FILE: u64 = 256 * 1024 * 1024;
@@ -156,7 +157,8 @@ impl Job {
             return Err(self.too_large(&format!("has {}", format_size(metadata.len()))));
         }
         let mut lines = Lines::new(self.first, self.count);
-        lines.push(start);
+        let mut text = ToUtf8::new(Encoding::of(start));
+        lines.push(&text.push(start));
         let (mut chunk, mut total) = (vec![0; CHUNK], start.len() as u64);
         loop {
             if stop.is_cancelled() {
@@ -172,8 +174,9 @@ impl Job {
             if total > LARGEST_FILE {
                 return Err(self.too_large("goes on"));
             }
-            lines.push(&chunk[..count]);
+            lines.push(&text.push(&chunk[..count]));
         }
+        lines.push(text.finish());
         self.answer(lines)
     }
 

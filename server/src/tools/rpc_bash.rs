@@ -105,7 +105,7 @@ fn result(finished: &Finished) -> RpcBashOutput {
         },
         cancelled: matches!(finished.ending, Ending::Aborted | Ending::TimedOut),
         truncated: tail.truncated(),
-        full_output_path: finished.output.path().map(Into::into),
+        full_output_path: finished.output.path().filter(|_| tail.truncated()).map(Into::into),
         output: tail.content,
     }
 }

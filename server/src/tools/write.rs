@@ -5,6 +5,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths, replace};
+use crate::encoding::Encoding;
 use crate::replace as files;
 
 /// Writes a file, whatever was there before.
@@ -50,16 +51,19 @@ async fn execute(context: &ToolContext, mut arguments: Value) -> Result<ToolOutp
     let target = files::target(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
     let _alone = locks::lock_unless(&target, &context.abort).await?;
     let abort = context.abort.clone();
-    let bytes = content.len();
-    let done = ToolOutput::text(format!("Successfully wrote {bytes} bytes to {given}"));
+    let done = |bytes: usize| ToolOutput::text(format!("Successfully wrote {bytes} bytes to {given}"));
     if context.files.as_ref().is_some_and(|files| files.writes()) {
+        let bytes = content.len();
         context.write_elsewhere(&target, content).await?;
-        return Ok(done);
+        return Ok(done(bytes));
     }
     let scratch = context.temp_dir.clone();
-    let job =
-        move || replace::replace(&target, &[content.as_bytes()], &scratch, || locks::unless_aborted(&abort));
+    let job = move || {
+        // A file whose mark says how it is encoded stays so.
+        let content = Encoding::of_file(&target).encode_file(&content);
+        replace::replace(&target, &[&*content], &scratch, || locks::unless_aborted(&abort))?;
+        Ok(content.len())
+    };
     // Not raced against the abort: the answer says what really happened to the file.
-    blocking::run(job).await?;
-    Ok(done)
+    blocking::run(job).await.map(done)
 }

@@ -272,3 +272,19 @@ impl Random {
         from[((mixed ^ (mixed >> 27)) >> 33) as usize % from.len()]
     }
 }
+
+#[test]
+fn a_tool_whose_schema_no_model_takes_is_left_out_and_named() {
+    let place = Place::new();
+    let call = |name: &str| json!({"blocks": [{"tool": {"id": name, "name": name, "args": {"n": 1}}}]});
+    let script = json!({"responses": [call("fine"), call("words")], "default": {"text": "done"}});
+    let mut agent = Agent::start(command(&place, &["odd_tools"], script));
+    agent.prompt("go");
+    let frames = agent.until_event("agent_end");
+    let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
+    assert_eq!(ends[0]["result"]["content"][0]["text"], "fine {'n': 1}");
+    assert_eq!((&ends[1]["toolName"], &ends[1]["isError"]), (&json!("words"), &json!(true)));
+    let (_, _, stderr) = agent.finish();
+    let left_out = "the tool \"words\" is left out: its schema has the type \"array\", not \"object\"";
+    assert_eq!(stderr.matches(left_out).count(), 1, "{stderr}");
+}

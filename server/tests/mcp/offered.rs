@@ -127,3 +127,41 @@ fn what_is_left_of_a_list_in_pages_is_told_of() {
     let stderr = finish(agent);
     assert!(stderr.contains("it offers more than 1000 tools; only the first 1000 are used"), "{stderr}");
 }
+
+#[test]
+fn a_tool_that_does_not_fit_is_left_out_and_the_others_are_there() {
+    let place = Place::new();
+    let calls = [("echo", json!({"text": "a"})), ("works", json!({"steps": 1})), ("null", json!({}))];
+    let mut agent = agent(&place, json!({"zoo": zoo(&["--odd"])}), json!({}), &calls);
+    let frames = run(&mut agent);
+    let told = texts(&frames);
+    assert_eq!(told[..2], ["zoo: a", "works is done"]);
+    assert!(told[2].contains("null"), "{told:?}");
+    let event = agent.seen.iter().find(|frame| frame["type"] == "extension_error").unwrap();
+    let left_out = "the tool \"null\" is left out: its schema is null, not an object; the tool \"missing\" is left out: it \
+                    has no inputSchema; the tool \"text\" is left out: its schema has the type \"string\", not \"object\"; \
+                    the prompt \"broken\" is left out: ";
+    assert!(event["error"].as_str().unwrap().starts_with(left_out), "{event}");
+    let stderr = finish(agent);
+    assert_eq!(stderr.matches("mcp:zoo: the tool \"null\" is left out").count(), 1, "{stderr}");
+}
+
+#[test]
+fn parts_of_a_result_that_nobody_knows_become_text() {
+    let place = Place::new();
+    let mut agent = agent(&place, json!({"zoo": zoo(&["--odd"])}), json!({}), &[("parts", json!({}))]);
+    let frames = run(&mut agent);
+    let ends = results(&frames);
+    assert_eq!(ends[0]["isError"], false);
+    let content = ends[0]["result"]["content"].as_array().unwrap();
+    let told: Vec<_> = content.iter().map(|block| block["text"].as_str().unwrap()).collect();
+    assert_eq!(
+        told,
+        [
+            "before",
+            "[A part of the result is left out: its type \"hologram\" is not known.]",
+            "[A part of the result is left out: it is no valid \"image\".]",
+        ]
+    );
+    finish(agent);
+}

@@ -152,3 +152,15 @@ async fn a_status_says_what_is_left_out() {
     assert_eq!(status[0].left_out.as_deref(), Some("it offers 1500 tools; only the first 1000 are used"));
     desk.shut_down().await;
 }
+
+#[tokio::test]
+async fn a_status_names_the_tools_that_do_not_fit() {
+    let place = Place::new();
+    let desk = desk(parts_with(&place, &["--odd"], TickingClock::default()));
+    soon("the server", desk.mcp().ready()).await;
+    let status = desk.mcp().status();
+    assert!(status[0].tools.contains(&"echo".to_owned()) && status[0].prompts == ["feed"]);
+    let left_out = status[0].left_out.as_deref().unwrap();
+    assert!(left_out.contains("the tool \"missing\" is left out: it has no inputSchema"), "{left_out}");
+    desk.shut_down().await;
+}

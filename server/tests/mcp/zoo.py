@@ -5,7 +5,7 @@ Options: `--log FILE` records the name of every received message; `--pid FILE` r
 not messages; `--stubborn` continues after the end of its input and ignores SIGTERM; `--crash` exits at once;
 `--crash-after N` exits at the Nth call of a tool; `--restless` announces a change after each list of its
 tools; `--tools N` and `--prompts N` set their numbers, `--page N` the page size; `--endless` offers an
-endless list of pages.
+endless list of pages; `--odd` adds tools and prompts that do not fit the protocol.
 """
 
 import json
@@ -56,6 +56,14 @@ TOOLS = [
     tool("works", steps={"type": "integer"}, file=TEXT),
 ]
 PROMPTS = [{"name": "feed", "arguments": [{"name": "animal", "required": True}]}]
+if "--odd" in sys.argv:
+    TOOLS[1:1] = [
+        {"name": "null", "inputSchema": None},
+        {"name": "missing"},
+        {"name": "text", "inputSchema": {"type": "string"}},
+    ]
+    TOOLS.append(tool("parts"))
+    PROMPTS.insert(0, {"name": "broken", "arguments": 7})
 calls = 0
 
 
@@ -98,6 +106,9 @@ def call(number, name, arguments, token):
     results = {
         "echo": lambda: text("zoo: " + arguments.get("text", "")),
         "huge": lambda: text("line of text\n" * (arguments["size"] // 13)),
+        "parts": lambda: {
+            "content": [{"type": "text", "text": "before"}, {"type": "hologram"}, {"type": "image"}]
+        },
         "fail": lambda: text("it did not work", isError=True),
         "variable": lambda: text(os.environ.get(arguments["name"], "not set")),
     }

@@ -39,6 +39,21 @@ impl Listening {
     }
 }
 
+impl Listening {
+    /// The texts of the tools' results in the last request.
+    fn results(&self) -> Vec<String> {
+        let heard = self.heard.lock().unwrap();
+        let texts = heard.last().unwrap().messages.iter().filter_map(|message| match &**message {
+            AgentMessage::ToolResult(result) => match &result.content[..] {
+                [InputBlock::Text(block)] => Some(block.text.clone()),
+                _ => None,
+            },
+            _ => None,
+        });
+        texts.collect()
+    }
+}
+
 struct Shared(Arc<Listening>);
 
 impl Provider for Shared {
@@ -221,4 +236,22 @@ async fn a_wrong_command_is_refused_and_leaves_nothing() {
         assert!(refused["error"].as_str().unwrap().contains("command"), "{refused}");
     }
     assert_eq!(link.state().await["messageCount"], 0);
+}
+
+#[tokio::test]
+async fn a_model_reads_what_a_terminal_shows_in_the_end_and_clients_see_what_was_written() {
+    let bar = r"echo start; i=0; while [ $i -le 500 ]; do printf '\r\033[2K%d/500 \033[32m###\033[0m' $i; i=$((i+1)); done; echo";
+    let commands = [
+        (r"printf '\033]0;title\007\033[31mred\033[0m\rover\n'", "over\n"),
+        (bar, "start\n500/500 ###\n"),
+        (r"printf 'a\n\nb\tc\n'", "a\n\nb\tc\n"),
+    ];
+    let call = |(number, (command, _)): (usize, &(&str, &str))| json!({"blocks": [{"tool": {"id": format!("c{number}"), "name": "bash", "args": {"command": command}}}]});
+    let answers: Vec<_> = commands.iter().enumerate().map(call).collect();
+    let (mut link, model, _place) = listening(json!({"responses": answers, "default": {"text": "done"}}));
+    let frames = link.run("go").await;
+    let expected: Vec<_> = commands.iter().map(|(_, shown)| (*shown).to_owned()).collect();
+    assert_eq!(model.results(), expected);
+    let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+    assert_eq!(end["result"]["content"][0]["text"], "\u{1b}]0;title\u{7}\u{1b}[31mred\u{1b}[0m\rover\n");
 }

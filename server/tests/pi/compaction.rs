@@ -248,6 +248,63 @@ async fn fm_f67_an_overflow_after_a_retried_529_is_compacted() {
 }
 
 #[tokio::test]
+async fn a_refusal_without_a_known_reason_is_an_overflow_only_if_the_conversation_nearly_fills_the_context() {
+    let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
+    for (status, message) in [(400, "novel words"), (413, ""), (413, "Request Entity Too Large")] {
+        let refused =
+            json!({"error": {"status": status, "type": "invalid_request_error", "message": message}});
+        for (hundredths, compacts) in [(69, false), (71, true)] {
+            let responses = json!([
+                tokens(window * hundredths / 100, "one"), refused, {"text": "the summary"}, {"text": "fits"},
+            ]);
+            let (mut link, _place) = link(window * 9 / 10, responses);
+            link.run("the first question").await;
+            link.send(json!({"type": "prompt", "message": "the second question"})).await;
+            link.until_event("agent_end").await;
+            if compacts {
+                link.until_event("agent_end").await;
+            }
+            let told = outline(&link.seen);
+            let started = link.seen.iter().find(|frame| frame["type"] == "auto_compaction_start");
+            assert_eq!(
+                started.map(|frame| &frame["reason"]),
+                compacts.then_some(&json!("overflow")),
+                "{told:?}"
+            );
+            let messages = link.messages().await;
+            let stop = &messages.last().unwrap()["stopReason"];
+            assert_eq!(stop, if compacts { "stop" } else { "error" }, "{status} {message}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_alone_is_too_large_is_named_with_the_way_back() {
+    let overflow = json!({"error": {"status": 400, "type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"}});
+    let unexplained = json!({"error": {"status": 413, "type": "x", "message": "x"}});
+    for refused in [overflow, unexplained] {
+        let (mut link, _place) = link(
+            190_000,
+            json!([{"text": "one"}, refused, {"text": "the summary"}, refused, {"text": "two"}]),
+        );
+        link.run("the first question").await;
+        let long = "word ".repeat(120_000);
+        link.send(json!({"type": "prompt", "message": long})).await;
+        link.until("the end", |frame| frame["type"] == "auto_compaction_end" && frame["willRetry"] == false)
+            .await;
+        let failed = link.seen.iter().filter(|frame| frame["message"]["stopReason"] == "error");
+        let texts: Vec<&str> = failed.filter_map(|frame| frame["message"]["errorMessage"].as_str()).collect();
+        assert!(!texts.is_empty());
+        for text in texts {
+            assert!(text.contains("The message \"word word"), "{text}");
+            assert!(text.contains("alone takes about 150000 tokens"), "{text}");
+            assert!(text.contains("Go back to before it (fork or branch the session"), "{text}");
+        }
+        link.run("a short question").await;
+    }
+}
+
+#[tokio::test]
 async fn a_summary_that_fails_changes_nothing() {
     let (mut link, _place) = link(
         NEVER,

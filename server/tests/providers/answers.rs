@@ -132,7 +132,7 @@ async fn fm_f10_half_characters_do_not_reach_a_provider() {
         let mut request = question(model(&catalog), "hi");
         let message =
             r#"{"role": "user", "content": [{"type": "text", "text": "a\ud800b"}], "timestamp": 1}"#;
-        request.messages = vec![std::sync::Arc::new(agentese::wire::decode(message).unwrap())];
+        request.messages = vec![std::sync::Arc::new(agentese::wire::decode(message).unwrap())].into();
         assert_eq!(text(&ask(&catalog, request).await), "hello");
         assert!(server.received()[0].body.to_string().contains("a\u{fffd}b"), "{api}");
     }
@@ -167,8 +167,8 @@ async fn fm_f66_the_arguments_of_a_call_go_back_as_an_object() {
             assembler.apply(event);
         }
         let answer = assembler.done(Done::ToolUse).message;
-        request.messages.push(std::sync::Arc::new(answer.into()));
-        request.messages = history::for_model(&request.messages);
+        let messages = request.messages.iter().chain([std::sync::Arc::new(answer.into())]);
+        request.messages = history::for_model(messages).collect::<Vec<_>>().into();
         assert_eq!(text(&ask(&catalog, request).await), "hello");
         let messages = &server.received()[1].body["messages"];
         assert_eq!(messages[1]["content"][0]["input"], sent, "{said}");

@@ -122,6 +122,8 @@ fn head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
 pub struct Received {
     pub head: String,
     pub body: Value,
+    /// The body as it came.
+    pub text: String,
 }
 
 impl Received {
@@ -206,7 +208,7 @@ async fn read(stream: &mut TcpStream) -> Option<Received> {
         }
     };
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-    let received = Received { head, body: Value::Null };
+    let received = Received { head, body: Value::Null, text: String::new() };
     let length: usize = received.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     while bytes.len() < end + 4 + length {
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
@@ -214,7 +216,8 @@ async fn read(stream: &mut TcpStream) -> Option<Received> {
         }
     }
     let body = serde_json::from_slice(&bytes[end + 4..]).unwrap_or_default();
-    Some(Received { body, ..received })
+    let text = String::from_utf8_lossy(&bytes[end + 4..]).into_owned();
+    Some(Received { body, text, ..received })
 }
 
 /// Stopped clock: short waits end at once and are recorded, long ones end when the test turns the clock.
@@ -285,12 +288,18 @@ impl Home {
     }
 
     pub fn load(&self) -> (Catalog, Vec<Complaint>) {
+        self.load_with(|_| {})
+    }
+
+    /// The same, with sources that were changed.
+    pub fn load_with(&self, change: impl FnOnce(&mut Sources)) -> (Catalog, Vec<Complaint>) {
         let variables = self.variables.clone();
         let environment = move |name: &str| {
             variables.iter().find(|(known, _)| known == name).map(|(_, value)| OsString::from(value))
         };
         let mut sources = Sources::new(Some(self.directory.path().to_owned()), Arc::new(environment));
         sources.clock = self.clock.clone();
+        change(&mut sources);
         load(sources)
     }
 }
@@ -312,7 +321,7 @@ pub fn question(model: Model, text: &str) -> Request {
         max_tokens: None,
         model,
         system_prompt: "Be brief.".to_owned(),
-        messages: vec![Arc::new(message)],
+        messages: vec![Arc::new(message)].into(),
         tools: vec![ToolDescription {
             name: "bash".to_owned(),
             description: "Runs a command.".to_owned(),

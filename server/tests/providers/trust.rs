@@ -38,7 +38,7 @@ async fn fm_f71_certificates_of_the_environment_are_trusted_and_unknown_ones_are
             let _ = stream.shutdown().await;
         }
     });
-    let home = Home::with_models(definition("openai-completions", &address));
+    let mut home = Home::with_models(definition("openai-completions", &address));
     let (catalog, _) = home.load();
     let unknown = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
     assert_eq!(unknown.kind, FailureKind::Network);
@@ -46,8 +46,14 @@ async fn fm_f71_certificates_of_the_environment_are_trusted_and_unknown_ones_are
 
     home.write("own.pem", &own.cert.pem());
     let path = home.directory.path().join("own.pem");
-    let home = home.set("NODE_EXTRA_CA_CERTS", path.to_str().unwrap());
-    let (catalog, _) = home.load();
+    for name in ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"] {
+        let place = if name == "SSL_CERT_DIR" { home.directory.path() } else { &path };
+        home.variables = vec![(name.to_owned(), place.to_str().unwrap().to_owned())];
+        let (catalog, _) = home.load();
+        assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello", "{name}");
+    }
+    home.variables.clear();
+    let (catalog, _) = home.load_with(|sources| sources.settings.ca_file = Some(path.clone()));
     assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello");
     serving.abort();
 }

@@ -206,3 +206,26 @@ async fn what_models_give_in_place_of_a_list_is_read_as_one() {
     }
     assert_eq!(Edit::One.prepared(json!({"edits": "[]"})), json!({"edits": "[]"}));
 }
+
+#[tokio::test]
+async fn a_file_in_utf_16_keeps_its_encoding() {
+    let place = Place::new();
+    let context = place.context();
+    for encode in [u16::to_le_bytes as fn(u16) -> [u8; 2], u16::to_be_bytes] {
+        let bytes =
+            |text: &str| format!("\u{feff}{text}").encode_utf16().flat_map(encode).collect::<Vec<u8>>();
+        place.file("file", bytes("eins\r\nzwei ü 😀\r\ndrei\r\n"));
+        let edit = json!({"path": "file", "oldText": "zwei ü", "newText": "zwei ö\nund"});
+        assert_eq!(succeeds(&context, "edit", edit).await, "Successfully replaced text in file.");
+        assert_eq!(place.content("file"), bytes("eins\r\nzwei ö\r\nund 😀\r\ndrei\r\n"));
+        // All of its content is new, the encoding is not.
+        succeeds(&context, "write", json!({"path": "file", "content": "neu ü\n"})).await;
+        assert_eq!(place.content("file"), bytes("neu ü\n"));
+        // Half of a pair would be lost.
+        let broken = [bytes("a"), encode(0xd83d).to_vec(), encode(u16::from(b'b')).to_vec()].concat();
+        place.file("file", &broken);
+        let text = fails(&context, "edit", json!({"path": "file", "oldText": "a", "newText": "b"})).await;
+        assert!(text.contains("file is not valid UTF-16 (at byte 4)"), "{text}");
+        assert_eq!(place.content("file"), broken);
+    }
+}

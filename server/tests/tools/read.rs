@@ -239,3 +239,32 @@ async fn an_abort_ends_a_read() {
     assert_eq!(place.content("a"), b"x");
     assert_eq!(place.names(), ["a"]);
 }
+
+#[tokio::test]
+async fn a_file_in_utf_16_with_a_mark_is_read_as_text() {
+    let place = Place::new();
+    let context = place.context();
+    for (name, encode) in [("le", u16::to_le_bytes as fn(u16) -> [u8; 2]), ("be", u16::to_be_bytes)] {
+        let bytes =
+            |text: &str| format!("\u{feff}{text}").encode_utf16().flat_map(encode).collect::<Vec<u8>>();
+        place.file(name, bytes("grün\r\n😀 two\nthree\n"));
+        let read = |more: serde_json::Value| {
+            let mut arguments = json!({"path": name});
+            arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            succeeds(&context, "read", arguments)
+        };
+        assert_eq!(read(json!({})).await, "grün\r\n😀 two\nthree\n");
+        assert_eq!(
+            read(json!({"offset": 2, "limit": 1})).await,
+            "😀 two\n\n[2 more lines in file. Use offset=3 to continue.]"
+        );
+        // Longer than a piece of the file, at odd places, and with half of a pair at its end.
+        let long = "äx\n".repeat(60_000);
+        place.file(name, [bytes(&long), encode(0xd83d).to_vec()].concat());
+        let end = read(json!({"offset": 60_000})).await;
+        assert_eq!(end, "äx\n\u{fffd}");
+    }
+    // Without a mark it is what it was.
+    place.file("none", b"a\0b\0");
+    assert_eq!(succeeds(&context, "read", json!({"path": "none"})).await, "a\0b\0");
+}

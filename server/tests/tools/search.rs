@@ -296,3 +296,14 @@ async fn files_of_the_kernel_are_searched() {
             .await;
     assert!(text.starts_with("status:1: Name:"), "{text}");
 }
+
+#[tokio::test]
+async fn grep_finds_lines_of_files_in_utf_16() {
+    let place = Place::new();
+    for (name, encode) in [("le.txt", u16::to_le_bytes as fn(u16) -> [u8; 2]), ("be.txt", u16::to_be_bytes)] {
+        let text = "\u{feff}one\nnädel two\n".encode_utf16().flat_map(encode).collect::<Vec<u8>>();
+        place.file(name, text);
+    }
+    let found = succeeds(&place.context(), "grep", json!({"pattern": "nädel"})).await;
+    assert_eq!(found, "be.txt:2: nädel two\nle.txt:2: nädel two");
+}

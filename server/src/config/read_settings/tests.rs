@@ -2,7 +2,7 @@ use agentese::types::{QueueMode, ThinkingLevel};
 use serde_json::json;
 
 use super::*;
-use crate::config::{IsolationMode, MergeMode};
+use crate::config::{IsolationMode, MergeMode, NetworkSettings, ProxyUrl, TimeLimit};
 use crate::config::{RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, TodoSettings};
 
 /// An agent directory and a working directory with such settings, not trusted otherwise.
@@ -63,6 +63,8 @@ fn every_key_is_read() {
         "compaction": {"enabled": false, "reserveTokens": 1, "keepRecentTokens": 2, "autoContinue": false},
         "retry": {"enabled": false, "maxRetries": 3, "baseDelayMs": 4.0, "maxDelayMs": 5},
         "branchSummary": {"reserveTokens": 6, "skipPrompt": true},
+        "httpConnectTimeoutMs": 14, "httpIdleTimeoutMs": "disabled", "httpProxy": "http://proxy:1",
+        "httpCaFile": "~/ca.pem",
         "thinkingBudgets": {"minimal": 7, "low": 8, "medium": 9, "high": 10},
         "shellPath": "~/bin/sh", "shellCommandPrefix": "set -e",
         "images": {"autoResize": false, "blockImages": true},
@@ -113,6 +115,12 @@ fn every_key_is_read() {
         shell_path: Some("/home/me/bin/sh".into()),
         shell_command_prefix: text("set -e"),
         images: crate::config::ImageSettings { auto_resize: false, block_images: true },
+        network: NetworkSettings {
+            connect_timeout: Some(TimeLimit(14)),
+            idle_timeout: Some(TimeLimit(0)),
+            proxy: Some(ProxyUrl("http://proxy:1".to_owned())),
+            ca_file: Some("/home/me/ca.pem".into()),
+        },
         approval: ApprovalSettings { tools: vec!["bash".to_owned(), "write".to_owned()], timeout_ms: 12 },
         rules: RuleSettings {
             enabled: false,

@@ -1,7 +1,12 @@
 //! What a model is asked in order to get a summary.
 
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, InputBlock, InputContent, TextContent, UserMessage};
+
 use super::plan::Plan;
 use super::written::written;
+use crate::providers::Messages;
 
 /// The two things that can be summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,14 +97,47 @@ What the user asked for in this turn.
 
 Be brief, and keep to what the rest needs.";
 
-/// The text of the request for that part of a plan. `focus` is what the user wants the summary to
-/// care about.
-pub(crate) fn request_text(plan: &Plan, part: Part, focus: Option<&str>) -> String {
+/// How long one message of the request is, in bytes, if it ends between two items of the conversation.
+const PIECE: usize = 8 << 20;
+
+/// What the model is asked for that part of a plan: one message, or several if the conversation is long. `focus` is what
+/// the user wants the summary to care about.
+pub(crate) fn request(plan: &Plan, part: Part, focus: Option<&str>) -> Messages {
     let messages = match part {
         Part::History => &plan.history,
         Part::Turn => plan.turn.as_ref().unwrap_or(&plan.history),
     };
-    let mut text = format!("<conversation>\n{}\n</conversation>\n\n", written(messages));
+    let (messages, wish): (_, Arc<str>) = (messages.clone(), wish(plan, part, focus).into());
+    Messages::new(move || pieces(written(&messages), wish.clone(), PIECE).map(message))
+}
+
+fn message(text: String) -> Arc<AgentMessage> {
+    let content = InputContent::from(vec![InputBlock::from(TextContent::new(text))]);
+    Arc::new(UserMessage::new(content, 0).into())
+}
+
+/// The text of the request in pieces of about that length: the conversation, and what is wished.
+fn pieces(
+    paragraphs: impl Iterator<Item = String>,
+    wish: Arc<str>,
+    length: usize,
+) -> impl Iterator<Item = String> {
+    let mut parts = std::iter::once("<conversation>\n".to_owned())
+        .chain(paragraphs.enumerate().map(|(at, text)| if at == 0 { text } else { format!("\n\n{text}") }))
+        .chain(std::iter::once_with(move || format!("\n</conversation>\n\n{wish}")))
+        .peekable();
+    std::iter::from_fn(move || {
+        let mut piece = parts.next()?;
+        while let Some(part) = parts.next_if(|part| piece.len() + part.len() <= length) {
+            piece.push_str(&part);
+        }
+        Some(piece)
+    })
+}
+
+/// What is wished of the model.
+fn wish(plan: &Plan, part: Part, focus: Option<&str>) -> String {
+    let mut text = String::new();
     if part == Part::Turn {
         text.push_str(TURN);
         return text;
@@ -126,13 +164,44 @@ mod tests {
         assert!(Part::History.limit(u64::MAX) > 0);
     }
 
+    fn texts(messages: &Messages) -> Vec<String> {
+        let text = |message: Arc<AgentMessage>| match &*message {
+            AgentMessage::User(UserMessage { content: InputContent::Blocks(blocks), .. }) => {
+                match &blocks[..] {
+                    [InputBlock::Text(block)] => block.text.clone(),
+                    other => panic!("{other:?}"),
+                }
+            }
+            other => panic!("{other:?}"),
+        };
+        messages.iter().map(text).collect()
+    }
+
+    fn request_text(plan: &Plan, part: Part, focus: Option<&str>) -> String {
+        let mut texts = texts(&request(plan, part, focus));
+        assert_eq!(texts.len(), 1);
+        texts.remove(0)
+    }
+
+    #[test]
+    fn a_long_request_is_said_in_pieces() {
+        let said = |length: usize| {
+            let paragraphs = ["one", "two", "a long one", "three"].map(str::to_owned);
+            pieces(paragraphs.into_iter(), "wish".into(), length).collect::<Vec<_>>()
+        };
+        let whole = "<conversation>\none\n\ntwo\n\na long one\n\nthree\n</conversation>\n\nwish";
+        assert_eq!(said(1000), [whole]);
+        assert_eq!(said(25).concat(), whole);
+        assert_eq!(said(25)[..2], ["<conversation>\none\n\ntwo", "\n\na long one\n\nthree"]);
+        assert_eq!(said(1).len(), 6, "what is longer is a piece of its own");
+    }
+
     #[test]
     fn a_request_holds_what_there_is() {
-        let plain =
-            request_text(&plan(&items("uaua"), &[], 0, Keep::Around(20)).unwrap(), Part::History, None);
+        let plain = request_text(&plan(&items("uaua"), || 0, Keep::Around(20)).unwrap(), Part::History, None);
         assert!(plain.starts_with("<conversation>\nUser: xxx"), "{plain}");
         assert!(plain.contains("## Next Steps") && !plain.contains("<previous-summary>"));
-        let again = plan(&items("uacuaua"), &[], 0, Keep::Around(10)).unwrap();
+        let again = plan(&items("uacuaua"), || 0, Keep::Around(10)).unwrap();
         let history = request_text(&again, Part::History, Some(" the tests "));
         assert!(history.contains("<previous-summary>\nbefore\n</previous-summary>"));
         assert!(history.ends_with("care about: the tests"));

@@ -4,6 +4,7 @@ use agentese::types::AgentMessage;
 
 use super::estimate::message_tokens;
 use super::plan::{Item, Kind};
+use crate::session::Role;
 
 /// A place between two entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,21 +28,22 @@ pub(in crate::engine) enum Keep {
 /// says. A call never loses its result: a cut stands before a message of
 /// the user, an answer, or a note, never before a result.
 pub(super) fn find(items: &[Item], start: usize, keep: Keep) -> Cut {
-    let places: Vec<usize> = (start..items.len()).filter(|index| may_begin(&items[*index].kind)).collect();
-    let Some(first) = places.first().copied() else { return Cut { kept: start, turn: None } };
+    let mut places = (start..items.len()).filter(|index| may_begin(&items[*index].kind));
+    let Some(first) = places.clone().next() else { return Cut { kept: start, turn: None } };
     let mut tokens = 0;
     let mut cut = first;
     for index in (start..items.len()).rev() {
         let Kind::Message(message) = &items[index].kind else { continue };
-        tokens += message_tokens(message);
+        tokens += message.read().map_or(0, |message| message_tokens(&message));
         let from = match keep {
             Keep::Around(wanted) if tokens >= wanted => index,
             Keep::Within(most) if tokens > most => index + 1,
             _ => continue,
         };
+        let fits = (from..items.len()).find(|index| may_begin(&items[*index].kind));
         // Where nothing fits, the last place does.
-        let last = if matches!(keep, Keep::Within(_)) { places.last() } else { None };
-        cut = places.iter().copied().find(|place| *place >= from).or(last.copied()).unwrap_or(first);
+        let last = || places.next_back().filter(|_| matches!(keep, Keep::Within(_)));
+        cut = fits.or_else(last).unwrap_or(first);
         break;
     }
     let turn = if begins_a_request(&items[cut].kind) {
@@ -56,23 +58,29 @@ pub(super) fn find(items: &[Item], start: usize, keep: Keep) -> Cut {
 
 fn may_begin(kind: &Kind) -> bool {
     match kind {
-        Kind::Message(message) => {
-            !matches!(&**message, AgentMessage::ToolResult(_) | AgentMessage::Unknown(_))
-        }
+        Kind::Message(message) => match message.role() {
+            Role::Other => !matches!(
+                message.read().as_deref(),
+                None | Some(AgentMessage::ToolResult(_) | AgentMessage::Unknown(_))
+            ),
+            _ => true,
+        },
         Kind::Note(_) => true,
         Kind::Compaction(_) | Kind::Other => false,
     }
 }
 
 fn begins_a_request(kind: &Kind) -> bool {
-    matches!(kind, Kind::Message(message) if matches!(**message, AgentMessage::User(_)))
+    matches!(kind, Kind::Message(message) if message.role() == Role::User)
 }
 
 fn begins_a_turn(kind: &Kind) -> bool {
     match kind {
-        Kind::Message(message) => {
-            matches!(**message, AgentMessage::User(_) | AgentMessage::BashExecution(_))
-        }
+        Kind::Message(message) => match message.role() {
+            Role::User => true,
+            Role::Other => matches!(message.read().as_deref(), Some(AgentMessage::BashExecution(_))),
+            _ => false,
+        },
         Kind::Note(_) => true,
         Kind::Compaction(_) | Kind::Other => false,
     }

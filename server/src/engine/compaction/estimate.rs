@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::config::CompactionSettings;
 use crate::providers::tokens;
 use crate::roles;
+use crate::session::Session;
 
 /// Characters of a token, on average and for want of the tokenizer.
 const CHARACTERS_PER_TOKEN: usize = 4;
@@ -21,30 +22,56 @@ pub(crate) fn is_due(settings: &CompactionSettings, tokens: u64, model: &Model) 
     settings.enabled && tokens > model.context_window.saturating_sub(settings.reserve_tokens)
 }
 
-/// The tokens that the conversation takes, as [`counted_tokens`] has them; where nothing was counted,
-/// an estimate of all of it.
-pub(crate) fn context_tokens(messages: &[Arc<AgentMessage>], compacted: usize) -> u64 {
-    counted_tokens(messages, compacted).unwrap_or_else(|| estimate(0, messages))
+/// A conversation, each message of it decoded when it is reached.
+pub(crate) trait Conversation {
+    /// The messages from the last one back.
+    fn back(&self) -> impl Iterator<Item = Arc<AgentMessage>>;
+
+    /// How many messages there are since the newest compaction: those before are what it left. Their counts are of the
+    /// context before it and say nothing about this one.
+    fn fresh(&self) -> usize;
 }
 
-/// The count of the last answer that has one, and an estimate of what came after it. The first
-/// `compacted` messages are what a compaction left: their counts are of the context before it and say
-/// nothing about this one. None where nothing was counted since.
-pub(crate) fn counted_tokens(messages: &[Arc<AgentMessage>], compacted: usize) -> Option<u64> {
-    let fresh = messages.iter().enumerate().skip(compacted).rev();
-    let (index, tokens) = fresh.into_iter().find_map(|(index, message)| Some((index, counted(message)?)))?;
-    Some(estimate(tokens, &messages[index + 1..]))
+impl Conversation for Session {
+    fn back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
+        self.messages_back()
+    }
+
+    fn fresh(&self) -> usize {
+        self.message_count().saturating_sub(self.compacted_messages())
+    }
+}
+
+/// The tokens that the conversation takes, as [`counted_tokens`] has them; where nothing was counted,
+/// an estimate of all of it.
+pub(crate) fn context_tokens(conversation: &impl Conversation) -> u64 {
+    counted_tokens(conversation).unwrap_or_else(|| estimate(conversation.back()))
+}
+
+/// The count of the last answer that has one, and an estimate of what came after it. None where nothing was counted since the
+/// newest compaction.
+pub(crate) fn counted_tokens(conversation: &impl Conversation) -> Option<u64> {
+    let mut later = 0_u64;
+    for message in conversation.back().take(conversation.fresh()) {
+        if let Some(tokens) = counted(&message) {
+            return Some(later.saturating_add(tokens));
+        }
+        later = later.saturating_add(message_tokens(&message));
+    }
+    None
 }
 
 /// How many estimated tokens to keep where so many counted ones are wanted: fewer, where the provider counted more for
 /// the newest answer's request than an estimate finds.
-pub(crate) fn kept_by_count(wanted: u64, messages: &[Arc<AgentMessage>], compacted: usize) -> u64 {
-    let newest = messages.iter().rev().find_map(|message| match &**message {
-        AgentMessage::Assistant(answer) if counted(message).is_some() => Some(&answer.usage),
+pub(crate) fn kept_by_count(wanted: u64, conversation: &impl Conversation) -> u64 {
+    let newest = conversation.back().find_map(|message| match &*message {
+        AgentMessage::Assistant(answer) if counted(&message).is_some() => {
+            Some(answer.usage.input + answer.usage.cache_read + answer.usage.cache_write)
+        }
         _ => None,
     });
-    let asked = newest.map_or(0, |usage| usage.input + usage.cache_read + usage.cache_write);
-    let estimated = estimate(0, &messages[compacted.min(messages.len())..]);
+    let asked = newest.unwrap_or(0);
+    let estimated = estimate(conversation.back().take(conversation.fresh()));
     if estimated == 0 || asked <= estimated {
         return wanted;
     }
@@ -52,8 +79,9 @@ pub(crate) fn kept_by_count(wanted: u64, messages: &[Arc<AgentMessage>], compact
     u64::try_from(kept).unwrap_or(wanted).max(1)
 }
 
-pub(crate) fn estimate(counted: u64, messages: &[Arc<AgentMessage>]) -> u64 {
-    messages.iter().fold(counted, |sum, message| sum.saturating_add(message_tokens(message)))
+/// An estimate for messages.
+pub(crate) fn estimate(messages: impl Iterator<Item = Arc<AgentMessage>>) -> u64 {
+    messages.fold(0, |sum: u64, message| sum.saturating_add(message_tokens(&message)))
 }
 
 /// What the provider counted for an answer that is complete; none where it counted nothing.
@@ -141,6 +169,19 @@ mod tests {
 
     use super::*;
 
+    /// Messages, the first of which a compaction left.
+    struct Left<'a>(&'a [Arc<AgentMessage>], usize);
+
+    impl Conversation for Left<'_> {
+        fn back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
+            self.0.iter().rev().cloned()
+        }
+
+        fn fresh(&self) -> usize {
+            self.0.len() - self.1
+        }
+    }
+
     fn message(value: Value) -> Arc<AgentMessage> {
         Arc::new(serde_json::from_value(value).unwrap())
     }
@@ -160,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_the_provider_counted_wins_over_an_estimate() {
-        let context_tokens = |messages: &[Arc<AgentMessage>]| context_tokens(messages, 0);
+        let context_tokens = |messages: &[Arc<AgentMessage>]| context_tokens(&Left(messages, 0));
         assert_eq!(context_tokens(&[]), 0);
         assert_eq!(context_tokens(&[user("12345")]), 2);
         assert_eq!(context_tokens(&[user("12345"), answer("x", "stop", 700), user("1234")]), 701);
@@ -171,13 +212,16 @@ mod tests {
 
     #[test]
     fn what_was_counted_before_a_compaction_does_not_count() {
+        let tokens = |messages: &[Arc<AgentMessage>], compacted: usize| {
+            (context_tokens(&Left(messages, compacted)), counted_tokens(&Left(messages, compacted)))
+        };
         let messages = [user("12345678"), answer("1234", "stop", 900), user("1234")];
-        assert_eq!((context_tokens(&messages, 0), counted_tokens(&messages, 0)), (901, Some(901)));
-        assert_eq!((context_tokens(&messages, 2), counted_tokens(&messages, 2)), (4, None));
+        assert_eq!(tokens(&messages, 0), (901, Some(901)));
+        assert_eq!(tokens(&messages, 2), (4, None));
         let since = [&messages[..], &[answer("x", "stop", 70), user("1234")]].concat();
-        assert_eq!((context_tokens(&since, 2), counted_tokens(&since, 2)), (71, Some(71)));
+        assert_eq!(tokens(&since, 2), (71, Some(71)));
         let failed = [&messages[..], &[answer("", "error", 0)]].concat();
-        assert_eq!(counted_tokens(&failed, 2), None);
+        assert_eq!(tokens(&failed, 2).1, None);
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod files;
 mod plan;
 mod written;
 
-pub(super) use ask::{Part, request_text, system_prompt};
+pub(super) use ask::{Part, request, system_prompt};
 pub(super) use cut::Keep;
 pub(super) use estimate::{context_tokens, counted_tokens, estimate, is_due, kept_by_count};
 pub(super) use plan::{Item, Kind, NothingToDo, Plan, Previous, plan};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, CompactionPlan, CompactionPlanBuilder};
+use agentese::types::{CompactionPlan, CompactionPlanBuilder};
 use serde_json::Value;
 
-use super::context_tokens;
 use super::cut::{self, Keep};
 use super::files::Files;
 use super::written::written;
+use crate::session::{StoredMessage, Transcript};
 
 /// An entry of the active branch, as far as compaction cares.
 #[derive(Debug, Clone)]
@@ -22,9 +22,9 @@ pub(crate) struct Item {
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     /// A message.
-    Message(Arc<AgentMessage>),
+    Message(StoredMessage),
     /// Something else that the model gets to see as a message: of an extension, of another branch.
-    Note(Arc<AgentMessage>),
+    Note(StoredMessage),
     /// An earlier compaction.
     Compaction(Previous),
     /// A setting, a name, and the like.
@@ -60,9 +60,9 @@ pub(crate) struct Plan {
     /// Tokens in the context before.
     pub tokens_before: u64,
     /// The messages that the summary stands for; may be none.
-    pub history: Vec<Arc<AgentMessage>>,
+    pub history: Transcript,
     /// The beginning of the turn in whose middle the cut is.
-    pub turn: Option<Vec<Arc<AgentMessage>>>,
+    pub turn: Option<Transcript>,
     /// The summary that this one goes on from.
     pub previous: Option<String>,
     files: Files,
@@ -75,12 +75,10 @@ const NO_HISTORY: &str = "No prior history.";
 const TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
 /// Plans the compaction of a branch, root to leaf: from the first entry that an earlier compaction
-/// kept, so that nothing falls between the two. `context` is what the model sees of the branch, and
-/// the first `compacted` of its messages are what the earlier compaction left.
+/// kept, so that nothing falls between the two. `tokens_before` is what the model's context takes.
 pub(crate) fn plan(
     items: &[Item],
-    context: &[Arc<AgentMessage>],
-    compacted: usize,
+    tokens_before: impl FnOnce() -> u64,
     keep: Keep,
 ) -> Result<Plan, NothingToDo> {
     let last = items.last().ok_or(NothingToDo::Empty)?;
@@ -100,17 +98,17 @@ pub(crate) fn plan(
     let history = messages(&items[start..cut.turn.unwrap_or(cut.kept)]);
     let turn = cut.turn.map(|turn| messages(&items[turn..cut.kept]));
     // A model that is given nothing makes something up, and that would take the place of what is there.
-    if written(&history).is_empty() && turn.as_deref().is_none_or(|turn| written(turn).is_empty()) {
+    if is_wordless(&history) && turn.as_ref().is_none_or(is_wordless) {
         return Err(NothingToDo::Empty);
     }
     let details = previous.as_ref().and_then(|previous| previous.details.as_ref());
     let mut files = details.map(Files::from_details).unwrap_or_default();
-    for message in history.iter().chain(turn.iter().flatten()) {
-        files.add(message);
+    for message in history.iter().chain(turn.iter().flat_map(Transcript::iter)) {
+        files.add(&message);
     }
     Ok(Plan {
         first_kept: items[cut.kept].id.clone(),
-        tokens_before: context_tokens(context, compacted),
+        tokens_before: tokens_before(),
         history,
         turn,
         previous: previous.map(|previous| previous.summary),
@@ -118,7 +116,11 @@ pub(crate) fn plan(
     })
 }
 
-fn messages(items: &[Item]) -> Vec<Arc<AgentMessage>> {
+fn is_wordless(messages: &Transcript) -> bool {
+    written(messages).next().is_none()
+}
+
+fn messages(items: &[Item]) -> Transcript {
     let message = |item: &Item| match &item.kind {
         Kind::Message(message) | Kind::Note(message) => Some(message.clone()),
         Kind::Compaction(_) | Kind::Other => None,
@@ -127,15 +129,14 @@ fn messages(items: &[Item]) -> Vec<Arc<AgentMessage>> {
 }
 
 impl Plan {
-    /// The plan, as others are told of it.
+    /// The plan, as others are told of it. All of its messages are decoded.
     pub fn public(&self) -> CompactionPlan {
-        let messages =
-            |messages: &[Arc<AgentMessage>]| messages.iter().map(|m| AgentMessage::clone(m)).collect();
+        let messages = |messages: &Transcript| messages.iter().map(Arc::unwrap_or_clone).collect();
         let mut plan = CompactionPlanBuilder {
             first_kept_entry_id: self.first_kept.clone(),
             tokens_before: self.tokens_before,
             messages_to_summarize: messages(&self.history),
-            turn_prefix_messages: messages(self.turn.as_deref().unwrap_or_default()),
+            turn_prefix_messages: self.turn.as_ref().map(messages).unwrap_or_default(),
             is_split_turn: self.turn.is_some(),
         }
         .build();
@@ -146,7 +147,7 @@ impl Plan {
     /// Whether the model has to be asked about the history: only the beginning of a turn may be
     /// there.
     pub fn asks_for_history(&self) -> bool {
-        self.turn.is_none() || !written(&self.history).is_empty()
+        self.turn.is_none() || !is_wordless(&self.history)
     }
 
     /// The whole summary, from the answers of the model.
@@ -168,6 +169,7 @@ impl Plan {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use agentese::types::AgentMessage;
     use serde_json::json;
 
     use super::*;
@@ -178,7 +180,9 @@ pub(super) mod tests {
         let usage = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
             "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}});
         let blocks = json!([{"type": "text", "text": text}]);
-        let message = |value: Value| Arc::new(serde_json::from_value::<AgentMessage>(value).unwrap());
+        let message = |value: Value| {
+            StoredMessage::from(Arc::new(serde_json::from_value::<AgentMessage>(value).unwrap()))
+        };
         let user = || message(json!({"role": "user", "content": text, "timestamp": 1}));
         let kind = |letter: char| match letter {
             'u' => Kind::Message(user()),
@@ -218,7 +222,7 @@ pub(super) mod tests {
     }
 
     fn outline(letters: &str, keep: u64) -> Result<(String, usize, Option<usize>, bool), NothingToDo> {
-        let plan = plan(&items(letters), &[], 0, Keep::Around(keep))?;
+        let plan = plan(&items(letters), || 0, Keep::Around(keep))?;
         Ok((plan.first_kept, plan.history.len(), plan.turn.map(|turn| turn.len()), plan.previous.is_some()))
     }
 
@@ -253,14 +257,14 @@ pub(super) mod tests {
 
     #[test]
     fn the_summary_is_made_of_its_parts() {
-        let split = plan(&items("cuara"), &[], 0, Keep::Around(10)).unwrap();
+        let split = plan(&items("cuara"), || 0, Keep::Around(10)).unwrap();
         assert!(!split.asks_for_history());
         assert_eq!(
             split.summary(None, Some("turn".into())),
             "No prior history.\n\n---\n\n**Turn Context (split turn):**\n\nturn\n\n<read-files>\nr\n</read-files>"
         );
         assert_eq!(split.details(), json!({"readFiles": ["r"], "modifiedFiles": []}));
-        let whole = plan(&items("uaua"), &[], 0, Keep::Around(20)).unwrap();
+        let whole = plan(&items("uaua"), || 0, Keep::Around(20)).unwrap();
         assert!(whole.asks_for_history());
         assert_eq!(whole.summary(Some("history".into()), None), "history");
     }

@@ -1,53 +1,52 @@
 //! A conversation as text, for a model that is to summarise it and not to go on with it.
 
-use std::sync::Arc;
-
 use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent};
 
 use crate::providers::history;
+use crate::session::Transcript;
+use crate::tools::as_terminal_shows;
 
 /// How much of a tool's result is shown, in characters.
 const RESULT_LIMIT: usize = 2000;
 
-/// The conversation, a paragraph per item. Images are left out.
-pub(super) fn written(messages: &[Arc<AgentMessage>]) -> String {
+/// The conversation, a paragraph per item, each when it is reached. Images are left out.
+pub(super) fn written(messages: &Transcript) -> impl Iterator<Item = String> + Send + use<> {
+    history::for_model(messages.iter()).flat_map(|message| paragraphs(&message))
+}
+
+fn paragraphs(message: &AgentMessage) -> Vec<String> {
     let mut paragraphs: Vec<String> = Vec::new();
     let mut say = |who: &str, text: &str| {
         if !text.trim().is_empty() {
             paragraphs.push(format!("{who}: {text}"));
         }
     };
-    for message in history::for_model(messages) {
-        match &*message {
-            AgentMessage::User(message) => match &message.content {
-                InputContent::Text(text) => say("User", text),
-                InputContent::Blocks(blocks) => say("User", &texts(blocks)),
-            },
-            AgentMessage::Assistant(answer) => {
-                let mut calls = Vec::new();
-                for block in &answer.content {
-                    match block {
-                        AssistantBlock::Text(block) => say("Assistant", &block.text),
-                        AssistantBlock::Thinking(block) => say("Assistant, thinking", &block.thinking),
-                        AssistantBlock::ToolCall(call) => {
-                            let arguments =
-                                call.arguments.iter().map(|(name, value)| format!("{name}={value}"));
-                            calls.push(format!(
-                                "{}({})",
-                                call.name,
-                                arguments.collect::<Vec<_>>().join(", ")
-                            ));
-                        }
-                        _ => {}
+    match message {
+        AgentMessage::User(message) => match &message.content {
+            InputContent::Text(text) => say("User", text),
+            InputContent::Blocks(blocks) => say("User", &texts(blocks)),
+        },
+        AgentMessage::Assistant(answer) => {
+            let mut calls = Vec::new();
+            for block in &answer.content {
+                match block {
+                    AssistantBlock::Text(block) => say("Assistant", &block.text),
+                    AssistantBlock::Thinking(block) => say("Assistant, thinking", &block.thinking),
+                    AssistantBlock::ToolCall(call) => {
+                        let arguments = call.arguments.iter().map(|(name, value)| format!("{name}={value}"));
+                        calls.push(format!("{}({})", call.name, arguments.collect::<Vec<_>>().join(", ")));
                     }
+                    _ => {}
                 }
-                say("Assistant, calling tools", &calls.join("; "));
             }
-            AgentMessage::ToolResult(result) => say("Tool result", &shortened(&texts(&result.content))),
-            _ => {}
+            say("Assistant, calling tools", &calls.join("; "));
         }
+        AgentMessage::ToolResult(result) => {
+            say("Tool result", &shortened(&as_terminal_shows(&texts(&result.content))))
+        }
+        _ => {}
     }
-    paragraphs.join("\n\n")
+    paragraphs
 }
 
 fn texts(blocks: &[InputBlock]) -> String {
@@ -70,15 +69,18 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::*;
+    use crate::session::StoredMessage;
 
     #[test]
     fn everybody_is_named_and_long_results_are_cut() {
         let usage = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
             "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}});
-        let messages: Vec<Arc<AgentMessage>> = serde_json::from_value::<Vec<AgentMessage>>(json!([
+        let messages: Transcript = serde_json::from_value::<Vec<AgentMessage>>(json!([
             {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image", "data": "", "mimeType": "image/png"}], "timestamp": 1},
             {"role": "assistant", "api": "a", "provider": "p", "model": "m", "usage": usage, "stopReason": "toolUse", "timestamp": 1,
              "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "I look."},
@@ -88,14 +90,14 @@ mod tests {
         ]))
         .unwrap()
         .into_iter()
-        .map(Arc::new)
+        .map(|message| StoredMessage::from(Arc::new(message)))
         .collect();
         let expected = format!(
             "User: look\n\nAssistant, thinking: hm\n\nAssistant: I look.\n\nAssistant, calling tools: \
              read(path=\"a b\", limit=3)\n\nTool result: {}\n[5 more characters left out]",
             "é".repeat(2000)
         );
-        assert_eq!(written(&messages), expected);
-        assert_eq!(written(&[]), "");
+        assert_eq!(written(&messages).collect::<Vec<_>>().join("\n\n"), expected);
+        assert_eq!(written(&std::iter::empty().collect()).count(), 0);
     }
 }

@@ -16,7 +16,7 @@ use super::{Afterwards, EventSink, GoOn, Hooks, RunOver};
 use crate::config::{RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, Settings};
 use crate::providers::Update;
 use crate::resources::{Position, Resources, Rule, StreamPattern};
-use crate::session::Session;
+use crate::session::{Body, Entry, Role, Session};
 use crate::world::Clock;
 use scope::{Scope, Stream, named};
 
@@ -131,8 +131,11 @@ impl State {
 
 /// The rules that a model was told of in a session.
 fn told_in(session: &Session) -> impl Iterator<Item = String> {
-    session.path().into_iter().flat_map(|entry| {
-        let details = match entry.message().map(|message| &**message) {
+    let may_be =
+        |entry: &&Entry| matches!(entry.body(), Body::CustomMessage { .. } | Body::Message(Role::Other));
+    session.path().into_iter().filter(may_be).flat_map(|entry| {
+        let message = entry.message();
+        let details = match message.as_deref() {
             Some(AgentMessage::Custom(custom)) if custom.custom_type == INJECTION => {
                 custom.details.as_option()
             }

@@ -66,6 +66,10 @@ impl Tool for InTerminal {
         self.bash.guidelines()
     }
 
+    fn is_terminal(&self) -> bool {
+        self.bash.is_terminal()
+    }
+
     fn aborted_text(&self) -> &str {
         self.bash.aborted_text()
     }

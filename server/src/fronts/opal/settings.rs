@@ -1,5 +1,5 @@
 //! The user's settings. Keys are not part of them: clients see a mask, and a key from a client goes to the
-//! store of keys.
+//! store of keys. URLs with a user or a password, such as those of proxies, are masked, too.
 
 use agentese::opal::Failure;
 use agentese::redact::holds_key;
@@ -69,7 +69,9 @@ fn save(file: &UserFile, catalog: &Catalog, given: Map<String, Value>) -> Result
 /// Restores the stored value of masked members.
 fn unmasked(name: &str, value: Value, before: Option<&Value>) -> Value {
     match value {
-        Value::String(text) if text == MASK && holds_key(name) => before.cloned().unwrap_or_default(),
+        Value::String(text) if text == MASK && (holds_key(name) || before.is_some_and(is_login)) => {
+            before.cloned().unwrap_or_default()
+        }
         Value::Object(members) => {
             let inside = |name: &str| before.and_then(|before| before.get(name));
             let each = |(name, value): (String, Value)| {
@@ -125,8 +127,18 @@ fn hidden(name: &str, value: Value) -> Value {
         Value::Object(members) => masked(members).into(),
         Value::Array(entries) => entries.into_iter().map(|entry| hidden(name, entry)).collect(),
         Value::String(text) if !text.is_empty() && holds_key(name) => MASK.into(),
+        value if is_login(&value) => MASK.into(),
         other => other,
     }
+}
+
+/// Whether a value is an address with a user or a password before its host.
+fn is_login(value: &Value) -> bool {
+    let Some(text) = value.as_str().map(str::trim) else { return false };
+    let (is_url, rest) = text.split_once("://").map_or((false, text), |(_, rest)| (true, rest));
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
+    !user.is_empty() && !user.contains(char::is_whitespace) && (is_url || user.contains(':'))
 }
 
 #[cfg(test)]
@@ -149,6 +161,24 @@ mod tests {
         assert_eq!(shown["theme"], "dark");
         let back = unmasked("nested", shown["nested"].clone(), settings.get("nested"));
         assert_eq!(back, settings["nested"]);
+    }
+
+    #[test]
+    fn an_address_with_a_password_is_masked_and_comes_back_unchanged() {
+        let stored = object(json!({"httpProxy": "http://user:c4n4ry@proxy:1/",
+                                   "plain": "http://proxy:1/a@b", "mail": "me@example.org", "text": "at: me@x"}));
+        let shown = masked(stored.clone());
+        assert_eq!(shown["httpProxy"], MASK);
+        assert_eq!(
+            ["plain", "mail", "text"].map(|name| &shown[name]),
+            ["plain", "mail", "text"].map(|name| &stored[name])
+        );
+        for name in ["httpProxy", "plain", "mail"] {
+            assert_eq!(unmasked(name, shown[name].clone(), stored.get(name)), stored[name]);
+        }
+        for address in ["https://token@h", "socks5://u:p@h:1", "u:p@h:1", " http://u:p@h "] {
+            assert!(is_login(&json!(address)), "{address}");
+        }
     }
 
     #[test]

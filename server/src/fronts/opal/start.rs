@@ -327,7 +327,7 @@ impl Front {
     /// Switches the remote agent to the session with that id, or to a new session if it does not store one.
     /// Returns `None` if its current session is fresh already.
     async fn moved(&self, lead: &dyn Lead, id: &str, start: Start) -> Result<Option<Session>, Unwilling> {
-        let is_fresh = || self.parts().session.as_ref().is_none_or(|session| session.messages().is_empty());
+        let is_fresh = || self.parts().session.as_ref().is_none_or(|session| session.message_count() == 0);
         let is_moved = match lead.kept(id).await? {
             Some(path) => lead.switch_session(&path).await?,
             None if is_fresh() => return Ok(None),

@@ -53,12 +53,11 @@ pub(super) fn error_of(error: &Value, whole: &Value) -> Failure {
         .flat_map(|place| CODES.iter().map(move |name| &place[*name]))
         .find_map(status);
     let all = if error.is_object() { error.to_string() } else { text.clone() };
-    let kind = match code {
-        Some(status) => FailureKind::of_status(status, &all),
-        None => FailureKind::of_text(&all),
+    let failure = match code {
+        Some(status) => Failure::of_status(status, all),
+        None => Failure::from_text(all),
     };
-    let text = if text.len() > LONGEST { excerpt(&text) } else { text };
-    Failure::new(kind, text)
+    Failure { text: if text.len() > LONGEST { excerpt(&text) } else { text }, ..failure }
 }
 
 /// Returns the error that a JSON text reports, alone or as the only item of a list.

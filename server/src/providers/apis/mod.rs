@@ -4,25 +4,34 @@
 //! [`Reader`], a state machine from events to [`StreamEvent`](super::StreamEvent)s.
 
 mod anthropic;
+mod body;
 mod completions;
 mod content;
 mod errors;
+mod forms;
 mod google;
+mod hosts;
 mod responses;
 mod said;
+#[cfg(test)]
+mod seeded;
 mod slots;
 #[cfg(test)]
 mod testing;
+mod verbatim;
 
 use agentese::types::{Model, ThinkingLevel};
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value};
 
+use super::declarations::ToolRules;
 use super::key::Key;
 use super::{Efforts, Failure, Request, Settings};
 
+pub(super) use body::Body;
 use errors::error_in;
 pub(super) use errors::{error_in_json, error_in_text, named_error};
+pub(super) use forms::{Form, OtherForms};
 pub(super) use said::{Said, excerpt};
 
 /// All that a request is written from.
@@ -33,6 +42,8 @@ pub(super) struct Asked<'a> {
     pub compat: &'a Map<String, Value>,
     /// What it is sent for each level, where `models.json` says that.
     pub efforts: &'a Efforts,
+    /// The parts that this host wants in their other form.
+    pub forms: &'a OtherForms,
     pub key: Option<&'a Key>,
     /// Now, in milliseconds since the epoch.
     pub now: i64,
@@ -100,7 +111,7 @@ pub(super) struct Wire {
     pub url: String,
     /// Secret values are marked as such.
     pub headers: HeaderMap,
-    pub body: Value,
+    pub body: Body,
 }
 
 /// A wire format.
@@ -125,8 +136,16 @@ pub(super) trait Api: Send + Sync {
         false
     }
 
+    /// The rules for tools; those of a request fit them.
+    fn tool_rules(&self) -> &'static ToolRules;
+
     /// Writes a request. Fails where the conversation cannot be said in this format.
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure>;
+
+    /// The parts of its requests that some servers refuse.
+    fn forms(&self) -> &'static [Form] {
+        &[]
+    }
 
     /// Reads the answer to that request.
     fn reader(&self, asked: &Asked<'_>) -> Box<dyn Reader>;
@@ -177,7 +196,8 @@ fn message_refusal(status: u16, body: &str) -> Failure {
     let mut failure = Failure::of_status(status, format!("{status} {said}"));
     // The kind may stand in a member that people are not shown.
     if let Some(error) = error {
-        failure.kind = Failure::of_status(status, error.to_string()).kind;
+        let told = Failure::of_status(status, error.to_string());
+        (failure.kind, failure.unexplained) = (told.kind, told.unexplained);
     }
     failure
 }
@@ -203,7 +223,7 @@ mod tests {
     #[test]
     fn an_answer_with_a_limit_has_that_room_beside_the_thinking() {
         for (api, path) in [
-            (APIS[1], "/max_completion_tokens"),
+            (APIS[1], "/max_tokens"),
             (APIS[2], "/max_output_tokens"),
             (APIS[3], "/generationConfig/maxOutputTokens"),
         ] {

@@ -112,6 +112,13 @@ impl Said {
         self.grow(delta, StreamEvent::ThinkingDelta);
     }
 
+    /// Opens a block of reasoning, unless one is open.
+    pub fn go_on_thinking(&mut self) {
+        if self.open != Some(Open::Thinking) {
+            self.open_thinking();
+        }
+    }
+
     /// Opens a new block of reasoning.
     pub fn open_thinking(&mut self) {
         self.begin(Open::Thinking, StreamEvent::ThinkingStart);
@@ -144,6 +151,13 @@ impl Said {
         }
     }
 
+    /// The mark of the first block of reasoning, which may have ended.
+    pub fn thinking_signature(&mut self, signature: &str) {
+        if self.hold(signature.len()) {
+            self.say(StreamEvent::ThinkingSignature(signature.to_owned()));
+        }
+    }
+
     /// Makes room for what a reader keeps of the answer until it can be told. False where the answer is
     /// too long with it and has failed.
     pub fn hold(&mut self, bytes: usize) -> bool {
@@ -152,6 +166,11 @@ impl Said {
             self.too_much(&format!("is longer than {} MiB", LONGEST_ANSWER / 1024 / 1024));
         }
         !self.over
+    }
+
+    /// Gives back the room of what a reader held and tells now.
+    pub fn release(&mut self, bytes: usize) {
+        self.length = self.length.saturating_sub(bytes);
     }
 
     /// How much of the answer there is; grows with its content and with nothing else.

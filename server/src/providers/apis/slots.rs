@@ -101,6 +101,16 @@ impl<K: PartialEq> Slots<K> {
         true
     }
 
+    /// Adds what is missing of a call's arguments, which have come as a whole. Returns false if nothing is missing, or
+    /// if they are other arguments than those that came before.
+    pub fn complete(&mut self, key: &K, whole: &str, said: &mut Said) -> bool {
+        let before = self.arguments(key).unwrap_or_default();
+        match whole.strip_prefix(before).filter(|rest| !rest.is_empty()) {
+            Some(rest) => self.push(key, Part::Arguments(rest.to_owned()), said),
+            None => false,
+        }
+    }
+
     /// Ends the block of that slot.
     pub fn end(&mut self, key: &K, said: &mut Said) {
         self.end_each(said, |slot| slot.key == *key);
@@ -155,6 +165,8 @@ impl<K: PartialEq> Slots<K> {
             if let Some(next) = self.open.front_mut() {
                 next.opening.clone().pass(said);
                 for part in next.waiting.drain(..) {
+                    // It counts again as it is passed on.
+                    said.release(part.len());
                     part.pass(said);
                 }
             }
@@ -280,6 +292,23 @@ mod tests {
         let pushed =
             (0..1024).take_while(|_| slots.push(&1, part.clone(), &mut said) && !said.is_over()).count();
         assert!(pushed < 40, "{pushed} MiB wait");
+    }
+
+    #[test]
+    fn what_waits_counts_once_toward_the_bound() {
+        let (mut slots, mut said) = (Slots::default(), Said::default());
+        slots.open(0, call("a"), &mut said);
+        slots.open(1, call("b"), &mut said);
+        slots.open(2, Opening::Text, &mut said);
+        // Together three quarters of the longest answer.
+        let mib = "x".repeat(1024 * 1024);
+        for _ in 0..12 {
+            slots.push(&1, Part::Arguments(mib.clone()), &mut said);
+            slots.push(&2, Part::Text(mib.clone()), &mut said);
+        }
+        slots.end_all(&mut said);
+        assert!(!said.is_over());
+        assert_eq!(calls_and_pieces(&mut said).iter().filter(|piece| **piece == mib).count(), 24);
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn request(api: &str, provider: &str, id: &str, url: &str) -> Request {
         }
         .build(),
         system_prompt: "Be brief.".to_owned(),
-        messages: vec![Arc::new(serde_json::from_value(user).unwrap())],
+        messages: vec![Arc::new(serde_json::from_value(user).unwrap())].into(),
         tools: vec![ToolDescription {
             name: "bash".to_owned(),
             description: "Runs a command.".to_owned(),
@@ -81,8 +81,8 @@ fn with_asked<T>(request: &Request, compat: Value, look: impl FnOnce(&Asked<'_>)
     };
     let settings = Settings::default();
     let key = Key::new("fake-key".into());
-    let (settings, compat, efforts) = (&settings, &compat, &efforts);
-    look(&Asked { request, settings, compat, efforts, key: Some(&key), now: 0 })
+    let (settings, compat, efforts, forms) = (&settings, &compat, &efforts, &OtherForms::default());
+    look(&Asked { request, settings, compat, efforts, forms, key: Some(&key), now: 0 })
 }
 
 pub(in crate::providers) fn asked_of<T>(
@@ -94,23 +94,31 @@ pub(in crate::providers) fn asked_of<T>(
     with_asked(&request("", provider, "m", url), compat, look)
 }
 
+/// A request as it goes out, with its body as JSON.
+pub(in crate::providers) struct Sent {
+    pub url: String,
+    pub headers: HeaderMap,
+    pub body: Value,
+}
+
 /// What goes out for a request that was changed like that.
 pub(in crate::providers) fn write_compat(
     api: &dyn Api,
     model: &str,
     compat: Value,
     change: impl FnOnce(&mut Request),
-) -> Wire {
+) -> Sent {
     let mut request = request(api.name(), "fake", model, "http://127.0.0.1:1/");
     change(&mut request);
-    with_asked(&request, compat, |asked| api.request(asked).unwrap())
+    let Wire { url, headers, body } = with_asked(&request, compat, |asked| api.request(asked).unwrap());
+    Sent { url, headers, body: body.value() }
 }
 
 pub(in crate::providers) fn write_with(
     api: &dyn Api,
     model: &str,
     change: impl FnOnce(&mut Request),
-) -> Wire {
+) -> Sent {
     write_compat(api, model, json!({}), change)
 }
 
@@ -145,6 +153,7 @@ pub(in crate::providers) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
             format!("usage {} {} {} {}", counts.input, counts.output, counts.cache_read, counts.cache_write)
         }
         StreamEvent::Signature(signature) => format!("signed {signature}"),
+        StreamEvent::ThinkingSignature(signature) => format!("thinking signed {signature}"),
         StreamEvent::Redacted => "redacted".to_owned(),
         StreamEvent::TextStart => "text(".to_owned(),
         StreamEvent::ThinkingStart => "thinking(".to_owned(),

@@ -8,7 +8,7 @@ mod target;
 
 pub use target::fit;
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use agentese::types::{
@@ -27,71 +27,84 @@ const COMPACTED: &str =
 const BRANCH: &str =
     "The conversation returned here from a branch. This is a summary of what happened there:";
 
-/// The messages for a model, oldest first. Answers that failed or were aborted are left out with
+/// The messages for a model, oldest first, each as it is reached. Answers that failed or were aborted are left out with
 /// the results of their calls; commands of the user, summaries and messages of extensions become user
 /// messages, and so do those of roles that some dialects have; a call without a result gets an error result; messages of
 /// unknown roles are left out.
-pub fn for_model(messages: &[Arc<AgentMessage>]) -> Vec<Arc<AgentMessage>> {
-    let mut history = History::default();
-    for message in messages {
-        match &**message {
-            AgentMessage::Assistant(answer) => {
-                history.answer_open_calls();
-                if matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
-                    continue;
-                }
-                history.open = calls(answer);
-                history.messages.push(message.clone());
+pub fn for_model(
+    messages: impl Iterator<Item = Arc<AgentMessage>>,
+) -> impl Iterator<Item = Arc<AgentMessage>> {
+    let (mut history, mut messages) = (History::default(), messages.fuse());
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(next) = history.messages.pop_front() {
+                return Some(next);
             }
-            AgentMessage::ToolResult(result) => {
-                let before = history.open.len();
-                history.open.retain(|(id, _)| *id != result.tool_call_id);
-                // A result of a call that was left out goes with it.
-                if history.open.len() < before {
-                    history.messages.push(message.clone());
-                }
+            match messages.next() {
+                Some(message) => history.add(message),
+                None if history.open.is_empty() => return None,
+                None => history.answer_open_calls(),
             }
-            AgentMessage::User(_) => {
-                history.answer_open_calls();
-                history.messages.push(message.clone());
-            }
-            AgentMessage::BashExecution(command) if command.exclude_from_context != Some(true) => {
-                history.answer_open_calls();
-                history.push_text(command_text(command), command.timestamp);
-            }
-            AgentMessage::CompactionSummary(message) => {
-                history.answer_open_calls();
-                history.push_text(summary(COMPACTED, &message.summary), message.timestamp);
-            }
-            AgentMessage::BranchSummary(message) => {
-                history.answer_open_calls();
-                history.push_text(summary(BRANCH, &message.summary), message.timestamp);
-            }
-            AgentMessage::Custom(message) => {
-                history.answer_open_calls();
-                let message = UserMessage::new(message.content.clone(), message.timestamp);
-                history.messages.push(Arc::new(message.into()));
-            }
-            AgentMessage::Unknown(unknown) => {
-                let Some((content, timestamp)) = roles::content_of(unknown) else { continue };
-                history.answer_open_calls();
-                history.messages.push(Arc::new(UserMessage::new(content, timestamp).into()));
-            }
-            _ => {}
         }
-    }
-    history.answer_open_calls();
-    history.messages
+    })
 }
 
 #[derive(Default)]
 struct History {
-    messages: Vec<Arc<AgentMessage>>,
+    /// Messages that are to be given next.
+    messages: VecDeque<Arc<AgentMessage>>,
     /// Calls of the last answer that have no result yet: id and tool.
     open: Vec<(String, String)>,
 }
 
 impl History {
+    fn add(&mut self, message: Arc<AgentMessage>) {
+        match &*message {
+            AgentMessage::Assistant(answer) => {
+                self.answer_open_calls();
+                if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
+                    self.open = calls(answer);
+                    self.messages.push_back(message);
+                }
+            }
+            AgentMessage::ToolResult(result) => {
+                let before = self.open.len();
+                self.open.retain(|(id, _)| *id != result.tool_call_id);
+                // A result of a call that was left out goes with it.
+                if self.open.len() < before {
+                    self.messages.push_back(message);
+                }
+            }
+            AgentMessage::User(_) => {
+                self.answer_open_calls();
+                self.messages.push_back(message);
+            }
+            AgentMessage::BashExecution(command) if command.exclude_from_context != Some(true) => {
+                self.answer_open_calls();
+                self.push_text(command_text(command), command.timestamp);
+            }
+            AgentMessage::CompactionSummary(message) => {
+                self.answer_open_calls();
+                self.push_text(summary(COMPACTED, &message.summary), message.timestamp);
+            }
+            AgentMessage::BranchSummary(message) => {
+                self.answer_open_calls();
+                self.push_text(summary(BRANCH, &message.summary), message.timestamp);
+            }
+            AgentMessage::Custom(message) => {
+                self.answer_open_calls();
+                let message = UserMessage::new(message.content.clone(), message.timestamp);
+                self.messages.push_back(Arc::new(message.into()));
+            }
+            AgentMessage::Unknown(unknown) => {
+                let Some((content, timestamp)) = roles::content_of(unknown) else { return };
+                self.answer_open_calls();
+                self.messages.push_back(Arc::new(UserMessage::new(content, timestamp).into()));
+            }
+            _ => {}
+        }
+    }
+
     fn answer_open_calls(&mut self) {
         let mut answered = HashSet::new();
         for (id, tool) in std::mem::take(&mut self.open) {
@@ -105,14 +118,14 @@ impl History {
                     timestamp: 0,
                 }
                 .build();
-                self.messages.push(Arc::new(result.into()));
+                self.messages.push_back(Arc::new(result.into()));
             }
         }
     }
 
     fn push_text(&mut self, text: String, timestamp: i64) {
         let content = InputContent::from(vec![InputBlock::from(TextContent::new(text))]);
-        self.messages.push(Arc::new(UserMessage::new(content, timestamp).into()));
+        self.messages.push_back(Arc::new(UserMessage::new(content, timestamp).into()));
     }
 }
 
@@ -209,7 +222,7 @@ mod tests {
             assistant(json!([call("d")]), "toolUse"),
         ]));
         assert_eq!(
-            outline(&for_model(&messages)),
+            outline(&for_model(messages.into_iter()).collect::<Vec<_>>()),
             ["user", "assistant", "result a", "result b", "user", "assistant", "result d"]
         );
     }
@@ -223,7 +236,7 @@ mod tests {
             {"role": "custom", "customType": "note", "content": "said", "display": true, "timestamp": 1},
             {"role": "novel", "content": "?", "timestamp": 1},
         ]));
-        let fitted = for_model(&messages);
+        let fitted: Vec<_> = for_model(messages.into_iter()).collect();
         assert_eq!(outline(&fitted), ["user", "assistant", "result a", "user", "user"]);
         let texts: Vec<Value> = fitted
             .iter()
@@ -242,7 +255,7 @@ mod tests {
                 "truncated": false, "timestamp": 1,
             });
             whole.as_object_mut().unwrap().extend(command.as_object().unwrap().clone());
-            let messages = for_model(&list(json!([whole])));
+            let messages: Vec<_> = for_model(list(json!([whole])).into_iter()).collect();
             let Some(AgentMessage::User(message)) = messages.first().map(|message| &**message) else {
                 return None;
             };

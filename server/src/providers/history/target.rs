@@ -8,21 +8,23 @@ use agentese::types::{
     ToolResultMessage, UserMessage,
 };
 
-/// What stands for images where nothing else would be left of a message to a model that reads none.
-const NO_IMAGES: &str = "(An image was left out: this model reads text only.)";
+/// The note in place of images that stand together in a message, for models that read none.
+const NO_IMAGES: &str = "(image omitted: this model does not support images)";
+/// The same note in the result of a tool.
+const NO_TOOL_IMAGES: &str = "(tool image omitted: this model does not support images)";
 
-/// The messages as `model` can take them. `messages` is what [`super::for_model`] gave; `id` makes an
+/// The messages as `model` can take them, each as it is reached. `messages` is what [`super::for_model`] gave; `id` makes an
 /// id that the model's API accepts of any id, and is asked for every tool call.
 ///
-/// Reasoning goes back as reasoning only to the model it came from, marks likewise; images are left
-/// out for models that read none; empty user messages go; ids stay unique and results keep theirs.
-pub fn fit(
-    messages: &[Arc<AgentMessage>],
-    model: &Model,
-    id: &dyn Fn(&str) -> String,
-) -> Vec<Arc<AgentMessage>> {
+/// Reasoning goes back as reasoning only to the model it came from, marks likewise. A note takes the place of images
+/// for models that read none. Empty user messages go; ids stay unique and results keep theirs.
+pub fn fit<'a>(
+    messages: impl Iterator<Item = Arc<AgentMessage>> + 'a,
+    model: &'a Model,
+    id: &'a dyn Fn(&str) -> String,
+) -> impl Iterator<Item = Arc<AgentMessage>> + 'a {
     let mut fitting = Fitting { model, id, ids: HashMap::new(), used: HashSet::new() };
-    messages.iter().filter_map(|message| fitting.message(message)).collect()
+    messages.filter_map(move |message| fitting.message(&message))
 }
 
 struct Fitting<'a> {
@@ -52,42 +54,45 @@ impl Fitting<'_> {
             InputContent::Text(text) => return (!text.trim().is_empty()).then(|| message.clone()),
             InputContent::Blocks(blocks) => blocks,
         };
-        let kept = self.blocks(blocks);
-        if kept.is_empty() {
-            return None;
-        }
-        if kept.len() == blocks.len() {
+        if !blocks.is_empty() && blocks.iter().all(|block| self.reads(block)) {
             return Some(message.clone());
         }
-        Some(Arc::new(UserMessage::new(kept, user.timestamp).into()))
+        let kept = self.blocks(blocks, NO_IMAGES);
+        (!kept.is_empty()).then(|| Arc::new(UserMessage::new(kept, user.timestamp).into()))
     }
 
     fn result(&self, message: &Arc<AgentMessage>, result: &ToolResultMessage) -> Arc<AgentMessage> {
-        let kept = self.blocks(&result.content);
         let id = self.ids.get(&result.tool_call_id);
-        if kept.len() == result.content.len() && id.is_none() {
+        if id.is_none() && result.content.iter().all(|block| self.reads(block)) {
             return message.clone();
         }
         let mut result = result.clone();
-        result.content = kept;
+        result.content = self.blocks(&result.content, NO_TOOL_IMAGES);
         if let Some(id) = id {
             result.tool_call_id.clone_from(id);
         }
         Arc::new(result.into())
     }
 
-    /// The blocks that say something to this model.
-    fn blocks(&self, blocks: &[InputBlock]) -> Vec<InputBlock> {
-        let says = |block: &&InputBlock| match block {
+    /// Whether a block says something to this model.
+    fn reads(&self, block: &InputBlock) -> bool {
+        match block {
             InputBlock::Text(block) => !block.text.trim().is_empty(),
             InputBlock::Image(_) => self.reads_images(),
             _ => false,
-        };
-        let mut kept: Vec<InputBlock> = blocks.iter().filter(says).cloned().collect();
-        // The agent of the recordings leaves images out without a word; a word is needed where
-        // nothing else is left.
-        if kept.is_empty() && blocks.iter().any(|block| matches!(block, InputBlock::Image(_))) {
-            kept.push(TextContent::new(NO_IMAGES).into());
+        }
+    }
+
+    /// The blocks that say something to this model, with `note` in place of images that it does not read.
+    fn blocks(&self, blocks: &[InputBlock], note: &str) -> Vec<InputBlock> {
+        let mut kept: Vec<InputBlock> = Vec::new();
+        for block in blocks {
+            let is_note = |block: &InputBlock| matches!(block, InputBlock::Text(block) if block.text == note);
+            if self.reads(block) {
+                kept.push(block.clone());
+            } else if matches!(block, InputBlock::Image(_)) && !kept.last().is_some_and(is_note) {
+                kept.push(TextContent::new(note).into());
+            }
         }
         kept
     }
@@ -182,11 +187,10 @@ mod tests {
         let messages: Vec<AgentMessage> = serde_json::from_value(messages).unwrap();
         let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
         let clean = |id: &str| id.replace('|', "_");
-        let fitted = fit(&messages, &model(vec![InputKind::Text]), &clean);
-        let contents: Vec<Value> = fitted
-            .iter()
+        let model = model(vec![InputKind::Text]);
+        let contents: Vec<Value> = fit(messages.into_iter(), &model, &clean)
             .map(|message| {
-                let message = serde_json::to_value(&**message).unwrap();
+                let message = serde_json::to_value(&*message).unwrap();
                 match message.get("toolCallId") {
                     Some(id) => json!([id, message["content"]]),
                     None => message["content"].clone(),
@@ -256,7 +260,32 @@ mod tests {
                 user(json!([{"type": "text", "text": "look"}, image])),
                 user(json!([{"type": "text", "text": ""}, image])),
             ]),
-            json!([[{"type": "text", "text": "look"}], [{"type": "text", "text": NO_IMAGES}]]),
+            json!([
+                [{"type": "text", "text": "look"}, {"type": "text", "text": NO_IMAGES}],
+                [{"type": "text", "text": NO_IMAGES}],
+            ]),
+        );
+    }
+
+    #[test]
+    fn a_note_takes_the_place_of_images_that_stand_together() {
+        let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let result = |content: Value| {
+            json!({"role": "toolResult", "toolCallId": "c", "toolName": "read", "isError": false, "timestamp": 1,
+                   "content": content})
+        };
+        check(
+            json!([
+                {"role": "user", "content": [image, image, text("a"), image], "timestamp": 1},
+                result(json!([text("Read image file"), image])),
+                result(json!([image])),
+            ]),
+            json!([
+                [text(NO_IMAGES), text("a"), text(NO_IMAGES)],
+                ["c", [text("Read image file"), text(NO_TOOL_IMAGES)]],
+                ["c", [text(NO_TOOL_IMAGES)]],
+            ]),
         );
     }
 }

@@ -1,8 +1,10 @@
 //! The HTTP client: whom it trusts, what it goes through, where it does not follow.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
@@ -26,8 +28,14 @@ const PROXIES: [(Scheme, &[&str]); 3] = [
 const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
 /// What is on this machine is never reached through a proxy.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
-/// Variables that name a file of certificates which are trusted besides the system's.
-const CERTIFICATES: &[&str] = &["NODE_EXTRA_CA_CERTS"];
+/// Variables that name files and folders of certificates which are trusted in place of the system's, as OpenSSL has them.
+const ROOT_FILES: &str = "SSL_CERT_FILE";
+const ROOT_FOLDERS: &str = "SSL_CERT_DIR";
+/// The variable and the setting that name a file of certificates which are trusted besides.
+const MORE_CERTIFICATES: &str = "NODE_EXTRA_CA_CERTS";
+const CA_FILE: &str = "httpCaFile";
+/// The setting that names a proxy.
+const PROXY: &str = "httpProxy";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scheme {
@@ -40,15 +48,25 @@ enum Scheme {
 /// certificates takes longer than anything else at start.
 #[derive(Debug)]
 pub struct Client {
-    connect_timeout: std::time::Duration,
+    connect_timeout: Duration,
     proxies: Vec<Through>,
     no_proxy: Option<String>,
-    certificates: Option<(String, PathBuf)>,
+    certificates: Vec<Certificates>,
     made: OnceLock<Result<reqwest::Client, String>>,
+}
+
+/// A place of certificates, and the variable or setting that names it.
+#[derive(Debug)]
+struct Certificates {
+    named_by: &'static str,
+    path: PathBuf,
+    /// Whether they take the place of the system's.
+    instead: bool,
 }
 
 struct Through {
     scheme: Scheme,
+    /// The variable or the setting that names it.
     variable: &'static str,
     /// May hold a password.
     address: String,
@@ -69,17 +87,22 @@ impl Client {
                 (!value.is_empty()).then_some((*name, value))
             })
         };
-        let proxies = PROXIES.iter().filter_map(|(scheme, names)| {
+        let named = |(scheme, names): &(Scheme, &[&'static str])| {
             set(names).map(|(variable, address)| Through { scheme: *scheme, variable, address })
-        });
-        let configured = settings.ca_file.clone().map(|path| ("the settings".to_owned(), path));
-        let certificates =
-            configured.or_else(|| set(CERTIFICATES).map(|(name, path)| (name.to_owned(), path.into())));
+        };
+        let mut proxies: Vec<Through> = PROXIES.iter().filter_map(named).collect();
+        // A proxy of the environment counts before that of the settings.
+        for scheme in [Scheme::Https, Scheme::Http] {
+            let is_set = proxies.iter().any(|through| [scheme, Scheme::All].contains(&through.scheme));
+            if let Some(url) = settings.proxy.as_ref().filter(|_| !is_set) {
+                proxies.push(Through { scheme, variable: PROXY, address: url.0.clone() });
+            }
+        }
         Self {
             connect_timeout: settings.connect_timeout,
-            proxies: proxies.collect(),
+            proxies,
             no_proxy: set(NO_PROXY).map(|(_, hosts)| hosts),
-            certificates,
+            certificates: Certificates::named(settings, environment),
             made: OnceLock::new(),
         }
     }
@@ -105,7 +128,7 @@ impl Client {
         if host == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
             return true;
         }
-        let hosts = self.no_proxy.iter().flat_map(|hosts| hosts.split(','));
+        let hosts = self.no_proxy.iter().flat_map(|hosts| hosts.split([',', ' ']));
         let hosts = hosts.map(|known| known.trim().trim_start_matches('.')).filter(|known| !known.is_empty());
         hosts.into_iter().any(|known| known == "*" || host == known || host.ends_with(&format!(".{known}")))
     }
@@ -120,7 +143,6 @@ impl Client {
             // Not asked for, as hosts that compress hold words back; a gateway may do it all the same, and
             // what it sends is decoded.
             .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]))
-            .connect_timeout(self.connect_timeout)
             .redirect(Policy::custom(|attempt| {
                 let from = attempt.previous().last().cloned();
                 let same = from.is_some_and(|from| from.origin() == attempt.url().origin());
@@ -144,19 +166,63 @@ impl Client {
             let past = NoProxy::from_string(past.trim_end_matches(','));
             builder = builder.proxy(proxy.no_proxy(past));
         }
-        if let Some((named_by, path)) = &self.certificates {
+        if self.connect_timeout < Duration::MAX {
+            builder = builder.connect_timeout(self.connect_timeout);
+        }
+        let (mut found, mut instead) = (Vec::new(), false);
+        for certificates in &self.certificates {
+            let named_by = certificates.named_by;
             let unusable =
                 |reason: String| format!("The certificates that {named_by} names cannot be used: {reason}.");
-            builder = builder.tls_certs_merge(certificates(path).map_err(unusable)?);
+            found.extend(certificates.read().map_err(unusable)?);
+            instead |= certificates.instead;
+        }
+        if instead {
+            builder = builder.tls_certs_only(found);
+        } else if !found.is_empty() {
+            builder = builder.tls_certs_merge(found);
         }
         builder.build().map_err(|error| format!("No HTTP client can be made: {}.", cause(&error)))
     }
 }
 
-fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
+impl Certificates {
+    fn named(settings: &Settings, environment: &dyn Environment) -> Vec<Self> {
+        let variable = |name: &'static str, instead: bool| {
+            let paths = environment.get(name).filter(|value| !value.is_empty());
+            // Only folders are a list.
+            let paths = paths.into_iter().flat_map(move |paths| match name {
+                ROOT_FOLDERS => {
+                    std::env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty()).collect()
+                }
+                _ => vec![PathBuf::from(paths)],
+            });
+            paths.map(move |path| Self { named_by: name, path, instead })
+        };
+        let setting = settings.ca_file.clone().map(|path| Self { named_by: CA_FILE, path, instead: false });
+        let roots = variable(ROOT_FILES, true).chain(variable(ROOT_FOLDERS, true));
+        roots.chain(variable(MORE_CERTIFICATES, false)).chain(setting).collect()
+    }
+
+    /// Reads them. Fails if there is none.
+    fn read(&self) -> Result<Vec<Certificate>, String> {
+        let found = if self.path.is_dir() { in_folder(&self.path)? } else { in_file(&self.path)? };
+        if found.is_empty() { Err("there is none".to_owned()) } else { Ok(found) }
+    }
+}
+
+fn in_file(path: &Path) -> Result<Vec<Certificate>, String> {
     let text = std::fs::read(path).map_err(|error| error.to_string())?;
-    let found = Certificate::from_pem_bundle(&text).map_err(|error| cause(&error))?;
-    if found.is_empty() { Err("there is none in the file".to_owned()) } else { Ok(found) }
+    Certificate::from_pem_bundle(&text).map_err(|error| cause(&error))
+}
+
+/// The certificates of all files in a folder, each file once. Files that hold something else are left out.
+fn in_folder(path: &Path) -> Result<Vec<Certificate>, String> {
+    let files = std::fs::read_dir(path).map_err(|error| error.to_string())?;
+    // Hashed names are links to the files.
+    let files = files.filter_map(|file| file.ok()?.path().canonicalize().ok()).filter(|path| path.is_file());
+    let files: BTreeSet<PathBuf> = files.collect();
+    Ok(files.iter().filter_map(|path| in_file(path).ok()).flatten().collect())
 }
 
 /// The innermost reason of an error: the outer ones name addresses, which may hold secrets.
@@ -173,6 +239,7 @@ mod tests {
     use std::ffi::OsString;
 
     use super::*;
+    use crate::config::ProxyUrl;
 
     fn client(variables: &[(&str, &str)]) -> Client {
         Client::new(&Settings::default(), &|name: &str| {
@@ -190,6 +257,58 @@ mod tests {
         let empty = tempfile::NamedTempFile::new().unwrap();
         let of_empty = text(&[("NODE_EXTRA_CA_CERTS", empty.path().to_str().unwrap())]);
         assert!(of_empty.contains("there is none"), "{of_empty}");
+    }
+
+    #[test]
+    fn certificates_in_place_of_the_system_s_are_read_from_a_file_or_folders() {
+        let own = rcgen::generate_simple_self_signed(["model.example".to_owned()]).unwrap().cert.pem();
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        std::fs::create_dir_all(place("certs/within")).unwrap();
+        std::fs::create_dir(place("empty")).unwrap();
+        for (name, text) in [("own.pem", &*own), ("certs/a.pem", &*own), ("certs/readme", "no certificate")] {
+            std::fs::write(place(name), text).unwrap();
+        }
+        let read = |name: &str, value: &str| {
+            let client = client(&[(name, value)]);
+            let read = client.certificates.iter().map(Certificates::read).collect::<Result<Vec<_>, _>>();
+            let amount = read.map(|lists| lists.iter().map(Vec::len).sum::<usize>());
+            (
+                client.certificates.iter().all(|certificates| certificates.instead),
+                amount,
+                client.get().is_ok(),
+            )
+        };
+        assert_eq!(read("SSL_CERT_FILE", &place("own.pem")), (true, Ok(1), true));
+        assert_eq!(read("SSL_CERT_DIR", &place("certs")), (true, Ok(1), true));
+        assert_eq!(read("NODE_EXTRA_CA_CERTS", &place("own.pem")), (false, Ok(1), true));
+        let none = || Err("there is none".to_owned());
+        assert_eq!(read("SSL_CERT_DIR", &place("empty")), (true, none(), false));
+        assert_eq!(read("SSL_CERT_FILE", &place("certs/readme")), (true, none(), false));
+        let text = client(&[("SSL_CERT_DIR", &place("empty"))]).get().unwrap_err().text;
+        assert!(text.contains("SSL_CERT_DIR") && !text.contains("empty"), "{text}");
+    }
+
+    #[test]
+    fn a_proxy_of_the_environment_counts_before_that_of_the_settings() {
+        let url = || Some(ProxyUrl("http://user:canary@127.0.0.1:3".to_owned()));
+        let through = |variables: &[(&str, &str)], address: &str| {
+            let settings = Settings { proxy: url(), ..Settings::default() };
+            let client = Client::new(&settings, &|name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+            });
+            assert!(client.get().is_ok() && !format!("{client:?} {settings:?}").contains("canary"));
+            client.variable_for(&Url::parse(address).unwrap())
+        };
+        let (https, http) = ("https://model.example", "http://model.example");
+        assert_eq!([https, http].map(|to| through(&[], to)), [Some("httpProxy"); 2]);
+        assert_eq!(through(&[], "http://127.0.0.1:1"), None);
+        let one = [("HTTPS_PROXY", "http://127.0.0.1:1")];
+        assert_eq!([https, http].map(|to| through(&one, to)), [Some("HTTPS_PROXY"), Some("httpProxy")]);
+        let all = [("ALL_PROXY", "http://127.0.0.1:1")];
+        assert_eq!([https, http].map(|to| through(&all, to)), [Some("ALL_PROXY"); 2]);
+        let past = [("NO_PROXY", "other.example, model.example")];
+        assert_eq!([https, http].map(|to| through(&past, to)), [None; 2]);
     }
 
     #[test]

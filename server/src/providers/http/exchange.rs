@@ -10,11 +10,15 @@ use futures::stream::{self, BoxStream};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Response, Url};
 
+use super::body;
 use super::client::{Client, cause};
 use super::repeat::Refused;
 use super::sse::{EventKind, Events, Rest, Unreadable};
-use crate::providers::apis::{Api, Reader, Said, Wire, error_in_json, error_in_text, excerpt, named_error};
+use crate::providers::apis::{
+    Api, OtherForms, Reader, Said, Wire, error_in_json, error_in_text, excerpt, named_error,
+};
 use crate::providers::key::Secrets;
+use crate::providers::remote::{Draft, KnownForms, Refusal};
 use crate::providers::{Failure, FailureKind, Settings, StreamEvent};
 use crate::world::Clock;
 
@@ -32,6 +36,29 @@ pub(in crate::providers) struct Exchange {
     pub secrets: Secrets,
     /// Whether a request that was not taken is sent again.
     pub repeats: bool,
+    /// The parts that the server is sent in their other form.
+    pub forms: OtherForms,
+    pub draft: Draft,
+}
+
+/// Statuses of servers that refuse a request for what stands in it.
+const REFUSALS: &[u16] = &[400, 422];
+
+impl Exchange {
+    /// Puts the parts that a refusal names into their other form. Returns false if it names none, or only such that were
+    /// changed before.
+    fn change(&mut self, status: Option<u16>, failure: &Failure, body: &str) -> bool {
+        let is_named = status.is_some_and(|status| REFUSALS.contains(&status));
+        if !is_named || failure.kind != FailureKind::BadRequest {
+            return false;
+        }
+        let refusal = Refusal { body, text: &failure.text };
+        let Some((wire, forms)) = self.draft.other_form(&refusal, &self.wire, &self.forms) else {
+            return false;
+        };
+        (self.wire, self.forms) = (wire, forms);
+        true
+    }
 }
 
 /// An exchange that may have to wait for a key.
@@ -43,6 +70,7 @@ pub(in crate::providers) struct Sender {
     pub client: Arc<Client>,
     pub settings: Arc<Settings>,
     pub clock: Arc<dyn Clock>,
+    pub forms: Arc<KnownForms>,
 }
 
 /// Prepares a request (which may wait for a key), sends it and reads the answer. The stream ends with
@@ -104,8 +132,8 @@ impl State {
                 self.secrets = std::mem::take(&mut exchange.secrets);
                 self.phase = Phase::Send(exchange);
             }
-            Phase::Send(exchange) => {
-                let response = self.sender.send(&exchange).await?;
+            Phase::Send(mut exchange) => {
+                let response = self.sender.send(&mut exchange).await?;
                 if !exchange.api.begins_when_sent() {
                     self.said.start();
                 }
@@ -166,31 +194,41 @@ pub(in crate::providers) fn finish(events: &mut Events, reader: &mut dyn Reader,
 
 impl Sender {
     /// Sends a request, again where that is worth it, until an answer begins.
-    async fn send(&self, exchange: &Exchange) -> Result<Response, Failure> {
+    async fn send(&self, exchange: &mut Exchange) -> Result<Response, Failure> {
         let url = Url::parse(&exchange.wire.url).map_err(|_| {
             let text = "The provider's base URL is not a URL.";
             Failure::new(FailureKind::BadRequest, text)
         })?;
-        let body = Bytes::from(exchange.wire.body.to_string());
         let client = self.client.get()?;
         let mut repeats = 0;
+        // The refusal of a request that was sent in another form then.
+        let mut first: Option<Failure> = None;
         loop {
             let request = client
                 .post(url.clone())
                 .headers(exchange.wire.headers.clone())
-                .header(CONTENT_TYPE, "application/json")
-                .body(body.clone());
+                .header(CONTENT_TYPE, "application/json");
+            let request = body::add(request, &exchange.wire.body);
             // A provider that has read the request and says nothing, or hangs up, may be at work on it and
             // bill it. Nothing tells it that a second request is the same: none of the APIs has
             // idempotency keys. Only what was not taken is sent again from here.
             let (refused, mut failure) = match self.timely(request.send()).await? {
                 Ok(response) if response.status().is_success() => {
+                    if first.is_some() {
+                        exchange.draft.keep(exchange.forms.clone());
+                    }
                     return self.stream(response).await;
                 }
                 Ok(response) => {
                     let refused =
                         Refused::by(response.status().as_u16(), response.headers(), self.clock.now_ms());
-                    (refused, self.refusal(exchange, response).await)
+                    let (failure, said) = self.refusal(exchange, response).await;
+                    if exchange.change(refused.status, &failure, &said) {
+                        tracing::debug!(forms = ?exchange.forms, "a request is sent in another form");
+                        first.get_or_insert(failure);
+                        continue;
+                    }
+                    (refused, failure)
                 }
                 Err(error) if error.is_connect() => {
                     (Refused::without_answer(), self.connection(&url, &error))
@@ -202,7 +240,9 @@ impl Sender {
             let most = if may { self.settings.repeats } else { 0 };
             let Some(wait) = refused.repeat_after(repeats, most) else {
                 failure.retry_after = failure.retry_after.or(refused.wait);
-                return Err(failure);
+                // The refusal of the usual form tells more than that of the other one.
+                let first = first.filter(|_| failure.kind == FailureKind::BadRequest);
+                return Err(first.unwrap_or(failure));
             };
             tracing::debug!(status = refused.status, ?wait, repeats, "a request is repeated");
             self.clock.sleep(wait).await;
@@ -271,7 +311,8 @@ impl Sender {
         Err(Failure::new(FailureKind::Protocol, text))
     }
 
-    async fn refusal(&self, exchange: &Exchange, mut response: Response) -> Failure {
+    /// The failure that a refusal is, and what the server said.
+    async fn refusal(&self, exchange: &Exchange, mut response: Response) -> (Failure, String) {
         let status = response.status();
         if status.is_redirection() {
             let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
@@ -281,10 +322,10 @@ impl Sender {
                 "{} The provider sends the request on to {host}, which is not followed.",
                 status.as_u16()
             );
-            return Failure::new(FailureKind::BadRequest, text);
+            return (Failure::new(FailureKind::BadRequest, text), String::new());
         }
         let body = self.text(&mut response).await;
-        exchange.api.refusal(status.as_u16(), &body)
+        (exchange.api.refusal(status.as_u16(), &body), body)
     }
 
     /// The beginning of a body; as much of it as comes.
@@ -307,11 +348,21 @@ impl Sender {
             Some(variable) => format!(" through the proxy of {variable}"),
             None => String::new(),
         };
-        let text = format!("Connection error{through}: {}", cause(error));
+        let mut text = format!("Connection error{through}: {}", cause(error));
+        if error.is_connect() && error.is_timeout() {
+            let limit = self.settings.connect_timeout.as_secs_f64();
+            let told = format!(
+                ". No connection was made within {limit} s, the limit of the setting httpConnectTimeoutMs."
+            );
+            text.push_str(&told);
+        }
         Failure::new(FailureKind::Network, text)
     }
 }
 
 fn stalled(limit: Duration) -> String {
-    format!("The provider timed out: no part of an answer came for {} s.", limit.as_secs_f64())
+    format!(
+        "The provider timed out: no part of an answer came for {} s. The setting httpIdleTimeoutMs sets this limit.",
+        limit.as_secs_f64()
+    )
 }

@@ -1,5 +1,6 @@
 //! The way to a provider and back: sending with repeats, and reading an answer as it comes.
 
+mod body;
 mod client;
 mod exchange;
 mod repeat;

@@ -87,16 +87,15 @@ impl Scripted {
                 (answer, requests.fetch_add(1, Ordering::Relaxed))
             }
             Source::Script(playlist) => {
-                let last = plan::last_user(request);
+                let (question, work) = plan::last_turn(request);
                 let asked = Asked {
-                    user: &last.map(|at| plan::question(&request.messages[at])).unwrap_or_default(),
+                    user: &question,
                     system: &request.system_prompt,
                     model: &request.model.id,
-                    tool_results: request.messages[last.map_or(0, |at| at + 1)..]
-                        .iter()
-                        .any(|message| matches!(**message, AgentMessage::ToolResult(_))),
+                    tool_results: work.iter().any(|message| matches!(**message, AgentMessage::ToolResult(_))),
                     body: &|| {
-                        let messages: Vec<_> = request.messages.iter().map(|message| &**message).collect();
+                        let messages: Vec<_> = request.messages.iter().collect();
+                        let messages: Vec<_> = messages.iter().map(|message| &**message).collect();
                         let history = serde_json::to_string(&messages).unwrap_or_default();
                         format!("{}\n{history}", request.system_prompt)
                     },

@@ -69,11 +69,10 @@ struct Progress {
 
 impl Progress {
     fn of(request: &Request) -> Self {
-        let asked = last_user(request);
-        let question = asked.map(|at| question(&request.messages[at])).unwrap_or_default();
+        let (question, work) = last_turn(request);
         let mut progress = Self { question, listing: None, read: Vec::new() };
         let mut paths: Vec<(&str, &str)> = Vec::new();
-        for message in request.messages.iter().skip(asked.map_or(0, |at| at + 1)) {
+        for message in &work {
             match &**message {
                 AgentMessage::Assistant(answer) => {
                     for block in &answer.content {
@@ -98,13 +97,20 @@ impl Progress {
     }
 }
 
-/// Returns the index of the user's last message.
-pub(super) fn last_user(request: &Request) -> Option<usize> {
-    request.messages.iter().rposition(|message| matches!(**message, AgentMessage::User(_)))
+/// Returns the text of the user's last message, and the messages after it.
+pub(super) fn last_turn(request: &Request) -> (String, Vec<Arc<AgentMessage>>) {
+    let mut turn = (None, Vec::new());
+    for message in request.messages.iter() {
+        match &*message {
+            AgentMessage::User(_) => turn = (Some(message), Vec::new()),
+            _ => turn.1.push(message),
+        }
+    }
+    (turn.0.map(|message| question(&message)).unwrap_or_default(), turn.1)
 }
 
 /// Returns the text of a user's message.
-pub(super) fn question(message: &AgentMessage) -> String {
+fn question(message: &AgentMessage) -> String {
     let AgentMessage::User(message) = message else { return String::new() };
     match &message.content {
         InputContent::Text(text) => text.clone(),
@@ -154,7 +160,7 @@ impl Draft {
     fn finish(self, request: &Request) -> ScriptResponse {
         // A token is estimated as four bytes.
         let length =
-            |message: &Arc<AgentMessage>| serde_json::to_string(&**message).map_or(0, |json| json.len());
+            |message: Arc<AgentMessage>| serde_json::to_string(&*message).map_or(0, |json| json.len());
         let input: usize = request.messages.iter().map(length).sum();
         let mut usage = ScriptUsage::new();
         usage.input = Some((input + request.system_prompt.len()) as u64 / 4);

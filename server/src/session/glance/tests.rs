@@ -144,7 +144,7 @@ proptest! {
             let full = Entry::in_full(&line);
             let quick = Entry::alone(line.clone());
             let told = |entry: &Entry| {
-                let message = entry.message().map(|message| (**message).clone());
+                let message = entry.message().map(|message| (*message).clone());
                 let text = entry.message_text().map(|text| text.as_str().to_owned());
                 (entry.id().clone(), entry.parent_id().cloned(), entry.time(), entry.body().clone(), message, text)
             };

@@ -76,7 +76,8 @@ fn a_forgotten_answer_stays_an_entry_and_is_not_seen_again() {
         from_hook: None,
         system_message: None,
     });
-    let roles: Vec<&str> = session.messages().iter().map(|message| message.tag()).collect();
+    let messages = session.messages();
+    let roles: Vec<&str> = messages.iter().map(|message| message.tag()).collect();
     assert_eq!(roles, ["compactionSummary", "user", "assistant"]);
     session.reload();
     assert_eq!(session.messages().len(), 4, "the entries know nothing of it");
@@ -147,7 +148,8 @@ fn what_a_summary_says_again_stands_for_all_that_was_told_before() {
     let time = session.entry(summary.as_str()).unwrap().time().unwrap();
     let again = told(time, json!({"preamble": "a", "cwd": "c"}));
     for _ in 0..2 {
-        let tags: Vec<&str> = session.messages().iter().map(|message| message.tag()).collect();
+        let messages = session.messages();
+        let tags: Vec<&str> = messages.iter().map(|message| message.tag()).collect();
         assert_eq!(tags, ["system", "compactionSummary", "user", "user"]);
         assert_eq!(session.messages()[0], again);
         assert_eq!(session.instructions().map(AgentMessage::from).as_ref(), Some(&*again));
@@ -294,7 +296,7 @@ fn messages_are_sent_as_they_stand_and_made_where_they_do_not() {
     assert!(texts[1].as_str().contains("half \u{fffd}"), "{}", texts[1]);
     assert_eq!(texts.len(), session.messages().len());
     for (text, message) in texts.iter().zip(session.messages()) {
-        assert_eq!(read(text.as_str()), **message);
+        assert_eq!(read(text.as_str()), *message);
     }
     session.forget_last_answer();
     assert_eq!(session.message_texts().len(), session.messages().len());

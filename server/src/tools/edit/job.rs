@@ -12,6 +12,7 @@ use super::super::matching::{NoMatch, find};
 use super::super::read::LARGEST_FILE;
 use super::super::truncate::format_size;
 use super::super::{locks, os_error, replace};
+use crate::encoding::Encoding;
 
 /// How often a file that somebody else writes at the same time is looked at again.
 const ATTEMPTS: usize = 3;
@@ -86,15 +87,17 @@ impl Job {
 
     fn attempt(&self) -> Result<Diff, Failure> {
         let (content, seen) = self.read()?;
-        let text = std::str::from_utf8(&content).map_err(|error| {
+        let encoding = Encoding::of(&content);
+        let text = encoding.decode(&content).map_err(|place| {
+            let name = if encoding == Encoding::Utf8 { "UTF-8" } else { "UTF-16" };
             format!(
-                "{} is not valid UTF-8 (at byte {}); editing it as text would damage it. Nothing was replaced.",
+                "{} is not valid {name} (at byte {place}); editing it as text would damage it. Nothing was replaced.",
                 self.given,
-                error.valid_up_to()
             )
         })?;
-        let change = self.place(text)?;
-        let replaced: Vec<_> = change.slices(text).into_iter().map(str::as_bytes).collect();
+        let change = self.place(&text)?;
+        let encoded: Vec<_> = change.slices(&text).into_iter().map(|slice| encoding.encode(slice)).collect();
+        let replaced: Vec<&[u8]> = encoded.iter().map(AsRef::as_ref).collect();
         let mut changed = false;
         let result = replace::replace(&self.target, &replaced, &self.scratch, || {
             locks::unless_aborted(&self.abort)?;
@@ -105,7 +108,7 @@ impl Job {
             return Err(Failure::Changed);
         }
         result?;
-        Ok(change.diff(text))
+        Ok(change.diff(&text))
     }
 
     /// Finds the old texts.

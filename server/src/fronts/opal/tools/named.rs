@@ -52,6 +52,10 @@ impl Tool for Named {
         self.inner.shared()
     }
 
+    fn is_terminal(&self) -> bool {
+        self.inner.is_terminal()
+    }
+
     fn aborted_text(&self) -> &str {
         self.inner.aborted_text()
     }

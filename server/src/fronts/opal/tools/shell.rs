@@ -35,6 +35,10 @@ impl Tool for Shell {
         Bash.shared()
     }
 
+    fn is_terminal(&self) -> bool {
+        Bash.is_terminal()
+    }
+
     fn aborted_text(&self) -> &str {
         Bash.aborted_text()
     }

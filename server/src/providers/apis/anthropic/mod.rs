@@ -3,8 +3,8 @@
 mod reader;
 mod request;
 
-use super::{Api, Asked, Reader, Wire, body_refusal};
-use crate::providers::Failure;
+use super::{Api, Asked, Form, Reader, Wire, body_refusal};
+use crate::providers::{Failure, declarations};
 
 /// `anthropic-messages`.
 #[derive(Debug)]
@@ -19,8 +19,16 @@ impl Api for Anthropic {
         true
     }
 
+    fn tool_rules(&self) -> &'static declarations::ToolRules {
+        &declarations::ANTHROPIC
+    }
+
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
         request::write(asked)
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        request::FORMS
     }
 
     fn reader(&self, _: &Asked<'_>) -> Box<dyn Reader> {

@@ -1,5 +1,7 @@
 //! From a request to the body of `POST /v1/messages`.
 
+use std::sync::Arc;
+
 use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ThinkingLevel,
     ToolResultMessage,
@@ -7,7 +9,8 @@ use agentese::types::{
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
-use super::super::{Asked, Wire};
+use super::super::body::{Body, Items};
+use super::super::{Asked, Form, Wire};
 use crate::providers::settings::Cache;
 use crate::providers::{Failure, history};
 
@@ -24,13 +27,21 @@ const LEAST_BUDGET: u64 = 1024;
 /// What stands before images of a tool result that says nothing.
 const IMAGE_ONLY: &str = "(see attached image)";
 
+/// Parts of requests that a host may refuse.
+pub(super) const FORMS: &[Form] = &[
+    Form::new("adaptive", &["adaptive", "budget_tokens", "output_config", "thinking.type"])
+        .except(&["max_tokens"]),
+    Form::new("cache_control", &["cache_control"]),
+    Form::new("anthropic-beta", &["anthropic-beta", "anthropic_beta", "beta flag"]),
+];
+
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
     let mark = cache_mark(asked);
-    let messages = history::fit(&request.messages, asked.model(), &id);
+    let messages = history::fit(request.messages.iter(), asked.model(), &id);
     let mut body = json!({
         "model": asked.model().id,
-        "messages": turns(&messages, mark.as_ref()),
+        "messages": null,
         "max_tokens": asked.max_tokens(),
         "stream": true,
     });
@@ -67,9 +78,13 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
             headers.insert("x-api-key", key.header("")?);
         }
     }
-    if let Ok(betas) = HeaderValue::from_str(&betas.join(",")) {
+    if asked.forms.has("anthropic-beta") {
+        betas.retain(|beta| *beta == LOGIN);
+    }
+    if let Some(betas) = HeaderValue::from_str(&betas.join(",")).ok().filter(|betas| !betas.is_empty()) {
         headers.insert("anthropic-beta", betas);
     }
+    let body = Body::write(&body, "messages", |all| turns(messages, mark.as_ref(), all))?;
     Ok(Wire { url: asked.url("/v1/messages"), headers, body })
 }
 
@@ -81,6 +96,7 @@ fn id(id: &str) -> String {
 
 fn cache_mark(asked: &Asked<'_>) -> Option<Value> {
     match asked.settings.cache {
+        _ if asked.forms.has("cache_control") => None,
         Cache::None => None,
         Cache::Long if asked.is_host("api.anthropic.com") => Some(json!({"type": "ephemeral", "ttl": "1h"})),
         Cache::Long | Cache::Short => Some(json!({"type": "ephemeral"})),
@@ -112,7 +128,7 @@ fn thinking(asked: &Asked<'_>) -> Thinking {
         Some(format) => format == "adaptive",
         None => ADAPTIVE.iter().any(|part| id.contains(part)),
     };
-    if adaptive {
+    if asked.forms.turned("adaptive", adaptive) {
         let usual = match level {
             ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
             ThinkingLevel::Medium | ThinkingLevel::Auto => "medium",
@@ -132,14 +148,13 @@ fn thinking(asked: &Asked<'_>) -> Thinking {
     if budget < LEAST_BUDGET { Thinking::None } else { Thinking::Budget { budget, limit } }
 }
 
-fn turns(messages: &[std::sync::Arc<AgentMessage>], mark: Option<&Value>) -> Vec<Value> {
-    let mut turns: Vec<Value> = Vec::new();
+fn turns(messages: impl Iterator<Item = Arc<AgentMessage>>, mark: Option<&Value>, turns: &mut Items<'_>) {
     let mut results: Vec<Value> = Vec::new();
     for message in messages {
-        if !matches!(**message, AgentMessage::ToolResult(_)) && !results.is_empty() {
+        if !matches!(*message, AgentMessage::ToolResult(_)) && !results.is_empty() {
             turns.push(json!({"role": "user", "content": std::mem::take(&mut results)}));
         }
-        match &**message {
+        match &*message {
             AgentMessage::User(user) => {
                 let content = match &user.content {
                     InputContent::Text(text) => vec![json!({"type": "text", "text": text})],
@@ -165,7 +180,6 @@ fn turns(messages: &[std::sync::Arc<AgentMessage>], mark: Option<&Value>) -> Vec
     if let (Some(last), Some(mark)) = (last, mark) {
         last["cache_control"] = mark.clone();
     }
-    turns
 }
 
 fn input(block: &InputBlock) -> Option<Value> {
@@ -236,7 +250,8 @@ mod tests {
 
     #[test]
     fn a_conversation_is_written_as_pi_writes_it() {
-        let body = body(|request| request.messages = conversation("anthropic-messages", "fake-sonnet"));
+        let body =
+            body(|request| request.messages = conversation("anthropic-messages", "fake-sonnet").into());
         assert_eq!(
             body["messages"],
             json!([

@@ -3,7 +3,8 @@
 use agentese::types::ThinkingLevel;
 use serde_json::{Map, Value};
 
-use super::super::{Asked, host_of};
+use super::super::hosts::{Habit, has};
+use super::super::{Asked, Form};
 
 /// How a host is told to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +18,9 @@ pub(super) enum ThinkingFormat {
     /// `chat_template_kwargs: {enable_thinking}`.
     QwenChatTemplate,
 }
+
+/// The limit of an answer as the oldest servers call it.
+const SHORT_FIELD: &str = "max_tokens";
 
 const FORMATS: &[(&str, ThinkingFormat)] = &[
     ("openai", ThinkingFormat::OpenAi),
@@ -34,6 +38,13 @@ pub(super) struct Compat<'a> {
     pub reasoning_effort: bool,
     pub usage_in_streaming: bool,
     pub strict_mode: bool,
+    /// Whether an empty list of tools is sent if there are none, but calls in the history.
+    pub tools_with_history: bool,
+    /// Whether marks and details of reasoning and calls go back.
+    pub keeps_reasoning: bool,
+    /// Whether each assistant message has `reasoning_content`.
+    pub reasoning_content: bool,
+    pub cache_marks: bool,
     pub tool_result_name: bool,
     pub assistant_after_tool_result: bool,
     pub thinking_as_text: bool,
@@ -43,43 +54,53 @@ pub(super) struct Compat<'a> {
     members: &'a Map<String, Value>,
 }
 
-/// Hosts that refuse what OpenAI added after the others had copied it.
-const PLAIN: &[&str] =
-    &["cerebras", "xai", "x.ai", "mistral", "chutes", "deepseek", "zai", "z.ai", "opencode"];
+/// Parts of requests that a host may refuse or ask for.
+pub(super) const FORMS: &[Form] = &[
+    Form::new("role", &["developer", "role"]),
+    Form::new("store", &["store"]),
+    Form::new("max_tokens", &["max_tokens", "max_completion_tokens"]),
+    Form::new("strict", &["strict"]),
+    Form::new("stream_options", &["stream_options", "include_usage"]),
+    Form::new("reasoning_effort", &["reasoning_effort", "reasoningEffort"]).except(&["value"]),
+    Form::new("tools", &["tools"]),
+    Form::new("reasoning_content", &["reasoning_content"]),
+    Form::new("reasoning", &["reasoning_details", "reasoning", "reasoning_text", "extra_content"]),
+];
 
 impl<'a> Compat<'a> {
     pub fn of(asked: &Asked<'a>) -> Self {
-        let model = asked.model();
-        let host = host_of(&model.base_url).unwrap_or_default();
-        // A name matches the provider, or a whole label or the end of its host.
-        let is = |name: &str| {
-            model.provider == name
-                || host.split('.').any(|label| label == name)
-                || (name.contains('.') && (host == name || host.ends_with(&format!(".{name}"))))
-        };
-        let plain = PLAIN.iter().any(|name| is(name));
-        let mistral = is("mistral");
-        let zai = is("zai") || is("z.ai");
+        let owner = has(asked, Habit::Owner);
+        let mistral = has(asked, Habit::Mistral);
+        let zai = has(asked, Habit::ZaiThinking);
         let members = asked.compat;
-        let flag = |name: &str, known: bool| members.get(name).and_then(Value::as_bool).unwrap_or(known);
+        let told = |name: &str| members.get(name).and_then(Value::as_bool);
+        let flag = |name: &str, known: bool| told(name).unwrap_or(known);
         let text = |name: &str| members.get(name).and_then(Value::as_str);
+        let turned = |form: &str, flag: bool| asked.forms.turned(form, flag);
         let format =
             text("thinkingFormat").and_then(|wanted| FORMATS.iter().find(|(name, _)| *name == wanted));
+        let long_field = text("maxTokensField").map_or(owner, |field| field != SHORT_FIELD);
+        let reasoning_content = told("requiresReasoningContentOnAssistantMessages")
+            .unwrap_or(asked.model().reasoning && has(asked, Habit::ReasoningContent));
         Self {
-            store: flag("supportsStore", !plain),
-            developer_role: flag("supportsDeveloperRole", !plain),
-            reasoning_effort: flag("supportsReasoningEffort", !(zai || is("xai") || is("x.ai"))),
-            usage_in_streaming: flag("supportsUsageInStreaming", true),
-            strict_mode: flag("supportsStrictMode", true),
+            store: turned("store", flag("supportsStore", owner)),
+            developer_role: turned("role", asked.model().reasoning && flag("supportsDeveloperRole", owner)),
+            reasoning_effort: flag("supportsReasoningEffort", !has(asked, Habit::NoEffort))
+                && !asked.forms.has("reasoning_effort"),
+            usage_in_streaming: flag("supportsUsageInStreaming", true) && !asked.forms.has("stream_options"),
+            strict_mode: turned("strict", flag("supportsStrictMode", owner)),
+            tools_with_history: turned("tools", flag("requiresToolsWithToolHistory", false)),
+            keeps_reasoning: !asked.forms.has("reasoning"),
+            reasoning_content: turned("reasoning_content", reasoning_content),
+            cache_marks: has(asked, Habit::CacheMarks) && asked.model().id.starts_with("anthropic/"),
             tool_result_name: flag("requiresToolResultName", mistral),
             assistant_after_tool_result: flag("requiresAssistantAfterToolResult", false),
             thinking_as_text: flag("requiresThinkingAsText", mistral),
             mistral_tool_ids: flag("requiresMistralToolIds", mistral),
-            max_tokens_field: match text("maxTokensField") {
-                Some("max_tokens") => "max_tokens",
-                Some(_) => "max_completion_tokens",
-                None if mistral || is("chutes") => "max_tokens",
-                None => "max_completion_tokens",
+            max_tokens_field: if turned("max_tokens", long_field) {
+                "max_completion_tokens"
+            } else {
+                SHORT_FIELD
             },
             thinking_format: match format {
                 Some((_, format)) => *format,
@@ -153,21 +174,37 @@ mod tests {
                 )
             })
         };
-        let usual = "max_completion_tokens";
-        assert_eq!(flags("openai", "https://api.openai.com/v1", json!({})), (true, true, usual, false));
-        assert_eq!(flags("mine", "http://127.0.0.1:8080/v1", json!({})), (true, true, usual, false));
-        assert_eq!(flags("xai", "https://api.x.ai/v1", json!({})), (false, false, usual, false));
-        assert_eq!(flags("mine", "https://api.x.ai/v1", json!({})), (false, false, usual, false));
-        assert_eq!(flags("mine", "https://api.mistral.ai/v1", json!({})), (false, true, "max_tokens", true));
-        assert_eq!(
-            flags(
-                "mistral",
-                "https://api.mistral.ai/v1",
-                json!({"requiresMistralToolIds": false,
-                  "supportsDeveloperRole": true, "maxTokensField": usual})
-            ),
-            (true, true, usual, false)
-        );
+        let (long, short) = ("max_completion_tokens", "max_tokens");
+        for owner in [
+            "https://api.openai.com/v1",
+            "https://eu.api.openai.com/v1",
+            "https://mine.openai.azure.com/openai/v1",
+            "https://mine.cognitiveservices.azure.com/openai/v1",
+        ] {
+            assert_eq!(flags("mine", owner, json!({})), (true, true, long, false), "{owner}");
+        }
+        for other in [
+            "http://127.0.0.1:8080/v1",
+            "https://openrouter.ai/api/v1",
+            "https://api.groq.com/openai/v1",
+            "https://api.cerebras.ai/v1",
+            "https://api.deepseek.com",
+            "https://notapi.openai.com/v1",
+            "https://api.openai.com.example/v1",
+        ] {
+            assert_eq!(flags("mine", other, json!({})), (false, true, short, false), "{other}");
+        }
+        // A provider is what its address is, whatever its name.
+        assert_eq!(flags("openai", "http://127.0.0.1:8080/v1", json!({})), (false, true, short, false));
+        for (provider, url) in [("xai", "http://proxy/v1"), ("mine", "https://api.x.ai/v1")] {
+            assert_eq!(flags(provider, url, json!({})), (false, false, short, false));
+        }
+        assert_eq!(flags("mine", "https://api.mistral.ai/v1", json!({})), (false, true, short, true));
+        let compat =
+            json!({"requiresMistralToolIds": false, "supportsDeveloperRole": true, "maxTokensField": long});
+        assert_eq!(flags("mistral", "https://api.mistral.ai/v1", compat), (true, true, long, false));
+        let compat = json!({"supportsDeveloperRole": false, "maxTokensField": short});
+        assert_eq!(flags("openai", "https://api.openai.com/v1", compat), (false, true, short, false));
     }
 
     #[test]

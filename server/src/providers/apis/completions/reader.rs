@@ -1,14 +1,14 @@
 //! From the chunks of a completion to what is said.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::super::content::{arguments, parts};
 use super::super::said::count;
 use super::super::slots::{Opening, Part, Slots, is_whole};
+use super::super::verbatim::{items, member};
 use super::super::{Reader, Said, error_in};
-use super::REASONING;
+use super::details::Details;
+use super::{EXTRA, REASONING};
 use crate::providers::{Done, Failure, FailureKind, TokenCounts};
 
 /// The number of a block in the order in which blocks began.
@@ -20,9 +20,13 @@ pub(super) struct Chunks {
     slots: Slots<Number>,
     blocks: Number,
     calls: Vec<Call>,
-    /// Reasoning that belongs to a call and cannot be read, by the call's id, until the call opens.
-    details: HashMap<String, String>,
+    /// The first block of reasoning.
+    thinking: Option<Number>,
+    details: Details,
     finish: Option<String>,
+    /// The text and the reasoning so far: a whole message may repeat them.
+    text: String,
+    reasoning: String,
 }
 
 /// What the host says of a call so that its parts can be told from those of others.
@@ -56,22 +60,12 @@ impl Reader for Chunks {
             self.finish = Some(reason.to_owned());
             said.stop_word(&choice["finish_reason"]);
         }
-        // A host that does not stream a piece sends the message itself.
-        let delta = if choice["delta"].is_object() { &choice["delta"] } else { &choice["message"] };
-        for name in ["content", "refusal"] {
-            for part in parts(&delta[name]) {
-                self.grow(part, None, said);
-            }
-        }
-        let reasoning = REASONING.iter().find_map(|name| Some((*name, text_of(&delta[*name])?)));
-        if let Some((name, text)) = reasoning {
-            self.grow(Part::Thinking(text), Some(name), said);
-        }
-        for part in delta["tool_calls"].as_array().into_iter().flatten() {
-            self.call(part, said);
-        }
-        for detail in delta["reasoning_details"].as_array().into_iter().flatten() {
-            self.detail(detail, said);
+        // A host that does not stream a piece sends the message itself, some behind its pieces.
+        let name = if choice["delta"].is_object() { "delta" } else { "message" };
+        let kept = Kept::of(data, name, &choice[name]);
+        match name {
+            "delta" => self.piece(&choice[name], &kept, said),
+            _ => self.message(&choice[name], &kept, said),
         }
     }
 
@@ -81,15 +75,87 @@ impl Reader for Chunks {
 }
 
 impl Chunks {
+    fn piece(&mut self, delta: &Value, kept: &Kept<'_>, said: &mut Said) {
+        // Some hosts send the end of the reasoning and the beginning of the text at once.
+        if let Some((name, text)) = reasoning_of(delta) {
+            self.grow(Part::Thinking(text), Some(name), said);
+        }
+        if let Some(details) = kept.details {
+            self.details(details, said);
+        }
+        contents_of(delta).into_iter().for_each(|part| self.grow(part, None, said));
+        for (place, part) in delta["tool_calls"].as_array().into_iter().flatten().enumerate() {
+            self.call(part, kept.extra(place), said);
+        }
+    }
+
+    /// Takes what a whole message has and the pieces before it had not.
+    fn message(&mut self, message: &Value, kept: &Kept<'_>, said: &mut Said) {
+        let (text, mut thought): (Vec<Part>, Vec<Part>) =
+            contents_of(message).into_iter().partition(|part| matches!(part, Part::Text(_)));
+        let reasoning = reasoning_of(message);
+        let mark = reasoning.as_ref().map(|(name, _)| *name);
+        thought.extend(reasoning.map(|(_, text)| Part::Thinking(text)));
+        let (text, thought) = (joined(&text), joined(&thought));
+        if let Some(rest) = missing(&thought, &self.reasoning) {
+            self.grow(Part::Thinking(rest), mark, said);
+        }
+        if let Some(details) = kept.details.filter(|_| self.details.is_empty()) {
+            self.details(details, said);
+        }
+        if let Some(rest) = missing(&text, &self.text) {
+            self.grow(Part::Text(rest), None, said);
+        }
+        let streamed = self.calls.len();
+        for (place, part) in message["tool_calls"].as_array().into_iter().flatten().enumerate() {
+            self.whole_call(place, streamed, part, kept.extra(place), said);
+        }
+    }
+
+    /// Takes a call of a whole message: one of the first `streamed` calls by its place or its id, else a new one.
+    fn whole_call(
+        &mut self,
+        place: usize,
+        streamed: usize,
+        part: &Value,
+        extra: Option<&str>,
+        said: &mut Said,
+    ) {
+        let before = &self.calls[..streamed];
+        let is = |call: &&Call| !call.id.is_empty() && part["id"] == call.id.as_str();
+        let known = before.get(place).filter(is).or_else(|| before.iter().find(is)).or(before.get(place));
+        let whole = arguments(&part["function"]["arguments"]).unwrap_or_default();
+        match known.map(|call| call.number) {
+            Some(number) => {
+                self.mark(&number, extra, said);
+                self.slots.complete(&number, &whole, said);
+            }
+            None => {
+                let number = self.begin_call(part, said);
+                self.mark(&number, extra, said);
+                self.slots.push(&number, Part::Arguments(whole), said);
+            }
+        }
+    }
+
     fn open(&mut self, opening: Opening, said: &mut Said) -> Number {
+        self.sign(said);
         self.slots.end_complete(said);
         self.blocks += 1;
+        if matches!(opening, Opening::Thinking(_)) {
+            self.thinking.get_or_insert(self.blocks);
+        }
         self.slots.open(self.blocks, opening, said);
         self.blocks
     }
 
     /// Adds text or reasoning to the block that is the youngest, if it is of that kind, else to a new one.
     fn grow(&mut self, part: Part, mark: Option<&str>, said: &mut Said) {
+        match &part {
+            Part::Text(text) => self.text.push_str(text),
+            Part::Thinking(text) => self.reasoning.push_str(text),
+            _ => {}
+        }
         let is_same = |opening: &Opening| {
             matches!(
                 (opening, &part),
@@ -109,22 +175,11 @@ impl Chunks {
         self.slots.push(&number, part, said);
     }
 
-    /// Takes a part of a call.
-    fn call(&mut self, part: &Value, said: &mut Said) {
+    /// Takes a part of a call; `extra` is the JSON text of what has to go back with it.
+    fn call(&mut self, part: &Value, extra: Option<&str>, said: &mut Said) {
         let function = &part["function"];
-        let number = match self.call_of(part) {
-            Some(number) => number,
-            None => {
-                let id = part["id"].as_str().unwrap_or_default().to_owned();
-                let name = function["name"].as_str().unwrap_or_default().to_owned();
-                let number = self.open(Opening::Call { id: id.clone(), name }, said);
-                if let Some(detail) = self.details.remove(&id) {
-                    self.slots.push(&number, Part::Signature(detail), said);
-                }
-                self.calls.push(Call { number, index: part["index"].as_u64(), id });
-                number
-            }
-        };
+        let number = self.call_of(part).unwrap_or_else(|| self.begin_call(part, said));
+        self.mark(&number, extra, said);
         let Some(text) = arguments(&function["arguments"]) else { return };
         // Some hosts repeat the whole call when it is complete.
         let before = self.slots.arguments(&number).unwrap_or_default();
@@ -139,17 +194,41 @@ impl Chunks {
         self.slots.end_complete_before(&number, said);
     }
 
+    /// Marks a call with what has to go back with it.
+    fn mark(&mut self, number: &Number, extra: Option<&str>, said: &mut Said) {
+        if let Some(extra) = extra {
+            self.slots.push(number, Part::Signature(extra.to_owned()), said);
+        }
+    }
+
+    fn begin_call(&mut self, part: &Value, said: &mut Said) -> Number {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (id, name) = (text(&part["id"]), text(&part["function"]["name"]));
+        let number = self.open(Opening::Call { id: id.clone(), name }, said);
+        self.calls.push(Call { number, index: part["index"].as_u64(), id });
+        number
+    }
+
     /// The call that a part belongs to, unless it begins a new one. Hosts differ in which of id and index they send,
     /// and whether each part has them.
     fn call_of(&self, part: &Value) -> Option<Number> {
         let id = part["id"].as_str().filter(|id| !id.is_empty());
         let index = part["index"].as_u64();
         let is_named = part["function"]["name"].as_str().is_some_and(|name| !name.is_empty());
-        if let Some(call) = id.and_then(|id| self.calls.iter().rfind(|call| call.id == id)) {
+        let by_id = |call: &&Call| id.is_some_and(|id| call.id == id);
+        // The index is the slot: with a name, the id of a call at another index begins a call of its own.
+        let same_slot = |call: &&Call| call.index == index || call.index.is_none() || index.is_none();
+        if let Some(call) = self.calls.iter().rfind(|call| by_id(call) && same_slot(call)) {
             return Some(call.number);
         }
+        let at_index = |call: &&Call| call.index == index;
         let call = match index {
-            Some(index) => self.calls.iter().rfind(|call| call.index == Some(index))?,
+            Some(_) => match self.calls.iter().rfind(at_index) {
+                Some(call) => call,
+                None => {
+                    return self.calls.iter().rfind(|call| by_id(call) && !is_named).map(|call| call.number);
+                }
+            },
             None => self.calls.last()?,
         };
         let begins = match id {
@@ -160,25 +239,26 @@ impl Chunks {
         (!begins).then_some(call.number)
     }
 
-    fn detail(&mut self, detail: &Value, said: &mut Said) {
-        let (Some("reasoning.encrypted"), Some(id)) = (detail["type"].as_str(), detail["id"].as_str()) else {
-            return;
-        };
-        if detail["data"].as_str().is_none_or(str::is_empty) {
-            return;
+    /// Takes details of the reasoning. They stand at its first block; there is an empty one if no text of it has come.
+    fn details(&mut self, details: &str, said: &mut Said) {
+        if said.hold(details.len()) && self.details.add(details) && self.thinking.is_none() {
+            self.open(Opening::Thinking(None), said);
         }
-        let detail = detail.to_string();
-        let call = self.calls.iter().rfind(|call| call.id == id).map(|call| call.number);
-        let taken =
-            call.is_some_and(|number| self.slots.push(&number, Part::Signature(detail.clone()), said));
-        if !taken && said.hold(id.len() + detail.len()) {
-            self.details.insert(id.to_owned(), detail);
+    }
+
+    /// Marks the first block of reasoning with all details so far.
+    fn sign(&mut self, said: &mut Said) {
+        let Some(number) = self.thinking else { return };
+        let Some(details) = self.details.take_fresh() else { return };
+        if !self.slots.push(&number, Part::Signature(details.clone()), said) {
+            said.thinking_signature(&details);
         }
     }
 
     fn complete(&mut self, said: &mut Said, marked: bool) {
         if self.finish.is_some() || marked {
             // Whatever the reason is, what the model said is complete.
+            self.sign(said);
             self.slots.end_all(said);
         }
         match self.finish.as_deref() {
@@ -201,6 +281,57 @@ impl Chunks {
             None => said.cut_off(),
         }
     }
+}
+
+/// The parts of a delta or a message that go back as they came, as JSON texts.
+struct Kept<'a> {
+    details: Option<&'a str>,
+    /// Of each call.
+    extras: Vec<Option<&'a str>>,
+}
+
+impl<'a> Kept<'a> {
+    /// Reads them of the data of an event; `delta` is what its member of that name holds.
+    fn of(data: &'a str, name: &str, delta: &Value) -> Self {
+        let has_extra = delta["tool_calls"]
+            .as_array()
+            .is_some_and(|calls| calls.iter().any(|call| call[EXTRA].is_object()));
+        let has_details = delta["reasoning_details"].is_array();
+        let raw = (has_details || has_extra).then(|| member(items(member(data, "choices")?).first()?, name));
+        let raw = raw.flatten();
+        let calls = raw.filter(|_| has_extra).and_then(|raw| member(raw, "tool_calls")).map(items);
+        let extra = |call| member(call, EXTRA).filter(|extra| extra.starts_with('{'));
+        Self {
+            details: raw.filter(|_| has_details).and_then(|raw| member(raw, "reasoning_details")),
+            extras: calls.unwrap_or_default().into_iter().map(extra).collect(),
+        }
+    }
+
+    fn extra(&self, place: usize) -> Option<&'a str> {
+        self.extras.get(place).copied().flatten()
+    }
+}
+
+fn contents_of(delta: &Value) -> Vec<Part> {
+    ["content", "refusal"].into_iter().flat_map(|name| parts(&delta[name])).collect()
+}
+
+/// The reasoning beside the content, with the name of its member.
+fn reasoning_of(delta: &Value) -> Option<(&'static str, String)> {
+    REASONING.iter().find_map(|name| Some((*name, text_of(&delta[*name])?)))
+}
+
+fn joined(parts: &[Part]) -> String {
+    let text = |part: &Part| match part {
+        Part::Text(text) | Part::Thinking(text) => text.clone(),
+        _ => String::new(),
+    };
+    parts.iter().map(text).collect()
+}
+
+/// Returns the rest of a whole text behind what came before. Returns `None` if there is none, or if it is another text.
+fn missing(whole: &str, before: &str) -> Option<String> {
+    whole.strip_prefix(before).filter(|rest| !rest.is_empty()).map(str::to_owned)
 }
 
 fn text_of(reasoning: &Value) -> Option<String> {
@@ -283,7 +414,7 @@ mod tests {
                 "",
                 "{\"command\":",
                 "\"ls\"}",
-                r#"signed {"type":"reasoning.encrypted","id":"c1","data":"x"}"#,
+                r#"thinking signed [{"type":"reasoning.encrypted","id":"c1","data":"x"}]"#,
                 ")",
                 "call c2 read(",
                 "{\"path\":\"x\"}",
@@ -292,6 +423,38 @@ mod tests {
                 "done ToolUse",
             ]
         );
+    }
+
+    #[test]
+    fn details_of_the_reasoning_stand_at_its_first_block() {
+        let detail = json!({"type": "reasoning.encrypted", "data": "x"});
+        let list = json!([detail]).to_string();
+        let details = |members: Value| {
+            let mut delta = json!({"reasoning_details": [detail]});
+            delta.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            chunk(delta)
+        };
+        for (body, expected) in [
+            (
+                details(json!({"reasoning": "hm"})),
+                vec!["thinking(", "signed reasoning", "hm", &format!("signed {list}"), ")"],
+            ),
+            // Without any text of it, it is a block all the same.
+            (
+                details(json!({"content": "x"})),
+                vec!["thinking(", &format!("signed {list}"), ")", "text(", "x"],
+            ),
+        ] {
+            let told = outline(&Completions, &(body + &chunk(json!({"content": "x"})) + &end("stop")));
+            assert_eq!(told[..expected.len()], expected);
+            assert_eq!(told.last().unwrap(), "done Stop");
+        }
+        // The block has ended before they come.
+        let late = chunk(json!({"reasoning": "hm"}))
+            + &chunk(json!({"content": "x"}))
+            + &details(json!({}))
+            + &end("stop");
+        assert!(outline(&Completions, &late).contains(&format!("thinking signed {list}")));
     }
 
     #[test]
@@ -428,6 +591,54 @@ mod tests {
         let part = |arguments: &str| json!({"index": 0, "id": "a", "function": {"name": "bash", "arguments": arguments}});
         let body = calls(&[part("{\"command\":"), part("\"one\"}"), part("{\"command\":\"one\"}")]);
         assert_eq!(called(&(body + &end("tool_calls"))), ["a bash({\"command\":\"one\"}"]);
+    }
+
+    #[test]
+    fn calls_with_one_id_at_two_indexes_are_two_calls() {
+        let begin = |index: u64, text: &str| json!({"index": index, "id": "a", "function": {"name": "bash", "arguments": text}});
+        let more =
+            |index: u64, text: &str| json!({"index": index, "id": "a", "function": {"arguments": text}});
+        let whole = calls(&[begin(0, "{\"x\":1}"), begin(1, "{\"x\":2}")]);
+        let alternate = calls(&[begin(0, "{\"x\""), begin(1, "{\"x\""), more(0, ":1}"), more(1, ":2}")]);
+        for body in [whole, alternate] {
+            assert_eq!(called(&(body + &end("tool_calls"))), ["a bash({\"x\":1}", "a bash({\"x\":2}"]);
+        }
+        // An index that counts the chunks is no other call: only a name begins one.
+        let counted = calls(&[begin(0, "{\"x\""), more(1, ":"), more(2, "1}")]);
+        assert_eq!(called(&(counted + &end("tool_calls"))), ["a bash({\"x\":1}"]);
+    }
+
+    #[test]
+    fn a_whole_message_behind_its_deltas_adds_what_is_missing_alone() {
+        let message = |message: Value| {
+            let choice = json!({"choices": [{"message": message, "finish_reason": "stop"}]});
+            format!("data: {choice}\n\ndata: [DONE]\n\n")
+        };
+        let text = chunk(json!({"content": "Hel"})) + &chunk(json!({"content": "lo"}));
+        let thought = chunk(json!({"reasoning_content": "hm"}));
+        for (body, expected) in [
+            (text.clone() + &message(json!({"content": "Hello"})), vec!["text(", "Hel", "lo", ")"]),
+            (text.clone() + &message(json!({"content": "Hello!"})), vec!["text(", "Hel", "lo", "!", ")"]),
+            (text.clone() + &message(json!({"content": " Hello"})), vec!["text(", "Hel", "lo", ")"]),
+            (text + &message(json!({"content": null})), vec!["text(", "Hel", "lo", ")"]),
+            (
+                thought + &message(json!({"reasoning_content": "hm", "content": "Hi"})),
+                vec!["thinking(", "signed reasoning_content", "hm", ")", "text(", "Hi", ")"],
+            ),
+        ] {
+            let told = outline(&Completions, &body);
+            assert_eq!(told[..told.len() - 1], expected, "{body}");
+        }
+        let call = |id: &str, text: &str| json!({"id": id, "function": {"name": "bash", "arguments": text}});
+        let streamed = calls(&[
+            json!({"index": 0, "id": "a", "function": {"name": "bash", "arguments": "{\"x\""}}),
+            json!({"index": 1, "id": "b", "function": {"name": "bash", "arguments": "{}"}}),
+        ]);
+        for ids in [["a", "b"], ["c", "d"], ["", ""]] {
+            let calls = json!([call(ids[0], "{\"x\":1}"), call(ids[1], "{}"), call("e", "{}")]);
+            let body = streamed.clone() + &message(json!({"tool_calls": calls}));
+            assert_eq!(called(&body), ["a bash({\"x\":1}", "b bash({}", "e bash({}"], "{ids:?}");
+        }
     }
 
     #[test]

@@ -1,14 +1,18 @@
 //! From a request to the body of `POST /chat/completions`.
 
+use std::sync::Arc;
+
 use agentese::types::{
-    AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ToolResultMessage,
+    AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ToolCall, ToolResultMessage,
 };
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Map, Value, json};
 
+use super::super::body::{Body, Items};
+use super::super::verbatim::{items, member, verbatim};
 use super::super::{Asked, Wire};
-use super::REASONING;
 use super::compat::{Compat, ThinkingFormat};
+use super::{EXTRA, REASONING};
 use crate::providers::{Failure, history};
 
 /// What a tool result says that holds images alone.
@@ -21,19 +25,9 @@ const BRIDGE: &str = "I have seen the results of the tools.";
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
     let compat = Compat::of(asked);
-    let history = history::fit(&request.messages, asked.model(), &|id| compat.id(id));
-    let mut messages = Vec::new();
-    if !request.system_prompt.is_empty() {
-        let developer = asked.model().reasoning && compat.developer_role;
-        let role = if developer { "developer" } else { "system" };
-        messages.push(json!({"role": role, "content": request.system_prompt}));
-    }
-    turns(&history, &compat, &mut messages);
-    // OpenRouter hands these on to Anthropic, whose caches work by marks.
-    if asked.model().provider == "openrouter" && asked.model().id.starts_with("anthropic/") {
-        mark_last(&mut messages);
-    }
-    let mut body = json!({"model": asked.model().id, "messages": messages, "stream": true});
+    let id = |id: &str| compat.id(id);
+    let history = || history::fit(request.messages.iter(), asked.model(), &id);
+    let mut body = json!({"model": asked.model().id, "messages": null, "stream": true});
     if compat.usage_in_streaming {
         body["stream_options"] = json!({"include_usage": true});
     }
@@ -51,8 +45,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
             json!({"type": "function", "function": function})
         });
         body["tools"] = tools.collect();
-    } else if history.iter().any(|message| has_tools(message)) {
-        // Some hosts refuse a history with calls unless there are tools.
+    } else if compat.tools_with_history && history().any(|message| has_tools(&message)) {
         body["tools"] = json!([]);
     }
     think(asked, &compat, &mut body);
@@ -66,6 +59,19 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     if let Some(key) = asked.key {
         headers.insert(AUTHORIZATION, key.header("Bearer ")?);
     }
+    let body = Body::write(&body, "messages", |messages| {
+        if compat.cache_marks {
+            messages.hold_from(can_be_marked);
+        }
+        if !request.system_prompt.is_empty() {
+            let role = if compat.developer_role { "developer" } else { "system" };
+            messages.push(json!({"role": role, "content": request.system_prompt}));
+        }
+        turns(history(), &compat, messages);
+        if compat.cache_marks {
+            mark_last(messages.held());
+        }
+    })?;
     Ok(Wire { url: asked.url("/chat/completions"), headers, body })
 }
 
@@ -102,18 +108,18 @@ fn has_tools(message: &AgentMessage) -> bool {
     }
 }
 
-fn turns(history: &[std::sync::Arc<AgentMessage>], compat: &Compat<'_>, messages: &mut Vec<Value>) {
+fn turns(history: impl Iterator<Item = Arc<AgentMessage>>, compat: &Compat<'_>, messages: &mut Items<'_>) {
     // Images of results that stand together follow the last of them.
     let mut images: Vec<Value> = Vec::new();
     let mut after_result = false;
     for message in history {
-        if !matches!(**message, AgentMessage::ToolResult(_)) {
+        if !matches!(*message, AgentMessage::ToolResult(_)) {
             push_images(&mut images, compat, messages);
         }
-        match &**message {
+        match &*message {
             AgentMessage::User(user) => {
                 if std::mem::take(&mut after_result) && compat.assistant_after_tool_result {
-                    messages.push(json!({"role": "assistant", "content": BRIDGE}));
+                    messages.push(bridge(compat));
                 }
                 let content = match &user.content {
                     InputContent::Text(text) => json!(text),
@@ -142,16 +148,24 @@ fn turns(history: &[std::sync::Arc<AgentMessage>], compat: &Compat<'_>, messages
     push_images(&mut images, compat, messages);
 }
 
-fn push_images(images: &mut Vec<Value>, compat: &Compat<'_>, messages: &mut Vec<Value>) {
+fn push_images(images: &mut Vec<Value>, compat: &Compat<'_>, messages: &mut Items<'_>) {
     if images.is_empty() {
         return;
     }
     if compat.assistant_after_tool_result {
-        messages.push(json!({"role": "assistant", "content": BRIDGE}));
+        messages.push(bridge(compat));
     }
     let mut content = vec![json!({"type": "text", "text": IMAGES})];
     content.append(images);
     messages.push(json!({"role": "user", "content": content}));
+}
+
+fn bridge(compat: &Compat<'_>) -> Value {
+    let mut message = json!({"role": "assistant", "content": BRIDGE});
+    if compat.reasoning_content {
+        message[REASONING[0]] = json!("");
+    }
+    message
 }
 
 fn part(block: &InputBlock) -> Option<Value> {
@@ -169,36 +183,34 @@ fn said(answer: &AssistantMessage, compat: &Compat<'_>) -> Option<Value> {
     let mut texts: Vec<&str> = Vec::new();
     let mut thinking: Vec<(&str, Option<&str>)> = Vec::new();
     let mut calls = Vec::new();
-    let mut details = Vec::new();
     for block in &answer.content {
         match block {
             AssistantBlock::Text(block) if !block.text.is_empty() => texts.push(&block.text),
             AssistantBlock::Thinking(block) if !block.thinking.trim().is_empty() => {
                 thinking.push((&block.thinking, block.thinking_signature.as_deref()));
             }
-            AssistantBlock::ToolCall(call) => {
-                let arguments = Value::Object(call.arguments.clone()).to_string();
-                calls.push(json!({
-                    "id": call.id, "type": "function",
-                    "function": {"name": call.name, "arguments": arguments},
-                }));
-                let detail = call.thought_signature.as_deref();
-                details.extend(detail.and_then(|detail| serde_json::from_str::<Value>(detail).ok()));
-            }
+            AssistantBlock::ToolCall(call) => calls.push(tool_call(call, compat)),
             _ => {}
         }
     }
     // What another model thought is a text of its own by now: it must not run into what was said.
     let mut text = texts.join("\n\n");
+    let details = reasoning_details(answer).filter(|_| compat.keeps_reasoning);
     let mut members = Map::new();
     members.insert("role".to_owned(), json!("assistant"));
     let thought = thinking.iter().map(|(text, _)| *text).collect::<Vec<_>>().join("\n");
     if compat.thinking_as_text && !thought.is_empty() {
         text = if text.is_empty() { thought } else { format!("{thought}\n\n{text}") };
-    } else if let Some(field) =
-        thinking.first().and_then(|(_, field)| *field).filter(|field| REASONING.contains(field))
-    {
-        members.insert(field.to_owned(), json!(thought));
+    } else {
+        let came_in =
+            thinking.first().and_then(|(_, field)| *field).filter(|field| REASONING.contains(field));
+        // The details say the same, and more.
+        if let Some(field) = came_in.filter(|_| compat.keeps_reasoning && details.is_none()) {
+            members.insert(field.to_owned(), json!(thought));
+        }
+        if compat.reasoning_content {
+            members.insert(REASONING[0].to_owned(), json!(thought));
+        }
     }
     let empty = text.trim().is_empty();
     if empty && calls.is_empty() {
@@ -213,10 +225,44 @@ fn said(answer: &AssistantMessage, compat: &Compat<'_>) -> Option<Value> {
     if !calls.is_empty() {
         members.insert("tool_calls".to_owned(), Value::Array(calls));
     }
-    if !details.is_empty() {
-        members.insert("reasoning_details".to_owned(), Value::Array(details));
-    }
+    members.extend(details.map(|details| ("reasoning_details".to_owned(), details)));
     Some(Value::Object(members))
+}
+
+fn tool_call(call: &ToolCall, compat: &Compat<'_>) -> Value {
+    let arguments = Value::Object(call.arguments.clone()).to_string();
+    let mut written = json!({
+        "id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments},
+    });
+    let mark = call.thought_signature.as_deref().filter(|mark| compat.keeps_reasoning && !is_detail(mark));
+    if let Some(extra) = mark.filter(|mark| mark.starts_with('{')).and_then(verbatim) {
+        written[EXTRA] = extra;
+    }
+    written
+}
+
+/// Returns what a model has to get back of its reasoning: the details at its reasoning, else those that calls have in
+/// sessions of older versions.
+fn reasoning_details(answer: &AssistantMessage) -> Option<Value> {
+    let of_thinking = answer.content.iter().find_map(|block| match block {
+        AssistantBlock::Thinking(block) => block.thinking_signature.as_deref(),
+        _ => None,
+    });
+    let whole = of_thinking.filter(|mark| mark.starts_with('['));
+    if let Some(details) = whole.filter(|mark| !items(mark).is_empty()).and_then(verbatim) {
+        return Some(details);
+    }
+    let of_calls = answer.content.iter().filter_map(|block| match block {
+        AssistantBlock::ToolCall(call) => call.thought_signature.as_deref(),
+        _ => None,
+    });
+    let details: Vec<Value> = of_calls.filter(|mark| is_detail(mark)).filter_map(verbatim).collect();
+    (!details.is_empty()).then_some(Value::Array(details))
+}
+
+/// Whether the mark of a call is a detail of the reasoning.
+fn is_detail(mark: &str) -> bool {
+    member(mark, "type").is_some_and(|kind| kind.starts_with("\"reasoning."))
 }
 
 fn tool_result(result: &ToolResultMessage, compat: &Compat<'_>) -> Value {
@@ -234,10 +280,17 @@ fn tool_result(result: &ToolResultMessage, compat: &Compat<'_>) -> Value {
     message
 }
 
-/// Marks the last text of the last turn for the cache.
+/// Returns whether a turn has a text that can be marked for the cache.
+fn can_be_marked(message: &Value) -> bool {
+    let is_spoken = message["role"] == "user" || message["role"] == "assistant";
+    let is_text = |part: &Value| part["type"] == "text";
+    let content = &message["content"];
+    is_spoken && (content.is_string() || content.as_array().is_some_and(|parts| parts.iter().any(is_text)))
+}
+
+/// Marks the last text of the last turn that has one for the cache.
 fn mark_last(messages: &mut [Value]) {
-    let spoken = |message: &&mut Value| message["role"] == "user" || message["role"] == "assistant";
-    for message in messages.iter_mut().rev().filter(spoken) {
+    for message in messages.iter_mut().rev().filter(|message| can_be_marked(message)) {
         if let Value::String(text) = &message["content"] {
             message["content"] = json!([{"type": "text", "text": text}]);
         }
@@ -264,11 +317,11 @@ mod tests {
 
     #[test]
     fn a_conversation_is_written_as_pi_writes_it() {
-        let body = body(|request| request.messages = conversation("openai-completions", "fake-gpt"));
+        let body = body(|request| request.messages = conversation("openai-completions", "fake-gpt").into());
         assert_eq!(
             body["messages"],
             json!([
-                {"role": "developer", "content": "Be brief."},
+                {"role": "system", "content": "Be brief."},
                 {"role": "user", "content": [{"type": "text", "text": "three things"}]},
                 {"role": "assistant", "content": "Three things.", "tool_calls": [
                     {"id": "m1", "type": "function",
@@ -286,9 +339,9 @@ mod tests {
         );
         assert_eq!(body["reasoning_effort"], "medium");
         assert_eq!(body["stream_options"], json!({"include_usage": true}));
-        assert_eq!(body["max_completion_tokens"], 16_384);
-        assert_eq!(body["store"], false);
-        assert_eq!(body["tools"][0]["function"]["strict"], false);
+        assert_eq!(body["max_tokens"], 16_384);
+        assert_eq!(body.get("store"), None);
+        assert_eq!(body["tools"][0]["function"].get("strict"), None);
     }
 
     #[test]
@@ -297,12 +350,12 @@ mod tests {
             let mut request = conversation("openai-completions", "fake-gpt");
             let mut message = serde_json::to_value(&*request[1]).unwrap();
             message["content"][0]["thinkingSignature"] = json!(signature);
-            request[1] = std::sync::Arc::new(serde_json::from_value(message).unwrap());
+            request[1] = Arc::new(serde_json::from_value(message).unwrap());
             request
         };
         let written = |signature: &str, compat: Value| {
             let wire = write_compat(&Completions, "fake-gpt", compat, |request| {
-                request.messages = answer(signature)
+                request.messages = answer(signature).into()
             });
             wire.body["messages"][2].clone()
         };
@@ -316,7 +369,7 @@ mod tests {
 
     #[test]
     fn what_another_model_thought_stands_apart_from_what_it_said() {
-        let body = body(|request| request.messages = conversation("anthropic-messages", "another"));
+        let body = body(|request| request.messages = conversation("anthropic-messages", "another").into());
         assert_eq!(body["messages"][2]["content"], "plan\n\nThree things.");
     }
 
@@ -352,7 +405,7 @@ mod tests {
             "openRouterRouting": {"only": ["x"]}, "vercelGatewayRouting": {"order": ["y"]},
         });
         let wire = write_compat(&Completions, "fake-gpt", compat, |request| {
-            request.messages = conversation("openai-completions", "fake-gpt");
+            request.messages = conversation("openai-completions", "fake-gpt").into();
         });
         let body = wire.body;
         assert_eq!(body["messages"][0]["role"], "system");
@@ -371,11 +424,16 @@ mod tests {
     }
 
     #[test]
-    fn a_history_with_calls_is_sent_with_tools_even_if_there_are_none() {
-        let body = body(|request| {
-            request.messages = conversation("openai-completions", "fake-gpt");
-            request.tools.clear();
-        });
-        assert_eq!(body["tools"], json!([]));
+    fn a_history_with_calls_is_sent_with_an_empty_list_of_tools_to_hosts_that_want_it() {
+        let tools = |compat: Value| {
+            let wire = write_compat(&Completions, "fake-gpt", compat, |request| {
+                request.messages = conversation("openai-completions", "fake-gpt").into();
+                request.tools.clear();
+            });
+            wire.body.get("tools").cloned()
+        };
+        assert_eq!(tools(json!({"requiresToolsWithToolHistory": true})), Some(json!([])));
+        // Some hosts refuse an empty list.
+        assert_eq!(tools(json!({})), None);
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Api, Asked, Reader, Wire, body_refusal};
-use crate::providers::{Failure, FailureKind};
+use super::{Api, Asked, Form, Reader, Wire, body_refusal};
+use crate::providers::{Failure, FailureKind, declarations};
 
 /// `google-generative-ai`.
 #[derive(Debug)]
@@ -19,8 +19,16 @@ impl Api for Google {
         "google-generative-ai"
     }
 
+    fn tool_rules(&self) -> &'static declarations::ToolRules {
+        &declarations::GOOGLE
+    }
+
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
         request::write(asked)
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        request::FORMS
     }
 
     fn reader(&self, asked: &Asked<'_>) -> Box<dyn Reader> {

@@ -80,7 +80,10 @@ impl Reader for Parts {
 impl Parts {
     fn part(&mut self, part: &Value, said: &mut Said) {
         let signature = part["thoughtSignature"].as_str().filter(|mark| !mark.is_empty());
-        // An empty part may bring nothing but the mark of what came before it.
+        // An empty part may bring nothing but a mark: of what came before it, if that is of its kind, else its own.
+        if signature.is_some() && part["text"].as_str().is_some_and(str::is_empty) {
+            if part["thought"] == true { said.go_on_thinking() } else { said.open_text() }
+        }
         for piece in parts(&part["text"]) {
             match piece {
                 Piece::Text(text) if part["thought"] != true => said.text(&text),

@@ -1,7 +1,5 @@
 //! From a request to the body of `:streamGenerateContent`.
 
-use std::sync::Arc;
-
 use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ThinkingLevel,
     ToolResultMessage,
@@ -11,7 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
-use super::super::{Asked, Wire};
+use super::super::body::{Body, Items};
+use super::super::{Asked, Form, Wire};
 use crate::providers::settings::Budgets;
 use crate::providers::{Failure, history};
 
@@ -37,23 +36,43 @@ enum How {
     Level([&'static str; 5]),
 }
 
+/// Parts of requests that a host may refuse.
+pub(super) const FORMS: &[Form] = &[
+    Form::new("schema", &["parametersJsonSchema", "parameters_json_schema"]),
+    Form::new(
+        "thinking",
+        &[
+            "thinkingConfig",
+            "thinking_config",
+            "thinkingLevel",
+            "thinking_level",
+            "thinkingBudget",
+            "thinking_budget",
+            "includeThoughts",
+            "include_thoughts",
+        ],
+    )
+    .except(&["value"]),
+    Form::new("mark", &["thoughtSignature", "thought_signature"]),
+];
+
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
     let model = asked.model();
-    let history = history::fit(&request.messages, model, &str::to_owned);
     let mut body = json!({
-        "contents": contents(&history, asked),
+        "contents": null,
         "generationConfig": {"maxOutputTokens": asked.max_output_tokens()},
     });
     if !request.system_prompt.is_empty() {
         body["systemInstruction"] = json!({"parts": [{"text": request.system_prompt}]});
     }
     if !request.tools.is_empty() {
-        let declare = |tool: &crate::providers::ToolDescription| json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters});
+        let member = if asked.forms.has("schema") { "parameters" } else { "parametersJsonSchema" };
+        let declare = |tool: &crate::providers::ToolDescription| json!({"name": tool.name, "description": tool.description, member: tool.parameters});
         let declarations: Vec<Value> = request.tools.iter().map(declare).collect();
         body["tools"] = json!([{"functionDeclarations": declarations}]);
     }
-    if model.reasoning {
+    if model.reasoning && !asked.forms.has("thinking") {
         body["generationConfig"]["thinkingConfig"] = thinking(asked);
     }
     let mut headers = HeaderMap::new();
@@ -61,6 +80,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
         headers.insert("x-goog-api-key", key.header("")?);
     }
     let url = asked.url(&format!("/models/{}:streamGenerateContent?alt=sse", model.id));
+    let body = Body::write(&body, "contents", |all| contents(asked, all))?;
     Ok(Wire { url, headers, body })
 }
 
@@ -103,16 +123,15 @@ fn thinking(asked: &Asked<'_>) -> Value {
     config
 }
 
-fn contents(history: &[Arc<AgentMessage>], asked: &Asked<'_>) -> Vec<Value> {
+fn contents(asked: &Asked<'_>, contents: &mut Items<'_>) {
     let third = is_third(asked);
-    let mut contents: Vec<Value> = Vec::new();
     let mut responses: Vec<Value> = Vec::new();
     let mut images: Vec<Value> = Vec::new();
-    for message in history {
-        if !matches!(**message, AgentMessage::ToolResult(_)) {
-            push_results(&mut responses, &mut images, &mut contents);
+    for message in history::fit(asked.request.messages.iter(), asked.model(), &str::to_owned) {
+        if !matches!(*message, AgentMessage::ToolResult(_)) {
+            push_results(&mut responses, &mut images, contents);
         }
-        match &**message {
+        match &*message {
             AgentMessage::User(user) => {
                 let parts = match &user.content {
                     InputContent::Text(text) => vec![json!({"text": text})],
@@ -121,7 +140,7 @@ fn contents(history: &[Arc<AgentMessage>], asked: &Asked<'_>) -> Vec<Value> {
                 contents.push(json!({"role": "user", "parts": parts}));
             }
             AgentMessage::Assistant(answer) => {
-                let parts = said(answer, third);
+                let parts = said(answer, asked.forms.turned("mark", third));
                 if !parts.is_empty() {
                     contents.push(json!({"role": "model", "parts": parts}));
                 }
@@ -130,11 +149,10 @@ fn contents(history: &[Arc<AgentMessage>], asked: &Asked<'_>) -> Vec<Value> {
             _ => {}
         }
     }
-    push_results(&mut responses, &mut images, &mut contents);
-    contents
+    push_results(&mut responses, &mut images, contents);
 }
 
-fn push_results(responses: &mut Vec<Value>, images: &mut Vec<Value>, contents: &mut Vec<Value>) {
+fn push_results(responses: &mut Vec<Value>, images: &mut Vec<Value>, contents: &mut Items<'_>) {
     if !responses.is_empty() {
         contents.push(json!({"role": "user", "parts": std::mem::take(responses)}));
     }
@@ -165,17 +183,16 @@ fn said(answer: &AssistantMessage, third: bool) -> Vec<Value> {
         usable.is_some()
     };
     let block = |block: &AssistantBlock| match block {
-        AssistantBlock::Text(block) if block.text.trim().is_empty() => None,
+        // An empty part goes back if it has a mark.
         AssistantBlock::Text(block) => {
             let mut part = json!({"text": block.text});
-            mark(&mut part, block.text_signature.as_deref());
-            Some(part)
+            let marked = mark(&mut part, block.text_signature.as_deref());
+            (marked || !block.text.trim().is_empty()).then_some(part)
         }
-        AssistantBlock::Thinking(block) if block.thinking.trim().is_empty() => None,
         AssistantBlock::Thinking(block) => {
             let mut part = json!({"thought": true, "text": block.thinking});
-            mark(&mut part, block.thinking_signature.as_deref());
-            Some(part)
+            let marked = mark(&mut part, block.thinking_signature.as_deref());
+            (marked || !block.thinking.trim().is_empty()).then_some(part)
         }
         AssistantBlock::ToolCall(call) => {
             let mut part = json!({"functionCall": {"name": call.name, "args": call.arguments}});
@@ -216,7 +233,7 @@ mod tests {
     #[test]
     fn a_conversation_is_written_in_turns_of_parts() {
         let wire = write_with(&Google, "gemini-2.5-pro", |request| {
-            request.messages = conversation("google-generative-ai", "gemini-2.5-pro");
+            request.messages = conversation("google-generative-ai", "gemini-2.5-pro").into();
         });
         assert_eq!(wire.url, "http://127.0.0.1:1/models/gemini-2.5-pro:streamGenerateContent?alt=sse");
         assert_eq!(wire.headers["x-goog-api-key"], "fake-key");
@@ -246,7 +263,7 @@ mod tests {
     #[test]
     fn the_third_generation_takes_images_in_results_and_wants_marks_on_calls() {
         let wire = write_with(&Google, "gemini-3-pro", |request| {
-            request.messages = conversation("google-generative-ai", "another");
+            request.messages = conversation("google-generative-ai", "another").into();
         });
         let contents = &wire.body["contents"];
         assert_eq!(contents[1]["parts"][0], json!({"text": "plan"}));

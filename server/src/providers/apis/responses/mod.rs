@@ -3,8 +3,8 @@
 mod reader;
 mod request;
 
-use super::{Api, Asked, Reader, Wire, message_refusal};
-use crate::providers::Failure;
+use super::{Api, Asked, Form, Reader, Wire, message_refusal};
+use crate::providers::{Failure, declarations};
 
 /// `openai-responses`.
 #[derive(Debug)]
@@ -15,8 +15,16 @@ impl Api for Responses {
         "openai-responses"
     }
 
+    fn tool_rules(&self) -> &'static declarations::ToolRules {
+        &declarations::OPENAI
+    }
+
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
         request::write(asked)
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        request::FORMS
     }
 
     fn reader(&self, _: &Asked<'_>) -> Box<dyn Reader> {

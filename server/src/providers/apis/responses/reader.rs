@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::content::{arguments, parts};
 use super::super::said::count;
 use super::super::slots::{Opening, Part, Slots};
+use super::super::verbatim::{items, member};
 use super::super::{Reader, Said};
 use super::ID_SEPARATOR;
 use crate::providers::{Done, Failure, FailureKind, TokenCounts};
@@ -25,6 +26,8 @@ struct Item {
     /// Its place in the output, if the host tells it.
     place: Option<u64>,
     id: String,
+    /// The id of a call, which stays when hosts give the item other ids.
+    call_id: String,
     /// Whether anything of its content has come; if not, the item's end brings all of it.
     begun: bool,
     ended: bool,
@@ -60,12 +63,19 @@ impl Reader for Items {
                     self.complete(number, &event["arguments"], said);
                 }
             }
-            "response.output_item.done" => self.close(&event, said),
+            "response.output_item.done" => {
+                let raw = member(data, "item");
+                self.close(&event, raw, said);
+            }
             "response.completed" | "response.incomplete" => {
                 // A host may send the items only with the response.
                 if self.items.is_empty() {
-                    for item in event["response"]["output"].as_array().into_iter().flatten() {
-                        self.close(&json!({"item": item}), said);
+                    let output = member(data, "response").and_then(|response| member(response, "output"));
+                    let raw = output.map(items).unwrap_or_default();
+                    for (place, item) in
+                        event["response"]["output"].as_array().into_iter().flatten().enumerate()
+                    {
+                        self.close(&json!({"item": item}), raw.get(place).copied(), said);
                     }
                 }
                 self.slots.end_all(said);
@@ -139,49 +149,55 @@ impl Items {
         }
     }
 
+    /// The item that the end of one is about; `None` for one that comes only when it is done. Some hosts give an item
+    /// another id at its end: then a call is known by its call, and text and reasoning by being the youngest.
+    fn ended_by(&self, event: &Value) -> Option<Number> {
+        let item = &event["item"];
+        let (place, id) = (event["output_index"].as_u64(), item["id"].as_str());
+        if let Some(known) = self.known(place, id) {
+            return Some(known);
+        }
+        let opening = opening_of(item)?;
+        if matches!(opening, Opening::Call { .. }) {
+            let call = item["call_id"].as_str().filter(|call| !call.is_empty())?;
+            let free = |item: &Item| place.is_none() || item.place.is_none();
+            return self.items.iter().rposition(|item| item.call_id == call && free(item));
+        }
+        let youngest = self.items.len().checked_sub(1)?;
+        let free = place.is_none() || self.items[youngest].place.is_none();
+        (free && self.slots.is_of(&youngest, &opening)).then_some(youngest)
+    }
+
     /// Adds what is missing of a call's arguments, which have come as a whole.
     fn complete(&mut self, number: Number, whole: &Value, said: &mut Said) {
         let whole = arguments(whole).unwrap_or_default();
-        let before = self.slots.arguments(&number).unwrap_or_default();
-        if let Some(rest) = whole.strip_prefix(before).filter(|rest| !rest.is_empty()) {
-            let rest = Part::Arguments(rest.to_owned());
-            self.items[number].begun = true;
-            self.slots.push(&number, rest, said);
-        }
+        self.items[number].begun |= self.slots.complete(&number, &whole, said);
     }
 
     fn open(&mut self, event: &Value, said: &mut Said) -> Number {
         let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
-        let opening = match text("type") {
-            "reasoning" => Some(Opening::Thinking(None)),
-            "message" => Some(Opening::Text),
-            "function_call" => {
-                let (call, id) = (text("call_id"), text("id"));
-                let id = if id.is_empty() { call.to_owned() } else { format!("{call}{ID_SEPARATOR}{id}") };
-                Some(Opening::Call { id, name: text("name").to_owned() })
-            }
-            _ => None,
-        };
+        let opening = opening_of(item);
         let number = self.items.len();
         let place = event["output_index"].as_u64();
         let ended = opening.is_none();
         if !said.hold(size_of::<Item>()) {
             return number;
         }
-        self.items.push(Item { place, id: text("id").to_owned(), begun: false, ended });
+        let (id, call_id) = (text("id").to_owned(), text("call_id").to_owned());
+        self.items.push(Item { place, id, call_id, begun: false, ended });
         if let Some(opening) = opening {
             self.slots.open(number, opening, said);
         }
         number
     }
 
-    fn close(&mut self, event: &Value, said: &mut Said) {
+    /// Ends an item; `raw` is its JSON text, as it came.
+    fn close(&mut self, event: &Value, raw: Option<&str>, said: &mut Said) {
         let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
         // A host may send an item only when it is done.
-        let known = self.known(event["output_index"].as_u64(), item["id"].as_str());
-        let number = known.unwrap_or_else(|| self.open(event, said));
+        let number = self.ended_by(event).unwrap_or_else(|| self.open(event, said));
         let Some(found) = self.items.get(number).filter(|item| !item.ended) else { return };
         let (begun, id) = (found.begun, found.id.clone());
         let join = |list: &Value, member: &str, separator: &str| {
@@ -193,7 +209,8 @@ impl Items {
                 if let Some(summary) = join(&item["summary"], "text", "\n\n").filter(|_| !begun) {
                     self.slots.push(&number, Part::Thinking(summary), said);
                 }
-                self.slots.push(&number, Part::Signature(item.to_string()), said);
+                let whole = raw.map_or_else(|| item.to_string(), str::to_owned);
+                self.slots.push(&number, Part::Signature(whole), said);
             }
             "message" => {
                 for member in ["text", "refusal"] {
@@ -210,6 +227,21 @@ impl Items {
             _ => self.complete(number, &item["arguments"], said),
         }
         self.end(number, said);
+    }
+}
+
+/// The block that an item opens; `None` for one of a kind that is not read.
+fn opening_of(item: &Value) -> Option<Opening> {
+    let text = |name: &str| item[name].as_str().unwrap_or_default();
+    match text("type") {
+        "reasoning" => Some(Opening::Thinking(None)),
+        "message" => Some(Opening::Text),
+        "function_call" => {
+            let (call, id) = (text("call_id"), text("id"));
+            let id = if id.is_empty() { call.to_owned() } else { format!("{call}{ID_SEPARATOR}{id}") };
+            Some(Opening::Call { id, name: text("name").to_owned() })
+        }
+        _ => None,
     }
 }
 
@@ -432,6 +464,44 @@ mod tests {
             }
             assert_eq!(found, ["c0|fc_0 bash({\"x\":0}", "c1|fc_1 bash({}"], "{told:?}");
             assert_eq!(told.last().unwrap(), "done ToolUse");
+        }
+    }
+
+    #[test]
+    fn an_end_with_another_id_and_no_place_ends_the_item_that_it_is_about() {
+        let renamed = |mut item: Value, id: &str| {
+            item["id"] = id.into();
+            item
+        };
+        let calls = [
+            added(call(0, "")),
+            delta("function_call_arguments", "{\"x\":"),
+            done(renamed(call(0, "{\"x\":0}"), "other")),
+            // The same call once more, with yet another id.
+            done(renamed(call(0, "{\"x\":0}"), "third")),
+            done(renamed(call(1, "{}"), "fourth")),
+            completed("completed", json!({})),
+        ];
+        let told = outline(&Responses, &body(&calls));
+        assert_eq!(
+            told[..7],
+            ["call c0|fc_0 bash(", "{\"x\":", "0}", ")", "call c1|fourth bash(", "{}", ")"],
+            "{told:?}"
+        );
+        assert_eq!(told.last().unwrap(), "done ToolUse");
+        for (kind, piece, content) in
+            [("message", "output_text", "content"), ("reasoning", "reasoning_summary_text", "summary")]
+        {
+            let mut whole = json!({"type": kind, "id": "m2"});
+            whole[content] = json!([{"text": "Hello"}]);
+            let events = [
+                added(json!({"type": kind, "id": "m1"})),
+                delta(piece, "Hello"),
+                done(whole),
+                completed("completed", json!({})),
+            ];
+            let told = outline(&Responses, &body(&events));
+            assert_eq!(told.iter().filter(|line| *line == "Hello").count(), 1, "{told:?}");
         }
     }
 

@@ -4,9 +4,12 @@ use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ToolResultMessage,
 };
 use reqwest::header::{AUTHORIZATION, HeaderMap};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::super::{Asked, Wire};
+use super::super::body::{Body, Items};
+use super::super::hosts::{Habit, has};
+use super::super::verbatim::verbatim;
+use super::super::{Asked, Form, Wire};
 use super::ID_SEPARATOR;
 use crate::providers::settings::Cache;
 use crate::providers::{Failure, history};
@@ -14,17 +17,85 @@ use crate::providers::{Failure, history};
 /// The longest id that the API takes, in characters.
 const LONGEST_ID: usize = 64;
 
+/// The member of an answer with which reasoning can be given back although the server stores nothing.
+const ENCRYPTED: &str = "reasoning.encrypted_content";
+
+/// Parts of requests that a host may refuse.
+pub(super) const FORMS: &[Form] = &[
+    Form::new("role", &["developer", "role"]),
+    Form::new("store", &["store"]),
+    Form::new("max_output_tokens", &["max_output_tokens"]).except(&["value", "too large"]),
+    Form::new("prompt_cache_key", &["prompt_cache_key"]),
+    Form::new("strict", &["strict"]),
+    Form::new("include", &["include", ENCRYPTED]),
+    Form::new("summary", &["summary"]),
+    Form::new("reasoning", &["reasoning"]).except(&["value", "summary"]),
+];
+
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let request = asked.request;
     let model = asked.model();
-    let history = history::fit(&request.messages, model, &id);
-    let mut input = Vec::new();
+    let takes = |form: &str| !asked.forms.has(form);
+    let mut body = json!({"model": model.id, "input": null, "stream": true});
+    // A server that keeps answers does so unless it is told not to.
+    if takes("store") && asked.compat.get("supportsStore").is_none_or(|takes| takes != false) {
+        body["store"] = json!(false);
+    }
+    if takes("max_output_tokens") {
+        body["max_output_tokens"] = json!(asked.max_output_tokens());
+    }
+    if asked.settings.cache != Cache::None && !request.session_id.is_empty() && takes("prompt_cache_key") {
+        body["prompt_cache_key"] = json!(request.session_id);
+    }
+    if asked.settings.cache == Cache::Long && asked.is_host("api.openai.com") {
+        body["prompt_cache_retention"] = json!("24h");
+    }
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            let mut written = json!({
+                "type": "function", "name": tool.name, "description": tool.description,
+                "parameters": tool.parameters,
+            });
+            if takes("strict") {
+                written["strict"] = json!(false);
+            }
+            written
+        });
+        body["tools"] = tools.collect();
+    }
+    let mut reasoning = Map::new();
+    if let Some(level) = asked.thinking() {
+        reasoning.insert("effort".to_owned(), json!(asked.effort().unwrap_or(level.as_str())));
+        if takes("summary") {
+            reasoning.insert("summary".to_owned(), json!("auto"));
+        }
+        if takes("include") {
+            body["include"] = json!([ENCRYPTED]);
+        }
+    } else if let Some(effort) = asked.effort() {
+        reasoning.insert("effort".to_owned(), json!(effort));
+    }
+    if !reasoning.is_empty() && takes("reasoning") {
+        body["reasoning"] = Value::Object(reasoning);
+    }
+    let mut headers = HeaderMap::new();
+    if let Some(key) = asked.key {
+        headers.insert(AUTHORIZATION, key.header("Bearer ")?);
+    }
+    let body = Body::write(&body, "input", |input| turns(asked, input))?;
+    Ok(Wire { url: asked.url("/responses"), headers, body })
+}
+
+fn turns(asked: &Asked<'_>, input: &mut Items<'_>) {
+    let (request, model) = (asked.request, asked.model());
     if !request.system_prompt.is_empty() {
-        let role = if model.reasoning { "developer" } else { "system" };
+        let told = asked.compat.get("supportsDeveloperRole").and_then(Value::as_bool);
+        let developer = model.reasoning && told.unwrap_or_else(|| has(asked, Habit::Owner));
+        let role = if asked.forms.turned("role", developer) { "developer" } else { "system" };
         input.push(json!({"role": role, "content": request.system_prompt}));
     }
-    for (number, message) in history.iter().enumerate() {
-        match &**message {
+    for (number, message) in history::fit(request.messages.iter(), model, &id).enumerate() {
+        match &*message {
             AgentMessage::User(user) => {
                 let content = match &user.content {
                     InputContent::Text(text) => vec![json!({"type": "input_text", "text": text})],
@@ -35,42 +106,12 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
             AgentMessage::Assistant(answer) => {
                 let same =
                     answer.provider == model.provider && answer.api == model.api && answer.model == model.id;
-                said(answer, same, number, &mut input);
+                said(answer, same, number, input);
             }
             AgentMessage::ToolResult(result) => input.push(output(result)),
             _ => {}
         }
     }
-    let mut body = json!({
-        "model": model.id, "input": input, "stream": true, "store": false,
-        "max_output_tokens": asked.max_output_tokens(),
-    });
-    if asked.settings.cache != Cache::None && !request.session_id.is_empty() {
-        body["prompt_cache_key"] = json!(request.session_id);
-    }
-    if asked.settings.cache == Cache::Long && asked.is_host("api.openai.com") {
-        body["prompt_cache_retention"] = json!("24h");
-    }
-    if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({
-                "type": "function", "name": tool.name, "description": tool.description,
-                "parameters": tool.parameters, "strict": false,
-            })
-        });
-        body["tools"] = tools.collect();
-    }
-    if let Some(level) = asked.thinking() {
-        body["reasoning"] = json!({"effort": asked.effort().unwrap_or(level.as_str()), "summary": "auto"});
-        body["include"] = json!(["reasoning.encrypted_content"]);
-    } else if let Some(effort) = asked.effort() {
-        body["reasoning"] = json!({"effort": effort});
-    }
-    let mut headers = HeaderMap::new();
-    if let Some(key) = asked.key {
-        headers.insert(AUTHORIZATION, key.header("Bearer ")?);
-    }
-    Ok(Wire { url: asked.url("/responses"), headers, body })
 }
 
 /// The id in the form that the API takes, for each of the two that it may hold.
@@ -103,14 +144,13 @@ fn part(block: &InputBlock) -> Option<Value> {
     }
 }
 
-fn said(answer: &AssistantMessage, same: bool, number: usize, input: &mut Vec<Value>) {
+fn said(answer: &AssistantMessage, same: bool, number: usize, input: &mut Items<'_>) {
     for (place, block) in answer.content.iter().enumerate() {
         match block {
             AssistantBlock::Thinking(block) => {
                 let signature = block.thinking_signature.as_deref().unwrap_or_default();
-                let item = serde_json::from_str::<Value>(signature).ok().filter(Value::is_object);
                 // Reasoning that came from elsewhere is text by now; without its item it is of no use here.
-                input.extend(item);
+                input.extend(Some(signature).filter(|item| item.starts_with('{')).and_then(verbatim));
             }
             AssistantBlock::Text(block) => {
                 let mark = block.text_signature.as_deref().unwrap_or_default();
@@ -191,12 +231,12 @@ mod tests {
 
     #[test]
     fn a_conversation_keeps_its_items_for_the_model_that_made_them() {
-        let wire = write_with(&Responses, "fake-gpt", |request| request.messages = own("fake-gpt"));
+        let wire = write_with(&Responses, "fake-gpt", |request| request.messages = own("fake-gpt").into());
         assert_eq!(wire.url, "http://127.0.0.1:1/responses");
         assert_eq!(
             wire.body["input"],
             json!([
-                {"role": "developer", "content": "Be brief."},
+                {"role": "system", "content": "Be brief."},
                 {"role": "user", "content": [{"type": "input_text", "text": "three things"}]},
                 {"type": "reasoning", "id": "rs_1"},
                 {"type": "message", "role": "assistant", "status": "completed", "id": "msg_a",
@@ -232,7 +272,7 @@ mod tests {
     #[test]
     fn another_model_gets_text_and_calls_without_items() {
         let wire = write_with(&Responses, "fake-gpt", |request| {
-            request.messages = own("another");
+            request.messages = own("another").into();
             request.thinking = ThinkingLevel::Off;
         });
         let input = &wire.body["input"];

@@ -1,0 +1,17 @@
+// The body of a request of each API, as the API's owner publishes it.
+import type Anthropic from "@anthropic-ai/sdk";
+import type * as Google from "@google/genai";
+import type OpenAI from "openai";
+
+/** A type as it is in JSON: an enumeration is the texts of its members. */
+type Wire<T> = T extends string ? `${T}` : T extends object ? { [Name in keyof T]: Wire<T[Name]> } : T;
+
+export type Messages = Anthropic.MessageCreateParamsStreaming;
+export type Completion = OpenAI.Chat.ChatCompletionCreateParamsStreaming;
+export type Response = OpenAI.Responses.ResponseCreateParamsStreaming;
+export type Content = Wire<{
+  contents: Google.Content[];
+  systemInstruction?: Google.Content;
+  tools?: Google.Tool[];
+  generationConfig?: Google.GenerationConfig;
+}>;

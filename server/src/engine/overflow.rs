@@ -1,0 +1,168 @@
+//! Conversations that do not fit: refusals that do not say so, and messages that alone are too large.
+
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, InputBlock, InputContent, Model, StopReason};
+
+use super::compaction::{counted_tokens, estimate};
+use super::run::Run;
+use crate::providers::{Failure, FailureKind};
+
+/// A conversation that takes more than so many hundredths of the context may have been refused for its length.
+const NEARLY_FULL: u64 = 70;
+/// How much of a message an error shows, in characters.
+const SHOWN: usize = 60;
+/// Characters of a token, on average.
+const CHARACTERS_PER_TOKEN: usize = 4;
+
+impl Run {
+    /// Returns a failure as it is to be understood: what a provider refused for no known reason is an overflow if the
+    /// conversation nearly fills the context, and the text of an overflow names a message that alone is too large.
+    pub(super) fn judged(&self, mut failure: Failure) -> Failure {
+        if failure.kind != FailureKind::Overflow && !failure.unexplained {
+            return failure;
+        }
+        // Tools look at the state, too.
+        let besides = self.besides();
+        let state = self.shared.state();
+        let session = &state.session;
+        let estimated = || estimate(session.messages_back()).saturating_add(besides);
+        let tokens = || counted_tokens(session).unwrap_or_else(estimated);
+        if failure.unexplained && is_most(tokens(), &self.model) {
+            failure.kind = FailureKind::Overflow;
+        }
+        if failure.kind == FailureKind::Overflow
+            && let Some(note) = too_large(session.messages_back(), &self.model)
+        {
+            failure.text = format!("{}\n{note}", failure.text);
+        }
+        failure
+    }
+
+    /// An estimate of what a request has besides messages, in tokens.
+    fn besides(&self) -> u64 {
+        let tools = self.shared.tools();
+        let tool = |tool: &Arc<dyn crate::tools::Tool>| {
+            tool.description().len() + tool.parameters().to_string().len()
+        };
+        let characters = self.system_prompt.len() + tools.iter().map(tool).sum::<usize>();
+        characters.div_ceil(CHARACTERS_PER_TOKEN) as u64
+    }
+}
+
+fn is_most(tokens: u64, model: &Model) -> bool {
+    let window = u128::from(model.context_window);
+    window > 0 && u128::from(tokens) * 100 > window * u128::from(NEARLY_FULL)
+}
+
+/// Names the message that alone takes most of the context, with the way back. Only the messages behind the last answer
+/// count: a compaction makes room of older ones.
+fn too_large(back: impl Iterator<Item = Arc<AgentMessage>>, model: &Model) -> Option<String> {
+    let is_answer = |message: &Arc<AgentMessage>| match &**message {
+        AgentMessage::Assistant(answer) => {
+            !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
+        }
+        _ => false,
+    };
+    let newest = back.take_while(|message| !is_answer(message));
+    let sized = newest.map(|message| (estimate(std::iter::once(message.clone())), message));
+    let (tokens, message) = sized.max_by_key(|(tokens, _)| *tokens)?;
+    if !is_most(tokens, model) {
+        return None;
+    }
+    let what = match &*message {
+        AgentMessage::ToolResult(result) => {
+            format!("The result of {} ({})", result.tool_name, result.tool_call_id)
+        }
+        AgentMessage::User(user) => match shown(&user.content) {
+            Some(beginning) => format!("The message \"{beginning}\""),
+            None => "The message".to_owned(),
+        },
+        other => format!("A message ({})", other.tag()),
+    };
+    Some(format!(
+        "{what} alone takes about {tokens} tokens, and the context of {} has {}. Go back to before it (fork or branch the \
+         session, or begin a new one) and send less of it, or choose a model with a larger context.",
+        model.id, model.context_window
+    ))
+}
+
+/// The beginning of a message on one line.
+fn shown(content: &InputContent) -> Option<String> {
+    let text = match content {
+        InputContent::Text(text) => text.as_str(),
+        InputContent::Blocks(blocks) => blocks.iter().find_map(|block| match block {
+            InputBlock::Text(block) => Some(block.text.as_str()),
+            _ => None,
+        })?,
+    };
+    let line = text.split_whitespace().take(SHOWN).collect::<Vec<_>>().join(" ");
+    if line.is_empty() {
+        return None;
+    }
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => Some(format!("{}…", &line[..end])),
+        None => Some(line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn model() -> Model {
+        serde_json::from_value(json!({
+            "id": "small", "name": "small", "api": "a", "provider": "p", "baseUrl": "", "reasoning": false,
+            "input": ["text"], "contextWindow": 1000, "maxTokens": 100,
+            "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+        }))
+        .unwrap()
+    }
+
+    fn user(text: &str) -> Value {
+        json!({"role": "user", "content": [{"type": "text", "text": text}], "timestamp": 1})
+    }
+
+    fn answer(stop: &str) -> Value {
+        json!({
+            "role": "assistant", "content": [{"type": "text", "text": "x"}], "api": "a", "provider": "p", "model": "m",
+            "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
+                      "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
+            "stopReason": stop, "timestamp": 1,
+        })
+    }
+
+    fn named(messages: Value) -> Option<String> {
+        let messages: Vec<AgentMessage> = serde_json::from_value(messages).unwrap();
+        too_large(messages.into_iter().map(Arc::new).rev(), &model())
+    }
+
+    #[test]
+    fn a_message_that_alone_fills_the_context_is_named_with_the_way_back() {
+        let long = "word ".repeat(600);
+        let result = json!({"role": "toolResult", "toolCallId": "c1", "toolName": "read", "isError": false,
+                            "timestamp": 1, "content": [{"type": "text", "text": long}]});
+        let of_prompt = named(json!([user("hi"), answer("stop"), user(&long)])).unwrap();
+        assert!(of_prompt.starts_with("The message \"word word"), "{of_prompt}");
+        assert!(
+            of_prompt
+                .contains("…\" alone takes about 750 tokens, and the context of small has 1000. Go back"),
+            "{of_prompt}"
+        );
+        let of_result = named(json!([user("hi"), answer("toolUse"), result])).unwrap();
+        assert!(of_result.starts_with("The result of read (c1) alone takes about 750 tokens"), "{of_result}");
+        // A failed answer stands between them, but is no answer.
+        assert!(named(json!([user(&long), answer("error"), user("and now?")])).is_some());
+        assert!(named(json!([{"role": "user", "content": long, "timestamp": 1}])).is_some());
+    }
+
+    #[test]
+    fn nothing_is_named_that_a_compaction_makes_room_of_or_that_is_not_large() {
+        let long = "word ".repeat(600);
+        assert_eq!(named(json!([user(&long), answer("stop"), user("hi")])), None);
+        assert_eq!(named(json!([user(&"word ".repeat(500)), user(&"word ".repeat(500))])), None);
+        assert_eq!(named(json!([])), None);
+    }
+}

@@ -1,0 +1,202 @@
+//! `reasoning_details`, in which OpenRouter sends what a model has to get back of its reasoning.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::super::verbatim::items;
+
+/// Kinds of details that arrive in fragments, with the member that grows.
+const GROWING: &[(&str, &str)] = &[("\"reasoning.text\"", "text"), ("\"reasoning.summary\"", "summary")];
+/// Members in which fragments of one detail do not differ.
+const COMMON: &[&str] = &["type", "index", "id", "format", "signature"];
+
+/// The details of an answer so far, each as it came. Fragments of a text are put together, all else stays apart.
+#[derive(Debug, Default)]
+pub(super) struct Details {
+    list: Vec<Detail>,
+    /// Whether something came since they were last read.
+    fresh: bool,
+}
+
+impl Details {
+    /// Takes the details of a chunk, a JSON list. Returns whether there are any that were not taken yet.
+    pub fn add(&mut self, list: &str) -> bool {
+        for (place, json) in items(list).into_iter().filter(|json| json.starts_with('{')).enumerate() {
+            let Ok(members) = serde_json::from_str(json) else { continue };
+            self.fresh = true;
+            // Details that stand in one list are whole: only the first can go on with an earlier one.
+            let last = self.list.last_mut().filter(|_| place == 0);
+            if last.is_none_or(|last| !last.join(&members)) {
+                self.list.push(Detail { json: Some(json.to_owned()), members });
+            }
+        }
+        self.fresh
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Returns all of them as a JSON list, if something came since they were taken.
+    pub fn take_fresh(&mut self) -> Option<String> {
+        std::mem::take(&mut self.fresh).then(|| {
+            let list: Vec<String> = self.list.iter().map(Detail::text).collect();
+            format!("[{}]", list.join(","))
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Detail {
+    /// The text as it came; `None` once a fragment was added.
+    json: Option<String>,
+    members: Members,
+}
+
+impl Detail {
+    /// Adds a fragment. Returns false if it is a detail of its own.
+    fn join(&mut self, fragment: &Members) -> bool {
+        let differs = |name: &&str| match (self.members.get(name), fragment.get(name)) {
+            (Some(a), Some(b)) => a != b,
+            _ => *name == "type",
+        };
+        let kind = self.members.get("type");
+        let Some((_, grows)) = GROWING.iter().find(|(known, _)| kind == Some(*known)) else { return false };
+        let text = fragment.get(grows).unwrap_or("\"\"");
+        // A signed text is complete.
+        let is_over = self.members.get("signature").is_some() && text != "\"\"";
+        if is_over || !text.starts_with('"') || COMMON.iter().any(differs) {
+            return false;
+        }
+        self.json = None;
+        for (name, value) in &fragment.0 {
+            match self.members.place(name) {
+                None => self.members.0.push((name.clone(), value.clone())),
+                Some(place) if self.members.0[place].1 == "null" => self.members.0[place].1.clone_from(value),
+                // Both are JSON strings: their insides stand one behind the other, escapes as they are.
+                Some(place) if name == grows && value != "null" => {
+                    let before = &mut self.members.0[place].1;
+                    before.pop();
+                    before.push_str(&value[1..]);
+                }
+                Some(_) => {}
+            }
+        }
+        true
+    }
+
+    fn text(&self) -> String {
+        let member =
+            |(name, value): &(String, String)| format!("{}:{value}", serde_json::Value::from(name.as_str()));
+        match &self.json {
+            Some(json) => json.clone(),
+            None => format!("{{{}}}", self.members.0.iter().map(member).collect::<Vec<_>>().join(",")),
+        }
+    }
+}
+
+/// The members of an object in their order, each value as it was written.
+#[derive(Debug)]
+struct Members(Vec<(String, String)>);
+
+impl Members {
+    fn place(&self, name: &str) -> Option<usize> {
+        self.0.iter().rposition(|(known, _)| known == name)
+    }
+
+    /// The value of a member that is there and not null.
+    fn get(&self, name: &str) -> Option<&str> {
+        self.place(name).map(|place| self.0[place].1.as_str()).filter(|value| *value != "null")
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
+                    members.push((name, value.get().to_owned()));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(chunks: &[&str], expected: &str) {
+        let mut details = Details::default();
+        for chunk in chunks {
+            details.add(chunk);
+        }
+        assert_eq!(details.take_fresh().unwrap(), expected);
+        assert_eq!(details.take_fresh(), None);
+    }
+
+    #[test]
+    fn details_stay_as_they_came_and_in_order() {
+        let (text, hidden) = (
+            r#"{"type":"reasoning.text", "text":"h\u00e9","signature":"s\/=","index":0,"x":1.0e2}"#,
+            r#"{"type":"reasoning.encrypted","data":"ZGF0YQ==","id":"c1","index":0}"#,
+        );
+        let summary = r#"{"type":"reasoning.summary","summary":"a"}"#;
+        let novel = r#"{"type":"reasoning.novel","z":[1.50]}"#;
+        check(&[&format!("[{text}, {hidden}]")], &format!("[{text},{hidden}]"));
+        check(
+            &[&format!("[{novel}]"), &format!("[{hidden}]"), &format!("[{text}]"), &format!("[{text}]")],
+            &format!("[{novel},{hidden},{text},{text}]"),
+        );
+        // Details of one chunk are whole, whatever they have in common.
+        check(&[&format!("[{summary},{summary}]")], &format!("[{summary},{summary}]"));
+    }
+
+    #[test]
+    fn fragments_are_put_together_by_number() {
+        check(
+            &[
+                r#"[{"type":"reasoning.text","text":"I th","format":"f","index":0}]"#,
+                r#"[{"type":"reasoning.text","text":"ink \ud83d","format":"f","index":0}]"#,
+                r#"[{"type":"reasoning.text","text":"\ude00","index":0}]"#,
+                r#"[{"type":"reasoning.text","signature":"c2ln","format":"f","index":0}]"#,
+                r#"[{"type":"reasoning.text","text":"Next","index":1}]"#,
+            ],
+            concat!(
+                r#"[{"type":"reasoning.text","text":"I think \ud83d\ude00","format":"f","index":0,"signature":"c2ln"},"#,
+                r#"{"type":"reasoning.text","text":"Next","index":1}]"#
+            ),
+        );
+        // Without numbers, a signature ends a text.
+        check(
+            &[
+                r#"[{"type":"reasoning.text","text":"a","signature":null}]"#,
+                r#"[{"type":"reasoning.text","text":"b","signature":"s"}]"#,
+                r#"[{"type":"reasoning.text","text":"c"}]"#,
+            ],
+            r#"[{"type":"reasoning.text","text":"ab","signature":"s"},{"type":"reasoning.text","text":"c"}]"#,
+        );
+    }
+
+    #[test]
+    fn what_is_no_detail_is_left_out() {
+        let mut details = Details::default();
+        for list in ["[]", "{}", "null", "[1, \"x\"]", "nope"] {
+            assert!(!details.add(list), "{list}");
+        }
+        assert_eq!(details.take_fresh(), None);
+    }
+}

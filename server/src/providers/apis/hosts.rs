@@ -1,0 +1,66 @@
+//! The hosts that speak the APIs of OpenAI, and how they differ from the oldest servers of these APIs.
+
+use super::{Asked, host_of};
+
+/// A difference of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Habit {
+    /// It takes what OpenAI takes: the role `developer`, `store`, `max_completion_tokens`, `strict`.
+    Owner,
+    /// It refuses `reasoning_effort`.
+    NoEffort,
+    /// It thinks as `thinking: {type}` says.
+    ZaiThinking,
+    /// It wants `reasoning_content` in each message of a model that thinks.
+    ReasoningContent,
+    /// It wants ids of nine letters, names of tools in results, and reasoning as text.
+    Mistral,
+    /// It hands marks for the caches of Anthropic on.
+    CacheMarks,
+}
+
+/// Hosts by the ids of their providers (without a dot) and the ends of their names, each below the page that says so. A
+/// host that is not here gets what the oldest servers take: the role `system`, `max_tokens`, no `store`, no `strict`.
+const HOSTS: &[(&[&str], &[Habit])] = &[
+    // https://platform.openai.com/docs/api-reference/chat/create
+    (&["api.openai.com"], &[Habit::Owner]),
+    // https://learn.microsoft.com/azure/ai-foundry/openai/latest
+    (
+        &[
+            "openai.azure.com",
+            "openai.azure.us",
+            "openai.azure.cn",
+            "cognitiveservices.azure.com",
+            "services.ai.azure.com",
+        ],
+        &[Habit::Owner],
+    ),
+    // https://openrouter.ai/docs/features/prompt-caching
+    (&["openrouter", "openrouter.ai"], &[Habit::CacheMarks]),
+    // https://api-docs.deepseek.com/guides/thinking_mode
+    (&["deepseek", "deepseek.com"], &[Habit::ReasoningContent]),
+    // https://docs.mistral.ai/api/#tag/chat
+    (&["mistral", "mistral.ai"], &[Habit::Mistral]),
+    // https://docs.x.ai/docs/guides/reasoning
+    (&["xai", "x.ai"], &[Habit::NoEffort]),
+    // https://docs.z.ai/api-reference/llm/chat-completion
+    (&["zai", "z.ai", "bigmodel.cn"], &[Habit::NoEffort, Habit::ZaiThinking]),
+    // https://platform.moonshot.ai/docs/api/chat
+    (&["moonshotai", "moonshot.ai", "moonshot.cn"], &[Habit::NoEffort]),
+    // https://docs.together.ai/reference/chat-completions-1
+    (&["together", "together.ai", "together.xyz"], &[Habit::NoEffort]),
+    // https://docs.api.nvidia.com/nim/reference/llm-apis
+    (&["nvidia", "integrate.api.nvidia.com"], &[Habit::NoEffort]),
+    // https://developers.cloudflare.com/ai-gateway/usage/chat-completion/
+    (&["cloudflare-ai-gateway", "gateway.ai.cloudflare.com"], &[Habit::NoEffort]),
+];
+
+/// Whether the host of a request has that habit.
+pub(super) fn has(asked: &Asked<'_>, habit: Habit) -> bool {
+    let host = host_of(&asked.model().base_url).unwrap_or_default();
+    let is = |name: &&str| match name.contains('.') {
+        true => host == **name || host.strip_suffix(*name).is_some_and(|rest| rest.ends_with('.')),
+        false => asked.model().provider == **name,
+    };
+    HOSTS.iter().any(|(names, habits)| habits.contains(&habit) && names.iter().any(|name| is(&name)))
+}

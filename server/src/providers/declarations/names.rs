@@ -1,0 +1,79 @@
+//! Names of properties that are sent in another form.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::ToolRules;
+
+/// The names of one tool's properties that differ from those that are sent. A name means the same in every object of the
+/// tool's arguments.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Properties {
+    sent: BTreeMap<String, String>,
+}
+
+impl Properties {
+    /// Other names for those that are not taken, none of them the name of another property.
+    pub fn new(own: BTreeSet<String>, rules: &ToolRules) -> Self {
+        let mut taken: BTreeSet<String> =
+            own.iter().filter(|name| rules.takes_property(name)).cloned().collect();
+        let Some((others, longest)) = rules.properties else { return Self::default() };
+        let usual = |one: char| if one.is_ascii_alphanumeric() || others.contains(&one) { one } else { '_' };
+        let mut sent = BTreeMap::new();
+        for name in own.into_iter().filter(|name| !rules.takes_property(name)) {
+            let mut wanted: String = name.chars().map(usual).take(longest).collect();
+            if wanted.is_empty() {
+                wanted.push('_');
+            }
+            sent.insert(name, free(&wanted, &mut taken));
+        }
+        Self { sent }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    /// The name that is sent for a property.
+    pub fn of<'a>(&'a self, own: &'a str) -> &'a str {
+        self.sent.get(own).map_or(own, String::as_str)
+    }
+
+    /// Arguments with the names that are sent.
+    pub fn sent(&self, arguments: Value) -> Value {
+        renamed(arguments, &|name| self.sent.get(name))
+    }
+
+    /// Arguments with the tool's own names.
+    pub fn own(&self, arguments: Value) -> Value {
+        let own: BTreeMap<&String, &String> = self.sent.iter().map(|(own, sent)| (sent, own)).collect();
+        renamed(arguments, &|name| own.get(name).copied())
+    }
+}
+
+fn renamed<'a>(value: Value, name_of: &impl Fn(&String) -> Option<&'a String>) -> Value {
+    match value {
+        Value::Object(members) => {
+            let member = |(name, value): (String, Value)| {
+                (name_of(&name).cloned().unwrap_or(name), renamed(value, name_of))
+            };
+            Value::Object(members.into_iter().map(member).collect::<Map<_, _>>())
+        }
+        Value::Array(list) => list.into_iter().map(|value| renamed(value, name_of)).collect(),
+        value => value,
+    }
+}
+
+/// The name, or one like it that nobody has, which is taken then. `wanted` is ASCII.
+pub(super) fn free(wanted: &str, taken: &mut BTreeSet<String>) -> String {
+    let longest = super::LONGEST_NAME;
+    let numbered = (2..).map(|number| {
+        let end = format!("_{number}");
+        format!("{}{end}", &wanted[..wanted.len().min(longest - end.len())])
+    });
+    let names = std::iter::once(wanted.to_owned()).chain(numbered);
+    let name = names.into_iter().find(|name| !taken.contains(name)).unwrap_or_default();
+    taken.insert(name.clone());
+    name
+}

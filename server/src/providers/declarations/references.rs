@@ -1,0 +1,89 @@
+//! References within a schema, put in place.
+
+use serde_json::{Map, Value, json};
+
+/// The most schemas within one whose references are in place, and the deepest.
+const MOST: usize = 4000;
+const DEEPEST: usize = 32;
+
+/// Members whose values are schemas, by name.
+const MAPS: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+/// Members that are no schemas, whatever they hold.
+const DATA: &[&str] = &["enum", "const", "default", "example", "examples", "required", "dependentRequired"];
+
+/// The schema with what its references to itself mean in their places. One that leads back to itself, or out of the schema,
+/// is replaced by a schema that takes anything.
+pub(super) fn resolved(schema: &Value) -> Value {
+    let mut resolver = Resolver { root: schema, open: Vec::new(), left: MOST };
+    resolver.schema(schema, DEEPEST)
+}
+
+struct Resolver<'a> {
+    root: &'a Value,
+    /// References whose meaning is being put in place.
+    open: Vec<&'a str>,
+    left: usize,
+}
+
+impl<'a> Resolver<'a> {
+    fn schema(&mut self, schema: &'a Value, depth: usize) -> Value {
+        let (Value::Object(members), Some(depth)) = (schema, depth.checked_sub(1)) else {
+            return if schema.is_boolean() { schema.clone() } else { json!({}) };
+        };
+        let Some(left) = self.left.checked_sub(1) else { return json!({}) };
+        self.left = left;
+        let mut found = match members.get("$ref").and_then(Value::as_str) {
+            Some(reference) => self.reference(reference, depth),
+            None => Map::new(),
+        };
+        for (name, value) in members {
+            // Members beside a reference win over those that it means.
+            if name != "$ref" && !matches!(name.as_str(), "$defs" | "definitions") {
+                found.insert(name.clone(), self.member(name, value, depth));
+            }
+        }
+        Value::Object(found)
+    }
+
+    fn member(&mut self, name: &str, value: &'a Value, depth: usize) -> Value {
+        match value {
+            _ if DATA.contains(&name) => value.clone(),
+            Value::Object(members) if MAPS.contains(&name) => {
+                members.iter().map(|(name, value)| (name.clone(), self.schema(value, depth))).collect()
+            }
+            Value::Object(_) => self.schema(value, depth),
+            Value::Array(list) => {
+                let item = |item: &'a Value| match item {
+                    Value::Object(_) => self.schema(item, depth),
+                    item => item.clone(),
+                };
+                list.iter().map(item).collect()
+            }
+            value => value.clone(),
+        }
+    }
+
+    fn reference(&mut self, reference: &'a str, depth: usize) -> Map<String, Value> {
+        let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(&decoded(pointer)));
+        let name = reference.rsplit('/').next().unwrap_or_default();
+        let Some(target) = target.filter(|_| !self.open.contains(&reference)) else {
+            let mut any = Map::new();
+            if !matches!(name, "" | "#") {
+                any.insert("description".into(), format!("The same as {name}.").into());
+            }
+            return any;
+        };
+        self.open.push(reference);
+        let meant = self.schema(target, depth);
+        self.open.pop();
+        match meant {
+            Value::Object(meant) => meant,
+            _ => Map::new(),
+        }
+    }
+}
+
+/// A pointer of a fragment, in which characters may be percent-encoded.
+fn decoded(pointer: &str) -> String {
+    percent_encoding::percent_decode_str(pointer).decode_utf8_lossy().into_owned()
+}

@@ -1,0 +1,44 @@
+//! A conversation for those who read it a message at a time.
+
+use std::fmt;
+use std::sync::Arc;
+
+use agentese::types::AgentMessage;
+
+/// Messages as they are read: each is there when it is reached.
+pub type MessageIter = Box<dyn Iterator<Item = Arc<AgentMessage>> + Send>;
+
+/// The messages of a conversation, which can be read again and again. Clones share what they are read from.
+#[derive(Clone)]
+pub struct Messages(Arc<dyn Fn() -> MessageIter + Send + Sync>);
+
+impl Messages {
+    /// Makes one of a function that begins to read them.
+    pub fn new<I>(read: impl Fn() -> I + Send + Sync + 'static) -> Self
+    where
+        I: Iterator<Item = Arc<AgentMessage>> + Send + 'static,
+    {
+        Self(Arc::new(move || Box::new(read())))
+    }
+
+    /// Reads them, oldest first.
+    pub fn iter(&self) -> MessageIter {
+        (self.0)()
+    }
+}
+
+impl From<Vec<Arc<AgentMessage>>> for Messages {
+    fn from(messages: Vec<Arc<AgentMessage>>) -> Self {
+        let messages: Arc<[_]> = messages.into();
+        Self::new(move || {
+            let messages = messages.clone();
+            (0..messages.len()).map(move |at| messages[at].clone())
+        })
+    }
+}
+
+impl fmt::Debug for Messages {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Messages").finish_non_exhaustive()
+    }
+}

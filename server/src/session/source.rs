@@ -1,0 +1,110 @@
+//! What the message of an entry is decoded from.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use agentese::framing::FrameText;
+use agentese::scan::{self, Wanted};
+use agentese::types::{AgentMessage, BranchSummaryMessage, CompactionSummaryMessage};
+use agentese::wire::replace_lone_surrogates;
+use serde_json::{Map, Value};
+
+use super::body::{Body, BranchSummary, Compaction, Says};
+use super::foreign;
+use super::glance::glance;
+use super::members::{Members, decode};
+use super::text::Text;
+
+/// Where the message of an entry stands in it.
+pub(super) static MESSAGE: Wanted<1> = Wanted::new([scan::member("message")]);
+
+/// The message of an entry.
+#[derive(Clone)]
+pub(super) struct Decoded {
+    pub message: Arc<AgentMessage>,
+    /// Whether the text of the entry has it as it is.
+    pub stands: bool,
+}
+
+impl Decoded {
+    /// One that has another form, or none, in the text.
+    fn made(message: impl Into<AgentMessage>) -> Self {
+        Self { message: Arc::new(message.into()), stands: false }
+    }
+}
+
+/// What an entry says, and when.
+#[derive(Clone)]
+pub(super) struct Source {
+    pub time: Option<i64>,
+    pub body: Says,
+    /// A line of a file: a part of a text that many of them share, or of the file.
+    pub text: Text,
+    /// Where its message stands in its text, where that is known to have the declared shape.
+    pub fits: Option<Range<u32>>,
+}
+
+impl Source {
+    /// Decodes the message; none where it has none.
+    pub fn decoded(&self) -> Option<Decoded> {
+        let now = self.time.unwrap_or_default();
+        match self.body.body() {
+            Body::Message(_) => Some(self.own(now)),
+            Body::CustomMessage { custom_type } => {
+                let line = self.text.get().unwrap_or_default();
+                let members = Members::read(line.as_str()).unwrap_or_default();
+                let mut message = Map::new();
+                message.insert("role".to_owned(), "custom".into());
+                message.insert("customType".to_owned(), custom_type.as_str().into());
+                message.insert("timestamp".to_owned(), now.into());
+                for name in ["content", "display", "details"] {
+                    if let Some(value) = members.get::<Value>(name) {
+                        message.insert(name.to_owned(), value);
+                    }
+                }
+                Some(Decoded::made(foreign::message(message.into(), now)))
+            }
+            Body::BranchSummary(BranchSummary { summary, from_id, .. }) if !summary.is_empty() => {
+                Some(Decoded::made(BranchSummaryMessage::new(summary, Some(from_id.clone()), now)))
+            }
+            Body::Compaction(Compaction { summary, tokens_before, .. }) => {
+                Some(Decoded::made(CompactionSummaryMessage::new(summary, *tokens_before, now)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The message that its text has. One whose text is lost is read as null.
+    fn own(&self, now: i64) -> Decoded {
+        let line = self.text.get().unwrap_or_default();
+        let text = match &self.fits {
+            Some(at) => line.as_str().get(at.start as usize..at.end as usize),
+            None => scan::scan(line.as_str(), &MESSAGE).ok().and_then(|found| found.get(0)),
+        };
+        let text = text.unwrap_or("null");
+        let whole = replace_lone_surrogates(text);
+        match serde_json::from_str(whole.as_deref().unwrap_or(text)) {
+            Ok(message) => Decoded { message: Arc::new(message), stands: whole.is_none() },
+            Err(error) => {
+                tracing::debug!(%error, "a message of a session has a shape of its own");
+                Decoded::made(foreign::message(decode(text).unwrap_or_default(), now))
+            }
+        }
+    }
+
+    /// The text of the message, where it is known to have the declared shape.
+    pub fn message_text(&self) -> Option<FrameText> {
+        let Range { start, end } = self.fits.clone()?;
+        let text = self.text.get()?;
+        text.slice_of(text.as_str().get(start as usize..end as usize)?)
+    }
+
+    /// Looks where the message stands in a text that is in memory.
+    pub fn find(&mut self) {
+        let Some(text) = self.text.here().filter(|_| self.fits.is_none()) else { return };
+        let Some(seen) = glance(text.as_str()).filter(|seen| seen.fits) else { return };
+        if let (Ok(start), Ok(end)) = (seen.message.start.try_into(), seen.message.end.try_into()) {
+            self.fits = Some(start..end);
+        }
+    }
+}

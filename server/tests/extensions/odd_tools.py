@@ -1,0 +1,18 @@
+"""Tools whose schemas no model API takes, beside one that is fine."""
+
+from agentese_extension import Extension
+
+extension = Extension("odd_tools")
+
+
+@extension.tool("words", "Takes words.", {"type": "array", "items": {"type": "string"}})
+def words(params, context, update):
+    return "never"
+
+
+@extension.tool("fine", "Is fine.", {"anyOf": [{"type": "object", "properties": {"n": {"type": "integer"}}}]})
+def fine(params, context, update):
+    return f"fine {params}"
+
+
+extension.run()

@@ -1,0 +1,103 @@
+//! Conversations that are longer than what an agent keeps in memory.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, TextContent, UserMessage};
+use serde_json::{Value, json};
+
+use crate::served::process::{Agent, Place};
+use crate::support::{APIS, Home, Reply, Server, ask, definition, hello, model, question, text};
+
+fn user(text: &str) -> Arc<AgentMessage> {
+    Arc::new(UserMessage::new(vec![TextContent::new(text).into()], 1).into())
+}
+
+#[tokio::test]
+async fn a_long_request_is_sent_whole_and_again_if_it_was_refused() {
+    for api in APIS {
+        let refused = Reply::error(503, &[], "overloaded", "Not now.");
+        let server = Server::start([refused, Reply::events(&hello(api))]).await;
+        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        let mut request = question(model(&catalog), "");
+        let texts: Vec<String> = (0..6).map(|number| format!("<{number}>{}", "x".repeat(1 << 20))).collect();
+        request.messages = texts.iter().map(|text| user(text)).collect::<Vec<_>>().into();
+        assert_eq!(text(&ask(&catalog, request).await), "hello", "{api}");
+        let received = server.received();
+        assert_eq!(received.len(), 2, "{api}");
+        for one in received {
+            let body = one.body.to_string();
+            assert_eq!(one.header("content-length").unwrap(), body.len().to_string(), "{api}");
+            assert_eq!(one.header("transfer-encoding"), None, "{api}");
+            let places: Vec<_> = texts.iter().map(|text| body.find(text.as_str()).unwrap()).collect();
+            assert!(places.is_sorted(), "{api}");
+        }
+    }
+}
+
+/// Writes a session of that many bytes.
+fn write_session(path: &Path, length: usize) -> usize {
+    let usage = json!({"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}});
+    let stamp = "2026-01-01T00:00:00.000Z";
+    let mut text =
+        format!("{}\n", json!({"type": "session", "version": 3, "id": "s", "timestamp": stamp, "cwd": "/"}));
+    let mut count = 0;
+    while text.len() < length {
+        let content = json!([{"type": "text", "text": format!("{count} {}", "lorem ipsum ".repeat(80))}]);
+        let message = match count % 2 {
+            0 => json!({"role": "user", "content": content, "timestamp": count}),
+            _ => json!({"role": "assistant", "content": content, "api": "a", "provider": "p", "model": "m",
+                "usage": usage, "stopReason": "stop", "timestamp": count}),
+        };
+        let parent = (count > 0).then(|| format!("{:08x}", count - 1));
+        let line = json!({"type": "message", "id": format!("{count:08x}"), "parentId": parent,
+            "timestamp": stamp, "message": message});
+        writeln!(text, "{line}").unwrap();
+        count += 1;
+    }
+    std::fs::write(path, text).unwrap();
+    count
+}
+
+/// Returns a figure of the system about a process, in KiB.
+fn memory(agent: &Agent, name: &str) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", agent.pid().as_raw_nonzero())).unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// A session of 64 MB: a request for an answer, and one for its summary.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg(target_os = "linux")]
+async fn a_long_session_is_sent_and_compacted_in_little_memory() {
+    let server = Server::start((0..3).map(|_| Reply::events(&hello("openai-completions")))).await;
+    let place = Place::new();
+    let models = json!({"providers": definition("openai-completions", &server.url())});
+    place.put("home/.agentese/agent/models.json", models.to_string());
+    let path = place.work().join("long.jsonl");
+    let count = write_session(&path, 64_000_000);
+    let talk = move || {
+        let arguments = ["--mode", "rpc", "--model", "fake/fake-model", "--session", path.to_str().unwrap()];
+        let mut agent = Agent::start(place.command(&arguments));
+        assert_eq!(agent.ask(json!({"type": "set_auto_compaction", "enabled": false}))["success"], true);
+        let before = memory(&agent, "VmRSS");
+        agent.ask(json!({"type": "prompt", "message": "go"}));
+        agent.until_event("agent_end");
+        let prompted = memory(&agent, "VmHWM") - before;
+        let compacted = agent.ask(json!({"type": "compact"}));
+        assert_eq!(compacted["success"], true, "{compacted}");
+        let grown = memory(&agent, "VmHWM") - before;
+        assert!(grown < 64 << 10, "{prompted} KiB for a prompt, {grown} KiB with a compaction");
+        let (status, _, stderr) = agent.finish();
+        assert!(status.success(), "{stderr}");
+    };
+    tokio::task::spawn_blocking(talk).await.unwrap();
+    let sent: Vec<Value> = server.received().into_iter().map(|one| one.body["messages"].clone()).collect();
+    // The prompt stands behind all of the session, and what the model is told before it.
+    assert_eq!(sent[0].as_array().unwrap().len(), count + 2);
+    let summarised: usize =
+        sent[1..].iter().flat_map(|all| all.as_array().unwrap()).map(|one| one.to_string().len()).sum();
+    assert!(summarised > 50_000_000, "{summarised} bytes of the session were summarised");
+}

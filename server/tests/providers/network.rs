@@ -1,0 +1,163 @@
+//! The way to a server: limits, proxies, certificates.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese_server::config::{NetworkSettings, ProxyUrl, TimeLimit};
+use agentese_server::providers::{Catalog, FailureKind, Settings};
+use agentese_server::world::SystemClock;
+use tokio::net::TcpListener;
+
+use crate::support::{APIS, Home, Reply, Server, ask, definition, failure, hello, model, question, text};
+
+/// The models of a home whose settings say that of the network.
+fn catalog(home: &Home, network: &NetworkSettings) -> Catalog {
+    let variables = home.variables.clone();
+    let environment =
+        move |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.into());
+    let (settings, complaints) = Settings::default().with_network(network, &environment);
+    assert_eq!(complaints, []);
+    let (catalog, _) = home.load_with(|sources| {
+        sources.settings = settings;
+        sources.clock = Arc::new(SystemClock);
+    });
+    catalog
+}
+
+fn idle(limit: u64) -> NetworkSettings {
+    NetworkSettings { idle_timeout: Some(TimeLimit(limit)), ..NetworkSettings::default() }
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_given_up_within_the_limit_and_the_error_names_it() {
+    let expected = |limit: &str| {
+        format!(
+            "The provider timed out: no part of an answer came for {limit} s. The setting httpIdleTimeoutMs sets this limit."
+        )
+    };
+    for api in APIS {
+        let whole = hello(api);
+        let beginning = whole.split_inclusive("\n\n").next().unwrap();
+        for reply in [
+            Reply::silence(),
+            Reply::beginning(": ping\n\n").then_hang(),
+            Reply::beginning(beginning).then_hang(),
+        ] {
+            let server = Server::start([reply]).await;
+            let home = Home::with_models(definition(api, &server.url()));
+            // The one of Google is over after its first event, but for the end of the stream.
+            let catalog = catalog(&home, &idle(50));
+            let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
+            assert_eq!((failure.kind, failure.text), (FailureKind::Network, expected("0.05")), "{api}");
+        }
+    }
+    let server = Server::start([Reply::silence()]).await;
+    let home =
+        Home::with_models(definition(APIS[1], &server.url())).set("AGENTESE_HTTP_IDLE_TIMEOUT_MS", "70");
+    let catalog = catalog(&home, &idle(3_600_000));
+    assert_eq!(failure(&ask(&catalog, question(model(&catalog), "hi")).await).text, expected("0.07"));
+}
+
+#[tokio::test]
+async fn a_connection_that_is_not_made_is_given_up_within_the_limit_and_the_error_names_it() {
+    // It accepts connections and never says anything, so that no TLS begins.
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = format!("https://{}", listener.local_addr().unwrap());
+    let network = NetworkSettings { connect_timeout: Some(TimeLimit(50)), ..NetworkSettings::default() };
+    for (variable, limit) in [("", "0.05"), ("80", "0.08")] {
+        let home = Home::with_models(definition(APIS[1], &address))
+            .set("AGENTESE_HTTP_CONNECT_TIMEOUT_MS", variable);
+        let catalog = catalog(&home, &network);
+        let mut request = question(model(&catalog), "hi");
+        request.repeats = false;
+        let failure = failure(&ask(&catalog, request).await);
+        assert_eq!(failure.kind, FailureKind::Network);
+        let told = format!(
+            "No connection was made within {limit} s, the limit of the setting httpConnectTimeoutMs."
+        );
+        assert!(
+            failure.text.starts_with("Connection error: ") && failure.text.ends_with(&told),
+            "{}",
+            failure.text
+        );
+    }
+}
+
+#[test]
+fn limits_may_be_disabled_and_what_is_no_limit_is_told() {
+    let limits = |value: &'static str, setting: Option<TimeLimit>| {
+        let environment = move |name: &str| (name == "AGENTESE_HTTP_IDLE_TIMEOUT_MS").then(|| value.into());
+        let network = NetworkSettings { idle_timeout: setting, ..NetworkSettings::default() };
+        let (settings, complaints) = Settings::default().with_network(&network, &environment);
+        (settings.idle_timeout, complaints.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let seconds = Duration::from_secs;
+    assert_eq!(limits("", None), (seconds(300), vec![]));
+    assert_eq!(limits("", Some(TimeLimit(5000))), (seconds(5), vec![]));
+    assert_eq!(limits("7000", Some(TimeLimit(5000))), (seconds(7), vec![]));
+    for none in ["0", "disabled"] {
+        assert_eq!(limits(none, Some(TimeLimit(5000))), (Duration::MAX, vec![]));
+    }
+    for wrong in ["soon", "-1", "1.5"] {
+        let told = "the environment: AGENTESE_HTTP_IDLE_TIMEOUT_MS is neither a number of milliseconds nor \"disabled\"; it is ignored";
+        assert_eq!(limits(wrong, Some(TimeLimit(5000))), (seconds(5), vec![told.to_owned()]));
+    }
+}
+
+#[tokio::test]
+async fn a_limit_that_is_disabled_stops_nothing() {
+    let server = Server::start([Reply::events(&hello(APIS[1]))]).await;
+    let home = Home::with_models(definition(APIS[1], &server.url()));
+    let none = Some(TimeLimit(0));
+    let network = NetworkSettings { connect_timeout: none, idle_timeout: none, ..NetworkSettings::default() };
+    let catalog = catalog(&home, &network);
+    assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello");
+}
+
+#[tokio::test]
+async fn a_proxy_of_the_settings_is_used_as_is_one_of_the_environment_in_either_case() {
+    for name in ["", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
+        let proxy = Server::start([Reply::events(&hello(APIS[1]))]).await;
+        let url = proxy.url().replace("http://", "http://user:c4n4ry@");
+        let home = Home::with_models(definition(APIS[1], "http://model.example/v1"));
+        let (home, network) = match name {
+            "" => (home, NetworkSettings { proxy: Some(ProxyUrl(url)), ..NetworkSettings::default() }),
+            name => (home.set(name, &url), NetworkSettings::default()),
+        };
+        let catalog = catalog(&home, &network);
+        assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello", "{name}");
+        let received = &proxy.received()[0];
+        assert!(received.head.starts_with("POST http://model.example/v1/chat/completions "), "{name}");
+        assert_eq!(received.header("proxy-authorization"), Some("Basic dXNlcjpjNG40cnk="), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn hosts_of_no_proxy_are_reached_without_it_and_a_proxy_that_fails_shows_no_password() {
+    for (hosts, through) in [
+        ("", true),
+        ("other.example", true),
+        ("model.example", false),
+        (".example", false),
+        ("example", false),
+        ("*", false),
+        ("other.example, model.example", false),
+        ("xmodel.example", true),
+    ] {
+        let home = Home::with_models(definition(APIS[1], "http://model.example/v1"))
+            .set("HTTP_PROXY", "http://user:c4n4ry@127.0.0.1:1")
+            .set("no_proxy", hosts);
+        let catalog = catalog(&home, &NetworkSettings::default());
+        let mut request = question(model(&catalog), "hi");
+        request.repeats = false;
+        // There is no such host: without the proxy its name is not found.
+        let failure = failure(&ask(&catalog, request).await);
+        assert_eq!(
+            failure.text.contains("through the proxy of HTTP_PROXY"),
+            through,
+            "{hosts}: {}",
+            failure.text
+        );
+        assert!(!failure.text.contains("c4n4ry"), "{}", failure.text);
+    }
+}
