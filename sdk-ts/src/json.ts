@@ -70,8 +70,7 @@ export function parseObject(text: string, source?: Source, members: Members | st
       throw new DecodeError(reason(text, error), text);
     }
     if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      look(value, text, report);
-      return value;
+      return look(value, text, report) as JsonObject;
     }
     throw new DecodeError(`expected an object, found ${nameOf(value)}`, text);
   }
@@ -83,11 +82,16 @@ export function parseObject(text: string, source?: Source, members: Members | st
 /** Is told of a number that is not read exactly, as it was written. */
 export type Report = (number: string) => void;
 
-/** Refuses a value that is nested too deep, and reports the first of its numbers that is not exact. */
-function look(value: JsonValue, text: string, report: Report | undefined): void {
-  const isLarge = hasLarge(value, 0, text);
-  const inexact = isLarge && report && numbersOf(text).find((number) => !isExact(number));
-  if (inexact) report(inexact);
+/**
+ * Refuses a value that is nested too deep, and reports the first of its numbers that is not exact. Gives the value with the
+ * largest double in place of the numbers beyond it.
+ */
+function look(value: JsonValue, text: string, report: Report | undefined): JsonValue {
+  if (!hasLarge(value, 0, text)) return value;
+  const inexact = [...text.matchAll(NUMBERS)].flatMap(([, number]) => number ?? []).find((number) => !isExact(number));
+  if (inexact === undefined) return value;
+  report?.(inexact);
+  return parse(text.replace(NUMBERS, (match) => (/^-?\d/.test(match) && !isFinite(+match) ? `${match[0] === "-" ? "-" : ""}${Number.MAX_VALUE}` : match)));
 }
 
 /** Whether a number of the value may not be exact. `depth` is how many brackets are around the value. */
@@ -101,10 +105,8 @@ function hasLarge(value: JsonValue, depth: number, text: string): boolean {
   return isLarge;
 }
 
-/** The numbers of a JSON text, as they are written. */
-function numbersOf(text: string): string[] {
-  return [...text.matchAll(/"(?:[^"\\]|\\.)*"|(-?\d[-+.\deE]*)/g)].flatMap(([, number]) => number ?? []);
-}
+/** The numbers of a JSON text, and its strings. */
+const NUMBERS = /"(?:[^"\\]|\\.)*"|(-?\d[-+.\deE]*)/g;
 
 function isExact(number: string): boolean {
   const value = Number(number);
@@ -193,8 +195,7 @@ function part(text: string, start: number, end: number, report?: Report): JsonVa
   } catch (error) {
     throw new DecodeError(reason(text, error), text);
   }
-  look(value, raw, report);
-  return value;
+  return look(value, raw, report);
 }
 
 /** A long value below the levels that were scanned with the line. */

@@ -6,6 +6,9 @@ import { glance } from "../glance.js";
 import { row } from "../spec.js";
 import type { Connection } from "./connection.js";
 
+/** How long the answer of a call may take to come after a line that quotes it, in milliseconds. */
+const ANSWER_WITHIN = 30_000;
+
 /** The key of the call that an answer with that id belongs to; `undefined` if no call is sent with an id of its JSON type. */
 export function keyOf({ spec }: Connection, id: JsonValue): string | undefined {
   const isNumber = spec.framing === "json-rpc" && typeof id === "number";
@@ -50,8 +53,15 @@ export function lostLine(connection: Connection, text: string, reason: string): 
       // What is no JSON names no call.
     }
     const key = id === undefined ? undefined : keyOf(connection, id);
-    if (key !== undefined && failCall(connection, key, reason, text)) return;
-    if (id !== undefined && key === undefined && failOtherId(connection, id, undefined, text)) return;
+    // A line that begins with other text may be a log that quotes an answer which comes later.
+    if (!/^\s*\{/.test(text)) {
+      if (key !== undefined && connection.pending.waits(key)) {
+        const timer: { unref?(): void } = setTimeout(() => failCall(connection, key, reason, text), ANSWER_WITHIN);
+        timer.unref?.();
+      }
+    } else if (key !== undefined) {
+      if (failCall(connection, key, reason, text)) return;
+    } else if (id !== undefined && failOtherId(connection, id, undefined, text)) return;
   }
   // Text that something else printed is no line of the run.
   if (text.includes("{")) connection.runs.feedAll(undefined, "lost");

@@ -31,8 +31,8 @@ export class RunSlot {
   timer: ReturnType<typeof setTimeout> | undefined;
   /** What the run fails with when it ends: its signal has stopped it. */
   failure: { readonly error: unknown } | undefined;
-  /** Whether the state was asked for and has not come. */
-  isAsking = false;
+  /** How many questions about the state have no answer. */
+  asked = 0;
   /** Whether the state that was asked for last has come, or none was asked for. */
   confirmed = true;
   #resolve: (ended: RunEnded) => void = () => undefined;
@@ -147,7 +147,7 @@ export class Runs {
         slot.timer = setTimeout(() => this.feed(slot, "elapsed"), action.after);
         break;
       case "state":
-        this.#ask(slot);
+        this.#ask(slot, input === "lost");
         break;
       case undefined:
     }
@@ -182,17 +182,20 @@ export class Runs {
     this.feedAll(session, "stopped");
   }
 
-  /** Asks for the state, with a limit: a mute agent must not hold a run for ever. */
-  #ask(slot: RunSlot): void {
+  /** Asks for the state, with a limit: a mute agent must not hold a run for ever. `isLost`: a line was lost just now. */
+  #ask(slot: RunSlot, isLost: boolean): void {
     const connection = this.#connection;
     const { barrier, state = barrier } = connection.runEnd;
-    // An answer that is on its way serves as well: it comes after what was seen.
-    if (state === undefined || connection.ended !== undefined || slot.isAsking) return;
-    slot.isAsking = true;
+    // An answer that is on its way serves as well: it comes after what was seen. The line that was lost may have been it.
+    if (state === undefined || connection.ended !== undefined || slot.asked > Number(isLost)) return;
+    slot.asked++;
+    let limit: ReturnType<typeof later>;
     const came = (input: Input): void => {
-      slot.isAsking = false;
+      clearTimeout(limit);
+      slot.asked--;
+      // Another question may still have an answer.
+      if (input === "no_state" && slot.asked > 0) return;
       slot.confirmed = input !== "no_state";
-      clearTimeout(slot.timer);
       this.feed(slot, input);
     };
     const waiter: Waiter = { answered: (data) => came(busy(data, state)), failed: () => came("no_state") };
@@ -202,8 +205,7 @@ export class Runs {
       const { session } = connection.spec;
       const params = session === undefined || slot.session === undefined ? {} : { [session]: slot.session };
       const id = connection.send(state.command, params, waiter, undefined, true);
-      // Nothing else is waited for meanwhile, so that the slot's one timer serves.
-      slot.timer = later(Math.min(state.limit, connection.settings.timeout || Infinity), () =>
+      limit = later(Math.min(state.limit, connection.settings.timeout || Infinity), () =>
         connection.pending.abandon(id)?.failed(undefined),
       );
     } catch {
