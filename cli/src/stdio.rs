@@ -15,18 +15,21 @@ use agentese_server::server::Server;
 /// How long an orderly shutdown may take. A client that does not read can hold it up for ever.
 const SHUTDOWN: Duration = Duration::from_secs(8);
 
-/// Serves stdin and stdout until the client leaves, a signal comes, or the options' token is cancelled.
+/// Serves stdin and stdout until the client leaves, a signal comes, or a token of the options is cancelled.
 pub(super) async fn serve(server: Server, options: Options, stderr: &Stderr) -> Result<ExitCode, Failure> {
     let failed = |context: &str| {
         let context = context.to_owned();
         |source| Failure::Io { context, source }
     };
-    let stop = options.stop.clone();
+    let (stop, finish) = (options.stop.clone(), options.finish.clone());
     let mut watch = Watch::new();
     let signals = end_on_signals(stop.clone()).map_err(failed("signals"))?;
     let transport = agentese::transport::guard_stdio().map_err(failed("stdio"))?;
     let overdue = async {
-        stop.cancelled().await;
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = finish.cancelled() => {}
+        }
         tokio::time::sleep(SHUTDOWN).await;
     };
     let unread = async {

@@ -364,6 +364,10 @@ async fn a_server_with_a_gate_refuses_frames_that_name_two_commands() {
         assert!(answer["error"].as_str().unwrap().contains("`"), "{answer}");
     }
     assert_eq!(wire.ask(r#"{"id":"s","type":"get_state"}"#).await["success"], true);
+    // A notification that is none is refused, too; one of another kind is ignored, as ever.
+    let mut rpc = start::<opal::Opal, Sessions>(Arc::default(), gated());
+    rpc.say(r#"{"jsonrpc":"2.0","method":"nobody/knows"}"#).await;
+    assert_eq!(rpc.ask(r#"{"jsonrpc":"2.0","method":"nobody\u0000"}"#).await["error"]["code"], -32600);
     let mut open = start::<Pi, Small>(Arc::default(), Options::default());
     assert_eq!(open.ask(r#"{"id":"1","type":"bash","type":"get_state"}"#).await["command"], "get_state");
 }
