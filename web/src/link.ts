@@ -27,6 +27,8 @@ export interface Hello {
   readonly begun: readonly string[];
   /** The questions that wait for an answer, and how long they do, in milliseconds. */
   readonly questions: readonly { readonly line: string; readonly ago: number }[];
+  /** How many others wait, which only tabs that were there can answer. */
+  readonly unshown: number;
 }
 
 export interface Ended {

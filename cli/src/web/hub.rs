@@ -100,6 +100,8 @@ pub(super) struct Hub {
     /// The raw ids under which the agent knows the calls, and what the tabs call them.
     ids: HashMap<String, (Seat, String)>,
     questions: Questions,
+    /// The answers to questions that the tabs are not shown.
+    dismissals: Vec<String>,
     pieces: Assembler,
     /// The session that a tab or the agent spoke of last, where a connection has several.
     session: Option<String>,
@@ -125,6 +127,7 @@ impl Hub {
             calls: Table::new(),
             ids: HashMap::new(),
             questions: Questions::default(),
+            dismissals: Vec::new(),
             pieces: Assembler::default(),
             session: None,
             running: false,
@@ -169,6 +172,11 @@ impl Hub {
     /// The dialect's name.
     pub fn dialect(&self) -> &'static str {
         self.spec.name
+    }
+
+    /// Takes the lines that answer questions which no tab was shown, for the agent.
+    pub fn take_dismissals(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.dismissals)
     }
 
     /// Whether there is nothing from that number on.
