@@ -1,6 +1,6 @@
 //! Several conversations of one process, and what a front is told of servers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use agentese_server::Server;
 use agentese_server::desk::{Desk, Parts, Updates};
@@ -18,6 +18,21 @@ use crate::support::process::{Place, assert_gone, is_alive, pid_in};
 use crate::support::soon;
 
 struct Deaf;
+
+/// The failures of extensions that a conversation was told of.
+#[derive(Default)]
+struct Failures(Mutex<Vec<String>>);
+
+impl EventSink for Failures {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+    fn push(&self, event: Event<'_>) {
+        if let Event::ExtensionFailed { extension, error, .. } = event {
+            self.0.lock().unwrap().push(format!("{extension}: {error}"));
+        }
+    }
+}
 
 impl EventSink for Deaf {
     fn room(&self) -> BoxFuture<'_, ()> {
@@ -151,4 +166,24 @@ async fn a_status_says_what_is_left_out() {
     assert_eq!(status[0].tools.len(), 1000);
     assert_eq!(status[0].left_out.as_deref(), Some("it offers 1500 tools; only the first 1000 are used"));
     desk.shut_down().await;
+}
+
+#[tokio::test]
+async fn each_conversation_is_told_what_is_left_out() {
+    let place = Place::new();
+    let parts = parts_with(&place, &["--tools", "1500"], TickingClock::default());
+    let mut desks = Vec::new();
+    for number in 0..2 {
+        let failures = Arc::<Failures>::default();
+        let desk = Desk::new(parts.with(None), failures.clone(), CancellationToken::new());
+        desk.connect(Arc::new(Deaf));
+        soon("the server", desk.mcp().ready()).await;
+        let told = failures.0.lock().unwrap().clone();
+        let expected = ["mcp:zoo: it offers 1500 tools; only the first 1000 are used"];
+        assert_eq!(told, expected, "conversation {number}");
+        desks.push(desk);
+    }
+    for desk in desks {
+        soon("the end", desk.shut_down()).await;
+    }
 }
