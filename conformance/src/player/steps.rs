@@ -16,8 +16,8 @@ use crate::model::ScriptedModel;
 use crate::recording::Recorder;
 use crate::variables::Variables;
 
-/// How long a wait may take where the case says nothing.
-const WAIT: Duration = Duration::from_secs(20);
+/// How long a wait may take if the case says nothing: long enough for a busy machine.
+const WAIT: Duration = Duration::from_secs(60);
 
 /// A step that was checked before anything started.
 #[derive(Debug, Clone)]

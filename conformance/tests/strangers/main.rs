@@ -11,8 +11,8 @@ use serde_json::Value;
 /// How many mistakes are played side by side. They wait more than they compute: for what a mistake keeps from coming.
 const AT_ONCE: usize = 5;
 
-/// How long a wrong agent is waited for, as a part of how long a right one is: several times as long as it takes.
-const PATIENCE: &str = "0.3";
+/// How long a wrong agent is waited for, as a part of how long a right one is: twelve seconds, many times as long as it takes.
+const PATIENCE: &str = "0.2";
 
 struct Agent {
     /// Its program.
