@@ -15,7 +15,7 @@ export type Diagnostic =
   | { readonly kind: "framing"; readonly error: FramingError }
   /** An answer that no call waits for: unknown, late or repeated. It was skipped. */
   | { readonly kind: "unmatched_answer"; readonly id: string | undefined; readonly command: string | undefined }
-  /** A number that no double holds, as it was written: what is read is the nearest one, or infinite. One of each value is told. */
+  /** A number that no double holds, as it was written: what is read is the nearest one that is finite. One of each value is told. */
   | { readonly kind: "inexact_number"; readonly number: string }
   /** A frame whose type is not declared. */
   | { readonly kind: "unknown_frame"; readonly type: string }
