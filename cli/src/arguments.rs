@@ -312,7 +312,7 @@ pub(super) struct Run {
     /// The API key; other users can see it, so prefer the environment
     #[arg(long, value_name = "KEY", help_heading = "Model")]
     pub api_key: Option<ApiKey>,
-    /// The answers of the embedded model: {"responses": [{"text": "…"}, …]}
+    /// The answers of the embedded model, the provider unless another is named: {"responses": [{"text": "…"}, …]}
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub script: Option<PathBuf>,
     /// Print the models, or those with SEARCH in their names, and exit

@@ -95,6 +95,12 @@ pub(super) enum SessionChoice {
     Id(String),
 }
 
+/// Returns the provider of a script, unless the model's name says which provider is meant.
+fn scripted(has_script: bool, model: Option<&str>) -> Option<String> {
+    let is_named = model.is_some_and(|model| model.contains('/'));
+    (has_script && !is_named).then(|| agentese_server::providers::scripted::NAME.to_owned())
+}
+
 impl Plan {
     /// Reads settings, prompts, skills and context files. Fails for options that contradict each other or
     /// have no effect.
@@ -122,7 +128,7 @@ impl Plan {
             trust: found.trust,
             left_out: found.left_out,
             model: ModelChoice {
-                provider: run.provider,
+                provider: run.provider.or_else(|| scripted(run.script.is_some(), run.model.as_deref())),
                 model: run.model,
                 thinking: run.thinking,
                 api_key: run.api_key,

@@ -22,12 +22,15 @@ pub(super) async fn serve(server: Server, options: Options, stderr: &Stderr) -> 
         let context = context.to_owned();
         |source| Failure::Io { context, source }
     };
-    let stop = options.stop.clone();
+    let (stop, finish) = (options.stop.clone(), options.finish.clone());
     let mut watch = Watch::new();
     let signals = end_on_signals(stop.clone()).map_err(failed("signals"))?;
     let transport = agentese::transport::guard_stdio().map_err(failed("stdio"))?;
     let overdue = async {
-        stop.cancelled().await;
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = finish.cancelled() => {}
+        }
         tokio::time::sleep(SHUTDOWN).await;
     };
     let unread = async {

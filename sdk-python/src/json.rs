@@ -1,8 +1,8 @@
 //! Conversion of JSON text to Python values, in one pass.
 //!
 //! The parser accepts the input of real agents: a lone surrogate escape becomes U+FFFD, as everywhere in
-//! agentese. Of two members with the same name, the last one applies. Numbers outside the range of a double
-//! are rejected.
+//! agentese. Of two members with the same name, the last one applies. A number beyond every double is read as
+//! the largest one.
 
 use agentese::scan::{self, MAX_DEPTH};
 use pyo3::exceptions::PyValueError;
@@ -149,16 +149,27 @@ pub fn scalar<'py>(py: Python<'py>, raw: &str) -> Option<PyResult<Bound<'py, PyA
     }
     if raw.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) || raw == "-0" {
         let number: f64 = raw.parse().ok()?;
-        if number.is_infinite() {
-            return Some(Err(PyValueError::new_err("the number is too large for a double")));
-        }
+        let number = number.clamp(-f64::MAX, f64::MAX);
         return Some(number.into_pyobject(py).map(Bound::into_any).map_err(PyErr::from));
     }
     if let Ok(number) = raw.parse::<i64>() {
         return Some(number.into_pyobject(py).map(Bound::into_any).map_err(PyErr::from));
     }
+    if !is_exact(raw) {
+        let largest = if raw.starts_with('-') { -f64::MAX } else { f64::MAX };
+        return Some(largest.into_pyobject(py).map(Bound::into_any).map_err(PyErr::from));
+    }
     let int = py.get_type::<pyo3::types::PyInt>();
     Some(int.call1((raw,)))
+}
+
+/// Whether Python holds a number as it is written. Longer integers than this are not read, for that takes too long.
+pub fn is_exact(raw: &str) -> bool {
+    const DIGITS: usize = 4300;
+    match raw.contains(['.', 'e', 'E']) {
+        true => raw.parse::<f64>().is_ok_and(f64::is_finite),
+        false => raw.trim_start_matches('-').len() <= DIGITS,
+    }
 }
 
 fn is_number(raw: &str) -> bool {

@@ -80,6 +80,8 @@ impl Tap for ConnectionTap {
                 ("other_revision", format!("the agent speaks {seen}, not {told}"))
             }
             Diagnostic::Chunks { reason } => ("chunks", reason.clone()),
+            Diagnostic::InexactNumber { number } if crate::json::is_exact(number) => return,
+            Diagnostic::InexactNumber { number } => ("inexact_number", number.clone()),
             other => ("other", format!("{other:?}")),
         };
         if let Some(frames) = self.frames.as_ref().filter(|_| self.wants.diagnostics) {

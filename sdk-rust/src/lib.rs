@@ -39,7 +39,7 @@ pub use crate::core::{
     chunks, correlate, frame, framing, outcome, queue, redact, renames, revision, route, run_tracker, scan,
     schema, script, spec, strict, transport, wire,
 };
-pub(crate) use crate::core::{connection, failure, glance, recognition};
+pub(crate) use crate::core::{connection, failure, glance, numbers, recognition};
 pub use error::{Error, ErrorKind, Refused};
 #[cfg(feature = "acp")]
 pub use generated::acp;

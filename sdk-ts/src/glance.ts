@@ -39,7 +39,11 @@ export function glance(text: string): Glance {
       else if (token === "}" || token === "]") depth--;
       if (depth < 0) return found;
     } while (depth > 0);
-    if (name === '"id"' || name === '"type"' || name === '"method"') found[name.slice(1, -1)] = text.slice(start, at);
-    if (next() !== ",") return found;
+    const end = at;
+    const after = next();
+    // A value without an end may be the beginning of another one.
+    if (after === undefined && /\w/.test(text[end - 1] as string)) return found;
+    if (name === '"id"' || name === '"type"' || name === '"method"') found[name.slice(1, -1)] = text.slice(start, end);
+    if (after !== ",") return found;
   }
 }

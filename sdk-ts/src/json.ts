@@ -72,8 +72,7 @@ export function parseObject(text: string, source?: Source, members: Members | st
       throw new DecodeError(reason(text, error), text);
     }
     if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      look(value, text, report);
-      return value;
+      return look(value, text, report) as JsonObject;
     }
     throw new DecodeError(`expected an object, found ${nameOf(value)}`, text);
   }
@@ -85,11 +84,16 @@ export function parseObject(text: string, source?: Source, members: Members | st
 /** Receives the text of an inexact number. */
 export type Report = (number: string) => void;
 
-/** Rejects a value that is nested too deep, and reports its first inexact number. */
-function look(value: JsonValue, text: string, report: Report | undefined): void {
-  const isLarge = hasLarge(value, 0, text);
-  const inexact = isLarge && report && numbersOf(text).find((number) => !isExact(number));
-  if (inexact) report(inexact);
+/**
+ * Rejects a value that is nested too deep, and reports its first inexact number. Returns the value with the largest
+ * double in place of numbers beyond it.
+ */
+function look(value: JsonValue, text: string, report: Report | undefined): JsonValue {
+  if (!hasLarge(value, 0, text)) return value;
+  const inexact = [...text.matchAll(NUMBERS)].flatMap(([, number]) => number ?? []).find((number) => !isExact(number));
+  if (inexact === undefined) return value;
+  report?.(inexact);
+  return parse(text.replace(NUMBERS, (match) => (/^-?\d/.test(match) && !isFinite(+match) ? `${match[0] === "-" ? "-" : ""}${Number.MAX_VALUE}` : match)));
 }
 
 /** Returns true if the value may contain an inexact number. `depth` is the number of enclosing brackets. */
@@ -103,10 +107,8 @@ function hasLarge(value: JsonValue, depth: number, text: string): boolean {
   return isLarge;
 }
 
-/** Returns the numbers of a JSON text in their original form. */
-function numbersOf(text: string): string[] {
-  return [...text.matchAll(/"(?:[^"\\]|\\.)*"|(-?\d[-+.\deE]*)/g)].flatMap(([, number]) => number ?? []);
-}
+/** Matches the numbers of a JSON text, and its strings. */
+const NUMBERS = /"(?:[^"\\]|\\.)*"|(-?\d[-+.\deE]*)/g;
 
 function isExact(number: string): boolean {
   const value = Number(number);
@@ -195,8 +197,7 @@ function part(text: string, start: number, end: number, report?: Report): JsonVa
   } catch (error) {
     throw new DecodeError(reason(text, error), text);
   }
-  look(value, raw, report);
-  return value;
+  return look(value, raw, report);
 }
 
 /** Parses a long value below the scanned levels. */

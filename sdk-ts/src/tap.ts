@@ -16,8 +16,8 @@ export type Diagnostic =
   /** Response without a pending call: unknown, late or repeated. The response was skipped. */
   | { readonly kind: "unmatched_answer"; readonly id: string | undefined; readonly command: string | undefined }
   /**
-   * Original text of a number that no double represents; the nearest double or infinity is used. One number
-   * is reported per value.
+   * Original text of a number that no double represents; the nearest finite double is used. One number is reported
+   * per value.
    */
   | { readonly kind: "inexact_number"; readonly number: string }
   /** Frame of an undeclared type. */

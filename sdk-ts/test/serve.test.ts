@@ -109,6 +109,38 @@ class PiAgent extends pi.Service {
   }
 }
 
+test("a line that cannot be read fails the question that it names itself, and not one that it quotes", async () => {
+  const client = raw(new PiAgent(), { maxLine: 2000 });
+  const long = "x".repeat(3000);
+  const asked = async (): Promise<string> => {
+    await client.ask('{"id":"1","type":"prompt","message":"x"}');
+    assert.match(await client.line(), /agent_start/);
+    return (JSON.parse(await client.line()) as { id: string }).id;
+  };
+  const isFailed = async (line: string): Promise<void> => {
+    const lines = [await client.ask(line), await client.line(), await client.line()];
+    assert.ok(lines.some((line) => line.includes('"nothing"')) && lines.some((line) => line.includes('"parse"')), lines.join("\n"));
+  };
+  for (const value of [`"${long}"`, '"x', "[".repeat(200)]) {
+    await isFailed(`{"type":"extension_ui_response","id":"${await asked()}","value":${value}}`);
+  }
+  const id = await asked();
+  for (const quoting of [
+    `{"id":"2","type":"prompt","message":"about \\"${id}\\" {"id":"${id}"}`,
+    `{"type":"extension_ui_response","value":["${id}`,
+    `{"type":"extension_ui_response","value":{"id":"${id}"},`,
+    `DEBUG {"type":"extension_ui_response","id":"${id}","value":`,
+    `{"id":"3","type":"prompt","message":"${long}"}`,
+    `{"type":"extension_ui_response","id":"another","value":"${long}"}`,
+    long,
+  ]) {
+    assert.match(await client.ask(quoting), /"command":"parse"/, quoting.slice(0, 80));
+  }
+  // Of a skipped answer whose id is not seen nothing better is known than which question is the oldest.
+  await isFailed(`{"type":"extension_ui_response","value":"${long}","id":"${id}"}`);
+  await client.end();
+});
+
 test("a client of ours drives an agent of ours", async () => {
   const [ours, theirs] = memoryPair();
   const agent = new PiAgent();

@@ -27,6 +27,8 @@ export interface Hello {
   readonly begun: readonly string[];
   /** Open questions with their age in milliseconds. */
   readonly questions: readonly { readonly line: string; readonly ago: number }[];
+  /** How many others wait, which only tabs that were there can answer. */
+  readonly unshown: number;
 }
 
 export interface Ended {

@@ -159,7 +159,7 @@ export class Store {
         if (word.restarts) this.#opening = new Promise<void>((over) => (this.#startedAgain = over));
         if (word.restarts) this.toast("warning", `${endedText(word)}, and was started again.`);
         this.#view = View.open(this.page.hello?.dialect ?? "pi", { kept: brokenOff(this.#view) });
-        return this.#set({ ended: word });
+        return this.#set({ ended: word, hello: this.page.hello && { ...this.page.hello, unshown: 0 } });
       case "started":
         this.recorder.note("the agent was started again");
         this.#set({ ended: undefined });

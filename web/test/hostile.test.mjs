@@ -253,4 +253,15 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     await page.click("nav >> text=Inspector");
     await page.locator(".rows .frame").first().waitFor();
   });
+
+  on("a page that comes late says how many open questions it is not shown", plays(
+    Array.from({ length: 6 }, (_, at) => ({ type: "extension_ui_request", id: `q${at}`, method: "confirm", title: `Question ${at}`, message: "x".repeat(1024 * 1024) })),
+  ), async (page) => {
+    await say(page, "go");
+    await page.getByText("6 questions wait for an answer").waitFor();
+    await page.reload();
+    await page.getByText("3 questions wait for an answer").waitFor();
+    await page.getByText("3 more questions were open when this page was loaded").waitFor();
+    assert.equal(await page.locator(".dialog").count(), 3);
+  });
 });

@@ -173,7 +173,7 @@ async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -
     let mut serving = Options::default();
     serving.commands = COMMANDS;
     serving.gate = Some(losses.gate());
-    serving.stop = remote.parted();
+    serving.finish = remote.parted();
     let follow_up = start.settings.follow_up_mode;
     let persist = Arc::new(settings::Settings::new(remote.clone(), frontend.spec(), follow_up));
     let server = start.server(frontend, remote.clone(), persist.clone(), &here(), None).build();

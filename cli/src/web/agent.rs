@@ -1,6 +1,7 @@
 //! Agent of the page: a child process that is started, observed and restarted.
 
 use std::ffi::OsString;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ use super::log::To;
 const SETTLED: Duration = Duration::from_secs(5);
 /// Limit of queued lines for an agent that does not read, beyond which tabs wait.
 const WAITING: usize = 256;
+/// How much the server itself may have to say to an agent that does not read, in bytes. Further questions stay open.
+const DISMISSALS: usize = 1024 * 1024;
 
 /// Agent and its tabs, shared between tasks.
 #[derive(Debug, Clone)]
@@ -145,8 +148,20 @@ async fn live(
     over: &CancellationToken,
 ) -> (String, String) {
     let (reader, mut writer, child) = transport.into_parts();
+    let (dismissals, mut dismissed) = mpsc::unbounded_channel::<String>();
+    let unsent = AtomicUsize::new(0);
     let write = async {
-        while let Some(mut line) = waiting.recv().await {
+        loop {
+            let mut line = tokio::select! {
+                Some(line) = dismissed.recv() => {
+                    unsent.fetch_sub(line.len(), Ordering::Relaxed);
+                    line
+                }
+                line = waiting.recv() => match line {
+                    Some(line) => line,
+                    None => break,
+                },
+            };
             line.push('\n');
             if writer.write_all(line.as_bytes()).await.is_err() || writer.flush().await.is_err() {
                 break;
@@ -159,7 +174,7 @@ async fn live(
         let mut batch = Vec::new();
         while reader.next_batch(&mut batch).await.is_ok_and(|count| count > 0) {
             let now = Instant::now();
-            shared.with(|hub| {
+            let own = shared.with(|hub| {
                 for incoming in batch.drain(..) {
                     match incoming {
                         Incoming::Frame(line) if line.is_empty() => {}
@@ -172,7 +187,14 @@ async fn live(
                         }
                     }
                 }
+                hub.take_dismissals()
             });
+            for line in own {
+                if unsent.load(Ordering::Relaxed) + line.len() <= DISMISSALS {
+                    unsent.fetch_add(line.len(), Ordering::Relaxed);
+                    let _ = dismissals.send(line);
+                }
+            }
         }
     };
     tokio::select! {
@@ -191,6 +213,36 @@ mod tests {
     use super::super::hub::{Agent, Heard};
     use super::super::serve::Asked;
     use super::*;
+
+    /// The agent goes on that asks what the page does not keep.
+    #[tokio::test]
+    async fn a_question_that_is_not_kept_is_answered() {
+        let spec = agentese::dynamic::client("pi").unwrap().0;
+        let shared = Shared::new(Hub::new(spec, Policy::default(), Agent::default()));
+        let over = CancellationToken::new();
+        // It asks with a long id, and says that it goes on once it is answered.
+        let asks = r#"id=$(printf '%02000d' 1)
+            echo '{"type":"extension_ui_request","id":"'$id'","method":"input","title":"Name?"}'
+            read -r answer && echo '{"type":"goes_on","answer":'"$answer"'}'; cat >/dev/null"#;
+        let command = ["sh", "-c", asks].map(OsString::from).to_vec();
+        let tab = Asked { name: "a".to_owned(), have: None, all: true };
+        let joined = shared.with(|hub| hub.join(&tab, Instant::now()));
+        let mut changes = shared.changes();
+        let running = tokio::spawn(run(command, shared.clone(), over.clone()));
+        let goes_on = async {
+            loop {
+                let (texts, _) = shared.hub().tabs.read(joined.seat, joined.next, usize::MAX).unwrap();
+                if let Some(text) = texts.iter().find(|text| text.contains("goes_on")) {
+                    break text.to_string();
+                }
+                changes.changed().await.unwrap();
+            }
+        };
+        let text = tokio::time::timeout(Duration::from_secs(60), goes_on).await.unwrap();
+        assert!(text.contains(r#""cancelled":true"#), "{text:.200}");
+        over.cancel();
+        running.await.unwrap();
+    }
 
     #[tokio::test]
     async fn what_a_tab_sends_before_the_agent_is_started_reaches_it() {

@@ -100,6 +100,8 @@ pub(super) struct Hub {
     /// Raw ids of the calls at the agent, with the ids of the tabs.
     ids: HashMap<String, (Seat, String)>,
     questions: Questions,
+    /// The answers to questions that the tabs are not shown.
+    dismissals: Vec<String>,
     pieces: Assembler,
     /// Session of the latest frame, in dialects with several sessions per connection.
     session: Option<String>,
@@ -125,6 +127,7 @@ impl Hub {
             calls: Table::new(),
             ids: HashMap::new(),
             questions: Questions::default(),
+            dismissals: Vec::new(),
             pieces: Assembler::default(),
             session: None,
             running: false,
@@ -169,6 +172,11 @@ impl Hub {
     /// Returns the name of the dialect.
     pub fn dialect(&self) -> &'static str {
         self.spec.name
+    }
+
+    /// Removes and returns the lines for the agent that answer questions which no tab received.
+    pub fn take_dismissals(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.dismissals)
     }
 
     /// Returns true if no message has that number or a later one.

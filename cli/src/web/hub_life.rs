@@ -13,6 +13,7 @@ impl Hub {
         self.session = None;
         self.resuming = None;
         self.questions.clear();
+        self.dismissals.clear();
         self.pieces = Assembler::default();
         self.ids.clear();
         self.calls.drain();

@@ -481,10 +481,17 @@ fn a_late_tab_is_told_of_questions_within_a_bound_and_the_others_can_be_answered
     let shown = hello["questions"].as_array().unwrap().len();
     assert!(hello.to_string().len() < 5 * 1024 * 1024 && shown > 3000, "{shown}");
     assert_eq!(hello["unshown"], ASKED - shown);
-    // A further question is not displayed.
+    // Further questions are not displayed: the agent receives the declared fallback, and the tabs one report.
+    assert_eq!(hub.take_dismissals(), Vec::<String>::new());
     ask(&mut hub, ASKED);
+    ask(&mut hub, ASKED + 7);
     let told = early.read(&hub);
     assert_eq!((told.len(), &told[0]["agentese"]), (1, &json!("noise")));
+    let dismissed =
+        |number: usize| json!({"type": "extension_ui_response", "id": number.to_string(), "cancelled": true});
+    let lines: Vec<Value> =
+        hub.take_dismissals().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines, [dismissed(ASKED), dismissed(ASKED + 7)]);
     let answer =
         |number: usize| json!({"type": "extension_ui_response", "id": number.to_string(), "confirmed": true});
     sent(&mut hub, &early, &answer(ASKED - 1).to_string());
@@ -493,4 +500,46 @@ fn a_late_tab_is_told_of_questions_within_a_bound_and_the_others_can_be_answered
     let hello = hub.join(&asked("later", None), Instant::now()).hello;
     let last = hello["questions"].as_array().unwrap().last().unwrap()["line"].as_str().unwrap().to_owned();
     assert!(last.contains(&format!("\"{}\"", ASKED + 1)), "what is answered makes place: {last}");
+}
+
+#[test]
+fn a_question_with_a_long_id_is_dismissed_by_the_declared_policy() {
+    let long = "x".repeat(2000);
+    for (dialect, question, member, value) in [
+        (
+            "pi",
+            json!({"type": "extension_ui_request", "id": long, "method": "confirm", "title": "Go?", "message": ""}),
+            "cancelled",
+            json!(true),
+        ),
+        (
+            "opal",
+            json!({"jsonrpc": "2.0", "id": long, "method": "client/confirm", "params": {"session_id": "s"}}),
+            "result",
+            json!({"action": "deny"}),
+        ),
+        (
+            "opal",
+            json!({"jsonrpc": "2.0", "id": long, "method": "client/input", "params": {"session_id": "s"}}),
+            "error",
+            json!({"code": -32000, "message": "Nobody is there to answer"}),
+        ),
+    ] {
+        let mut hub = hub(dialect, Policy { read_only: true, deny: Vec::new() });
+        let mut tab = Reader::join(&mut hub, "one");
+        for _ in 0..2 {
+            hub.told(&line(&question.to_string()), Instant::now());
+            let lines = hub.take_dismissals();
+            let answer: Value = serde_json::from_str(&lines[0]).unwrap();
+            assert_eq!(
+                (lines.len(), &answer["id"], &answer[member]),
+                (1, &json!(long), &value),
+                "{question}"
+            );
+        }
+        let told = tab.read(&hub);
+        assert_eq!(told.len(), 1, "it is reported once: {told:?}");
+        let error = told[0]["error"].as_str().unwrap();
+        assert!(error.contains("2002 bytes") && error.contains("1024") && error.len() < 300, "{error}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use agentese::chunks::Step;
+use agentese::dialog::policy_frame;
 use agentese::framing::FrameText;
 use agentese::route::{Routed, route};
 use agentese::scan::{self, Wanted, member};
@@ -38,7 +39,12 @@ impl Hub {
                 let asked = self.questions.ask(line.as_str(), id.as_str(), row, params.as_str(), now);
                 match asked {
                     Ok(()) => self.push(To::All, line.as_str()),
-                    Err(error) => self.say(To::All, json!({"agentese": "noise", "line": "", "error": error})),
+                    Err(reason) => {
+                        self.dismissals.extend(policy_frame(self.spec, id.as_str(), &method));
+                        if let Some(error) = reason {
+                            self.say(To::All, json!({"agentese": "noise", "line": "", "error": error}));
+                        }
+                    }
                 }
             }
             Err(reason) => {

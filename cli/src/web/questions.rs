@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::hub::LONGEST_ID;
 
-/// Limit of open questions. Tabs do not receive further ones, which remain unanswered.
+/// Limit of open questions. Tabs do not receive further ones: the declared fallback is their answer.
 const MOST: usize = 16 * 1024;
 /// Limit of the stored questions for late tabs, in bytes. Beyond it, only the ids are stored, so that tabs
 /// with the question can still answer it.
@@ -31,13 +31,16 @@ pub(super) struct Questions {
     open: Vec<Question>,
     /// Length of all stored lines.
     kept: usize,
+    /// Whether the reason was reported for which a question is not kept: too many are, or its id is too long.
+    reported: [bool; 2],
 }
 
 impl Questions {
     /// Adds or withdraws a question of the agent. `id` is raw JSON, `row` is the declaration of the method.
     ///
     /// # Errors
-    /// Returns the reason if too many questions are open. Then tabs must not receive the question.
+    /// Fails if too many questions are open, or if the id is too long; the error is the reason, if it was not
+    /// reported before. Then tabs must not receive the question, and the declared fallback answers it.
     pub fn ask(
         &mut self,
         line: &str,
@@ -45,7 +48,7 @@ impl Questions {
         row: Option<&DialogSpec>,
         params: &str,
         now: Instant,
-    ) -> Result<(), String> {
+    ) -> Result<(), Option<String>> {
         let named = |name: &'static str| {
             let wanted = Wanted::new([member(name)]);
             scan::scan(params, &wanted).ok().and_then(|found| found.get(0).map(str::to_owned))
@@ -54,10 +57,14 @@ impl Questions {
             self.retain(|question| question.id != taken_back);
         }
         if row.is_none_or(|row| row.answered) {
-            if self.open.len() >= MOST || id.len() > LONGEST_ID {
-                return Err(format!(
-                    "{MOST} questions with ids of {LONGEST_ID} bytes can be open; this one cannot be answered"
-                ));
+            if id.len() > LONGEST_ID {
+                let reason =
+                    format!("a question has an id of {} bytes, and the page takes {LONGEST_ID}", id.len());
+                return Err(self.report(0, &reason));
+            }
+            if self.open.len() >= MOST {
+                let reason = format!("{MOST} questions wait for an answer, and the page keeps no more");
+                return Err(self.report(1, &reason));
             }
             let line = Some(line).filter(|line| self.kept + line.len() <= KEPT).map(str::to_owned);
             self.kept += line.as_ref().map_or(0, String::len);
@@ -66,6 +73,12 @@ impl Questions {
             self.open.push(Question { id: id.to_owned(), line, asked: now, expires });
         }
         Ok(())
+    }
+
+    /// Returns the text about a reason that was not reported before.
+    fn report(&mut self, reason: usize, text: &str) -> Option<String> {
+        let is_new = !std::mem::replace(&mut self.reported[reason], true);
+        is_new.then(|| format!("{text}: it is dismissed as if nobody were there, and so is each further one"))
     }
 
     fn retain(&mut self, stays: impl Fn(&Question) -> bool) {

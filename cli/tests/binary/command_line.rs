@@ -20,6 +20,31 @@ fn file_arguments_are_refused() {
     assert_eq!(stderr, "Error: @file arguments are not supported in RPC mode\n");
 }
 
+/// A key in the environment makes no other model answer than the one whose answers are given.
+#[test]
+fn a_script_is_played_whatever_keys_there_are() {
+    let place = Place::new();
+    let script = place.script(json!({"responses": [{"text": "from the script"}]}));
+    for (words, provider) in [
+        (&[][..], "scripted"),
+        (&["--model", "scripted"], "scripted"),
+        (&["--provider", "anthropic"], "anthropic"),
+        (&["--model", "anthropic/claude-haiku-4-5"], "anthropic"),
+    ] {
+        let mut command = place.command(&[&["--mode", "rpc", "--script", &script], words].concat());
+        command.env("ANTHROPIC_API_KEY", "sk-ant-none").env("OPENAI_API_KEY", "sk-none");
+        let mut agent = Agent::start(command);
+        let state = agent.ask(json!({"type": "get_state"}));
+        assert_eq!(state["data"]["model"]["provider"], provider, "{words:?}: {state}");
+        if provider == "scripted" {
+            agent.send(json!({"type": "prompt", "message": "go"}));
+            let events = agent.until_event("agent_end");
+            assert!(json!(events).to_string().contains("from the script"), "{events:?}");
+        }
+        assert_eq!(agent.finish().0.code(), Some(0));
+    }
+}
+
 #[test]
 fn messages_and_unknown_options_are_warnings() {
     let place = Place::new();

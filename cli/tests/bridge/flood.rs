@@ -1,6 +1,6 @@
 //! Many pending prompts.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Pair;
 use super::raw::Raw;
@@ -45,4 +45,56 @@ async fn prompts_that_wait_are_bounded_and_small() {
     assert_eq!(refused, SENT - 1024);
     let more = bridge.memory().saturating_sub(before);
     assert!(more < 32 * 1024 * 1024, "{more} bytes more");
+}
+
+/// A prompt that waits for an agent that dies has one answer more: a failure with the reason.
+#[tokio::test]
+async fn prompts_that_wait_for_an_agent_that_dies_fail_each_with_the_reason() {
+    for (front, agent) in [("pi", "omp"), ("omp", "pi"), ("pisces", "pi"), ("operator", "pi")] {
+        let words = if front == "operator" { "text" } else { "message" };
+        let prompt = |number| json!({"id": number, "type": "prompt", words: "x"});
+        let state = json!({"id": "behind", "type": "get_state"});
+        fails_each(front, agent, None, prompt, state).await;
+    }
+    let session = json!({"jsonrpc": "2.0", "id": "s", "method": "session/start", "params": {}});
+    let prompt = |number| {
+        let params = json!({"session_id": "s", "text": "x"});
+        json!({"jsonrpc": "2.0", "id": number, "method": "agent/prompt", "params": params})
+    };
+    let ping = json!({"jsonrpc": "2.0", "id": "behind", "method": "opal/ping", "params": {}});
+    fails_each("opal", "pi", Some(session), prompt, ping).await;
+}
+
+/// Sends prompts, and behind them a command that nothing holds up; when it is answered, the agent dies.
+async fn fails_each(
+    front: &str,
+    agent: &str,
+    first: Option<Value>,
+    prompt: impl Fn(String) -> Value,
+    behind: Value,
+) {
+    let words = ["bridge", "--to", front, "--from", agent, "--", "sh", "-c", SILENT];
+    let pair = Pair::new("omp", "pi");
+    let mut bridge = Raw::of(pair.command_by(words.map(str::to_owned).to_vec()));
+    if let Some(first) = first {
+        bridge.says(first.clone()).await;
+        bridge.until_id(&first["id"]).await;
+    }
+    for number in 0..20 {
+        bridge.says(prompt(number.to_string())).await;
+    }
+    bridge.says(behind).await;
+    bridge.until_id(&json!("behind")).await;
+    bridge.kill_the_agent();
+    let code = bridge.to_the_end().await;
+    for number in 0..20 {
+        let of_prompt = bridge.seen.iter().filter(|frame| frame["id"] == number.to_string());
+        let failures: Vec<_> = of_prompt.filter(|frame| !frame["error"].is_null()).collect();
+        assert_eq!(failures.len(), 1, "{front}, {number}: {:#?}", bridge.seen);
+        // While a turn runs, Operator's document has everything else refused.
+        let is_busy = front == "operator" && number > 0;
+        let reason = failures[0]["error"].to_string();
+        assert!(is_busy || reason.contains("killed by SIGKILL"), "{front}, {number}: {reason}");
+    }
+    assert_eq!(code, Some(1), "{front}");
 }

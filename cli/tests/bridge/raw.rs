@@ -60,6 +60,31 @@ impl Raw {
         }
     }
 
+    /// Reads until the response with that id.
+    pub async fn until_id(&mut self, id: &Value) {
+        while self.seen.last().is_none_or(|frame| frame["id"] != *id) {
+            let line = soon("an answer", self.from.next_line()).await.unwrap();
+            self.seen.push(serde_json::from_str(&line.expect("the bridge is there")).unwrap());
+        }
+    }
+
+    /// Reads until the bridge ends by itself. Returns its exit code.
+    pub async fn to_the_end(&mut self) -> Option<i32> {
+        while let Some(line) = soon("the rest", self.from.next_line()).await.unwrap() {
+            self.seen.push(serde_json::from_str(&line).unwrap());
+        }
+        soon("the end", self.bridge.wait()).await.unwrap().code()
+    }
+
+    /// Kills the children of the bridge.
+    pub fn kill_the_agent(&self) {
+        let bridge = self.bridge.id().unwrap();
+        let children = std::fs::read_to_string(format!("/proc/{bridge}/task/{bridge}/children")).unwrap();
+        for child in children.split_whitespace() {
+            assert!(std::process::Command::new("kill").args(["-KILL", child]).status().unwrap().success());
+        }
+    }
+
     /// Disconnects, and returns the whole output on stdout and stderr.
     pub async fn leaves(mut self) -> String {
         drop(self.to);

@@ -67,6 +67,11 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
         site.nothing_is_left().await?;
         agents += 1;
     }
+    if giants == 0 && found.is_empty() {
+        return Err(Trouble::Ground(
+            "it never asked the editor for the file of its tool, so no giant answer was given".to_owned(),
+        ));
+    }
     found.or(vec![("odd requests", odd), ("cancels", cancels), ("giant answers", giants)])
 }
 

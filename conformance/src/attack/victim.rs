@@ -20,7 +20,7 @@ use crate::player::{Ground, PlayError, PlayOptions, child_options, find_program,
 /// How long an agent may take to say something that has to come.
 pub(super) const LONG: Duration = Duration::from_secs(60);
 /// How long what it started may take to be gone.
-const GONE: Duration = Duration::from_secs(5);
+const GONE: Duration = LONG;
 /// The variable by which an agent's processes are known, wherever they went.
 const MARK: &str = "AGENTESE_ATTACKED";
 

@@ -16,8 +16,8 @@ use crate::model::ScriptedModel;
 use crate::recording::Recorder;
 use crate::variables::Variables;
 
-/// Time limit of a wait without one in the case.
-const WAIT: Duration = Duration::from_secs(20);
+/// Time limit of a wait without one in the case: long enough for a busy machine.
+const WAIT: Duration = Duration::from_secs(60);
 
 /// A step that was checked before the agent starts.
 #[derive(Debug, Clone)]

@@ -100,6 +100,15 @@ fn acp_finds_an_answer_that_comes_twice() {
     finds("acp", "pi", None, &["--acp", &line], "was answered 2 times");
 }
 
+/// An attack that was not carried out does not hold.
+#[test]
+fn acp_tells_of_an_agent_that_asks_the_editor_for_nothing() {
+    let line = spoiled("ignores-the-editor", "--mode acp --provider scripted --script {script}");
+    let (code, report) = attacked("acp", "pi", None, &["--acp", &line]);
+    assert_eq!((code, &report["outcome"]), (Some(2), &"broken".into()), "{report:#}");
+    assert!(report["reason"].as_str().unwrap().contains("never asked the editor"), "{report:#}");
+}
+
 #[test]
 fn bridge_holds_with_an_agent_without_a_defect() {
     holds("bridge", "pi");

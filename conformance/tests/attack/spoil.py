@@ -24,7 +24,7 @@ def relay(source: int, target: int) -> None:
 
 if DEFECT == "leaves-a-process":
     subprocess.Popen(
-        ["sleep", "60"],
+        ["sleep", "600"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -35,6 +35,21 @@ elif DEFECT == "keeps-files":
         os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
 elif DEFECT == "meddles" and os.path.isdir(".git"):
     subprocess.run(["git", "config", "meddled.with", "yes"], check=True)
+elif DEFECT == "ignores-the-editor":
+    # What the agent hears says that the editor has no files.
+    source, target = os.pipe()
+    if os.fork() == 0:
+        os.close(source)
+        if os.fork() == 0:
+            with os.fdopen(target, "wb") as out:
+                for line in os.fdopen(0, "rb"):
+                    out.write(line.replace(b'"readTextFile":true', b'"readTextFile":false'))
+                    out.flush()
+        os._exit(0)
+    os.close(target)
+    os.wait()
+    os.dup2(source, 0)
+    os.close(source)
 elif DEFECT == "answers-twice":
     source, target = os.pipe()
     # The process that passes lines on is nobody's child: whose children are looked at is the command.

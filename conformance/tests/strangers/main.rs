@@ -11,8 +11,8 @@ use serde_json::Value;
 /// Number of concurrent tests of mistakes. They wait more than they compute.
 const AT_ONCE: usize = 5;
 
-/// Factor for waits with a wrong agent: the limit is still several times the usual time.
-const PATIENCE: &str = "0.3";
+/// Factor for waits with a wrong agent: twelve seconds, many times the usual time.
+const PATIENCE: &str = "0.2";
 
 struct Agent {
     /// File name of the program.

@@ -120,8 +120,9 @@ pub(crate) fn answer_frame(spec: &Spec, id: &str, method: &str, members: &Member
 }
 
 /// The frame that the declared policy gives: the dialog's own fallback, that of any other dialog
-/// where this one is not declared, and an error where there is none.
-pub(crate) fn policy_frame(spec: &Spec, id: &str, method: &str) -> Option<String> {
+/// where this one is not declared, and an error where there is none. `id` is raw JSON. Returns `None` for a notice, which
+/// nobody answers.
+pub fn policy_frame(spec: &Spec, id: &str, method: &str) -> Option<String> {
     let declared = spec.dialog(method);
     if declared.is_some_and(|dialog| !dialog.answered) {
         return None;

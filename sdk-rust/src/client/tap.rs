@@ -67,6 +67,12 @@ pub enum Diagnostic {
         /// The dialects that have such frames, as `opal or acp`.
         seen: String,
     },
+    /// A number that Rust does not hold as it is written: an integer beyond 64 bits, which is read as the nearest double, or a
+    /// number beyond every double, which is read as the largest one. The frame was delivered, and its text is kept.
+    InexactNumber {
+        /// The first such number of the frame, as it is written.
+        number: String,
+    },
     /// A frame in pieces that could not be put together. What had come of it was dropped.
     Chunks {
         /// What came, and what is wrong with it.

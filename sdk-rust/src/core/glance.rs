@@ -13,6 +13,8 @@ pub struct Glance<'a> {
     pub kind: Option<Cow<'a, str>>,
     /// The method, in JSON-RPC.
     pub method: Option<Cow<'a, str>>,
+    /// Whether the line begins with the object. A line with other text before it may only quote a frame.
+    pub is_own: bool,
 }
 
 /// Reads these members of the outermost object. Values are skipped without descending, so that no nesting is too deep, and
@@ -20,6 +22,7 @@ pub struct Glance<'a> {
 pub fn glance(text: &str) -> Glance<'_> {
     let mut glance = Glance::default();
     let Some(start) = text.find('{') else { return glance };
+    glance.is_own = text[..start].chars().all(|it| it.is_whitespace() || it == '\u{feff}');
     let mut rest = Rest { text, at: start + 1 };
     while let Some((name, value)) = rest.member() {
         match name {
@@ -116,6 +119,19 @@ mod tests {
         assert_eq!((cut.id, cut.method.as_deref(), cut.kind), (Some("7"), Some("x"), None));
         for nothing in ["", "{", "{}", "{{{{", "no frame", "{\"id", "{\"id\":", "}{,,,:::"] {
             assert_eq!(glance(nothing).id, None, "{nothing}");
+        }
+        // A number that is cut may be the beginning of another one.
+        assert_eq!(glance(r#"{"jsonrpc":"2.0","id":1"#).id, None);
+    }
+
+    #[test]
+    fn a_frame_behind_other_text_may_be_a_quotation() {
+        let frame = r#"{"id":"a"}"#;
+        for (before, is_own) in
+            [("", true), (" \t", true), ("\u{feff}", true), ("got ", false), ("\"", false)]
+        {
+            let text = format!("{before}{frame}");
+            assert_eq!((glance(&text).id, glance(&text).is_own), (Some(r#""a""#), is_own), "{text}");
         }
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod failure;
 pub mod frame;
 pub mod framing;
 pub(crate) mod glance;
+pub(crate) mod numbers;
 pub mod outcome;
 pub mod queue;
 pub(crate) mod recognition;

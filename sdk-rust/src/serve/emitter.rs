@@ -13,6 +13,8 @@ use super::outbox::Outbox;
 use super::pieces::Pieces;
 use super::{Refusal, lines};
 use crate::frame::{dialog_line, event_ends, success_ends};
+use crate::glance::glance;
+use crate::scan;
 use crate::spec::{Answer, CommandSpec, Dialect, Spec};
 use crate::wire::{Answered, Named};
 
@@ -55,18 +57,16 @@ impl Questions {
         Some(receiver)
     }
 
-    /// Takes the question that has waited longest; none where none waits.
+    /// Takes the question with that id. Returns `None` if no question has it.
+    fn take(&self, id: &str) -> Option<Open> {
+        self.state().answers.remove(id)
+    }
+
+    /// Takes the question that has waited longest. Returns `None` if none waits.
     fn take_oldest(&self) -> Option<Open> {
         let mut state = self.state();
         let oldest = state.answers.iter().min_by_key(|(_, open)| open.place).map(|(id, _)| id.clone())?;
         state.answers.remove(&oldest)
-    }
-
-    /// Takes the question whose id stands in a text, as JSON writes it; none where none does.
-    fn take_named_in(&self, text: &str) -> Option<Open> {
-        let mut state = self.state();
-        let named = state.answers.keys().find(|id| text.contains(&format!("\"{id}\""))).cloned()?;
-        state.answers.remove(&named)
     }
 
     fn forget(&self, id: &str) {
@@ -246,21 +246,32 @@ impl<D: Dialect> Emitter<D> {
 
     pub(super) fn settle_question(&self, id: &str, members: Map<String, Value>) {
         // An answer to no question (late, second, forged) is ignored, as the documents say.
-        let asked = self.questions.state().answers.remove(id);
-        match asked {
+        match self.questions.take(id) {
             Some(open) => drop(open.answer.send(members)),
             None => tracing::debug!(id, "an answer to no question is ignored"),
         }
     }
 
-    /// Fails the question that has waited longest: a line of which nothing is known may have been its answer.
-    pub(super) fn fail_oldest_question(&self, reason: &str) {
-        fail(self.questions.take_oldest(), reason);
-    }
-
-    /// Fails the question whose id stands in a line that cannot be read.
-    pub(super) fn fail_question_of(&self, line: &str) {
-        fail(self.questions.take_named_in(line), "it is not valid JSON, or nested too deeply");
+    /// Fails the question that a line answers which cannot be read. `text` is the line, or its beginning if it `is_skipped`
+    /// for its length.
+    ///
+    /// Only the line's own `id` names a question, never one that it quotes. A skipped line whose own id is not in its
+    /// beginning fails the question that has waited longest, unless it names a command or another id.
+    pub(super) fn fail_question(&self, text: &str, is_skipped: bool, reason: &str) {
+        let glance = glance(text);
+        let is_command = match &glance.kind {
+            _ if !self.spec.framing_is_flat() => glance.method.is_some(),
+            kind => kind.as_ref().is_some_and(|kind| !self.spec.is_answer(kind)),
+        };
+        if is_command || !glance.is_own {
+            return;
+        }
+        let open = match glance.id {
+            Some(id) => scan::string(id).and_then(|id| self.questions.take(&id)),
+            None if is_skipped => self.questions.take_oldest(),
+            None => None,
+        };
+        fail(open, reason);
     }
 
     pub(super) fn dismiss_questions(&self) {

@@ -7,6 +7,7 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
+use super::outbox::Outbox;
 use crate::spec::Lane;
 
 /// A command at work.
@@ -136,6 +137,21 @@ impl Lanes {
     pub fn let_one_go(&mut self) {
         if let Some(waiting) = self.held.pop_front() {
             self.start(waiting);
+        }
+    }
+
+    /// Carries out all commands that have entered.
+    pub async fn run_out(&mut self, outbox: &Outbox) {
+        loop {
+            tokio::select! {
+                biased;
+                Some(ran) = self.running.next() => self.done(ran),
+                () = outbox.room_for_answers(), if self.holds_any() => {
+                    self.let_one_go();
+                    self.begin();
+                }
+                else => break,
+            }
         }
     }
 

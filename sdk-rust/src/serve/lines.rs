@@ -107,19 +107,20 @@ fn rpc_error(spec: &Spec, id: Option<&str>, refusal: &Refusal) -> String {
     failure_line(spec, id, None, &error)
 }
 
-/// Looks at a line whose rights are judged. One that may mean different things to different readers is refused.
+/// Looks at a line whose rights are judged. One that [`strict::client_frame`] refuses is refused, whatever this dialect's
+/// servers make of it. What they refuse themselves is refused in their words, and a blank line is left to them.
 pub(super) fn read_strictly<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
     let line = read(spec, text);
-    if !matches!(line, Line::Command { .. } | Line::Question { .. }) {
+    if matches!(line, Line::Answer(_) | Line::Unreadable(_)) || text.trim_ascii().is_empty() {
         return line;
     }
     match strict::client_frame(spec, text) {
-        Err(error) if error.is_ambiguity() => Line::Answer(ambiguous(spec, text, &error.to_string())),
-        _ => line,
+        Err(error) => Line::Answer(unclear(spec, text, &error.to_string())),
+        Ok(_) => line,
     }
 }
 
-fn ambiguous(spec: &Spec, text: &str, reason: &str) -> String {
+fn unclear(spec: &Spec, text: &str, reason: &str) -> String {
     let id = strict::refused_id(spec, text);
     if spec.framing_is_flat() {
         return failure_line(spec, id, Some(spec.edges.parse_command), &Value::from(reason));

@@ -59,6 +59,9 @@ use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, FramingE
 use crate::spec::{Answer, Dialect, EndOfInput, Lane, RunRole, Spec};
 use crate::transport::{BoxReader, Transport};
 
+/// The reason for which a question fails whose answer is no JSON.
+const UNREADABLE: &str = "it is not valid JSON, or nested too deeply";
+
 /// Why a command was not carried out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
@@ -189,6 +192,9 @@ pub struct Options {
     pub revision: Option<&'static Spec>,
     /// Ends serving: running work is stopped, what is written is flushed.
     pub stop: CancellationToken,
+    /// Ends serving once the commands that are in progress are answered, within `drain`; no more is read. For servers whose
+    /// work another program does that is gone, so that each of them fails with that reason.
+    pub finish: CancellationToken,
     /// Looks at each command before it is carried out; none: all are. With a gate, frames are refused that may mean different
     /// things to different readers ([`strict`](crate::strict)).
     pub gate: Option<Gate>,
@@ -204,6 +210,7 @@ impl Default for Options {
             drain: std::time::Duration::from_secs(5),
             revision: None,
             stop: CancellationToken::new(),
+            finish: CancellationToken::new(),
             gate: None,
         }
     }
@@ -286,12 +293,18 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                     self.lanes.begin();
                     continue;
                 }
+                () = options.finish.cancelled() => {
+                    self.emitter.dismiss_questions();
+                    let _ = tokio::time::timeout(options.drain, self.lanes.run_out(outbox)).await;
+                    return ServeEnd::Stopped;
+                }
                 // Answers that nobody reads are not piled up without end, and neither are commands.
                 read = self.frames.next_batch(&mut batch), if !self.lanes.holds_many() => read,
             };
             if self.frames.unterminated() && !self.emitter.spec().edges.unfinished_line_counts {
                 batch.pop();
             }
+            let mut heads = self.frames.take_heads().into_iter();
             for incoming in batch.drain(..) {
                 match incoming {
                     Incoming::Frame(frame) => {
@@ -303,9 +316,8 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                     }
                     Incoming::Fault(fault) => {
                         let reason = fault.to_string();
-                        if matches!(fault, FramingError::TooLong { .. }) {
-                            self.emitter.fail_oldest_question(&reason);
-                        }
+                        let is_skipped = matches!(fault, FramingError::TooLong { .. });
+                        self.emitter.fail_question(&heads.next().unwrap_or_default(), is_skipped, &reason);
                         self.emitter.send_line(lines::unreadable(self.emitter.spec(), &reason))
                     }
                 }
@@ -323,19 +335,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         // Nobody is there to answer questions any more.
         self.emitter.dismiss_questions();
         let service = self.service.clone();
-        let handlers = async {
-            loop {
-                tokio::select! {
-                    biased;
-                    Some(ran) = self.lanes.running.next() => self.lanes.done(ran),
-                    () = outbox.room_for_answers(), if self.lanes.holds_any() => {
-                        self.lanes.let_one_go();
-                        self.lanes.begin();
-                    }
-                    else => break,
-                }
-            }
-        };
+        let handlers = self.lanes.run_out(outbox);
         let work = async {
             match self.emitter.spec().edges.end_of_input {
                 EndOfInput::Finish => drop(futures::join!(handlers, service.wait_until_idle())),
@@ -384,7 +384,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 None
             }
             lines::Line::Unreadable(line) => {
-                self.emitter.fail_question_of(text);
+                self.emitter.fail_question(text, false, UNREADABLE);
                 self.emitter.send_line(line);
                 None
             }

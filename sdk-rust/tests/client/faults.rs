@@ -280,3 +280,17 @@ async fn the_end_of_the_stream_settles_everything_at_once() {
     assert!(client.events().is_err());
     assert!(client.send_raw("{}").is_err());
 }
+
+/// An answer that only a line with other text brings fails its call, so that a prompt does not wait for ever.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_a_line_quotes_fails_its_call_unless_it_comes() {
+    let (client, mut peer, _) = pair(Builder::<Pi>::default());
+    let started = tokio::spawn({
+        let client = client.clone();
+        async move { client.prompt("hello").await.map(drop) }
+    });
+    let id = peer.hear_command("prompt").await;
+    peer.say(&format!("Loading… {}", success(&id, "prompt", ""))).await;
+    let error = within("the failure", started).await.unwrap().unwrap_err();
+    assert!(matches!(&error, Error::Decode { what, .. } if what.contains("prompt")), "{error}");
+}

@@ -61,6 +61,7 @@ impl Tap for Told {
             Diagnostic::UnknownFrame { .. } => "unknown_frame",
             Diagnostic::DialogByPolicy { .. } => "dialog_by_policy",
             Diagnostic::OtherDialect { .. } => "other_dialect",
+            Diagnostic::InexactNumber { .. } => "inexact_number",
             Diagnostic::Chunks { .. } => "chunks",
             other => panic!("no case names {other:?}"),
         });

@@ -366,6 +366,26 @@ async fn a_server_with_a_gate_refuses_frames_that_name_two_commands() {
         assert!(answer["error"].as_str().unwrap().contains("`"), "{answer}");
     }
     assert_eq!(wire.ask(r#"{"id":"s","type":"get_state"}"#).await["success"], true);
+    // Whatever the page of `agentese web` refuses, in the words of the dialect.
+    for text in [
+        r#"{"id":"1"}"#,
+        r#"{"id":"1","type":["get_state"]}"#,
+        r#"{"id":"1","type":"get_state\u0000"}"#,
+        r#"{"id":"1","type":"get_\ud800state"}"#,
+        r#"[{"id":"1","type":"get_state"}]"#,
+        r#"{"id":"1","type":"get_state"}{"type":"bash"}"#,
+        r#"{"id":"1","type":"get_state","x":1/**/}"#,
+    ] {
+        assert!(
+            agentese::strict::client_frame(agentese::dynamic::spec("pi").unwrap(), text).is_err(),
+            "{text}"
+        );
+        assert_eq!(wire.ask(text).await["success"], false, "{text}");
+    }
+    // A notification that is none is refused, too; one of another kind is ignored, as ever.
+    let mut rpc = start::<opal::Opal, Sessions>(Arc::default(), gated());
+    rpc.say(r#"{"jsonrpc":"2.0","method":"nobody/knows"}"#).await;
+    assert_eq!(rpc.ask(r#"{"jsonrpc":"2.0","method":"nobody\u0000"}"#).await["error"]["code"], -32600);
     let mut open = start::<Pi, Small>(Arc::default(), Options::default());
     assert_eq!(open.ask(r#"{"id":"1","type":"bash","type":"get_state"}"#).await["command"], "get_state");
 }

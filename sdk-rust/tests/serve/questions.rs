@@ -98,3 +98,32 @@ async fn a_broken_line_that_names_no_question_ends_none() {
     wire.say(&json!({"type": "extension_ui_response", "id": id, "value": "Yes"}).to_string()).await;
     assert_eq!(wire.hear().await["error"], "\"Yes\"");
 }
+
+/// Only the own id of a line that cannot be read names a question: not one that it quotes.
+#[tokio::test]
+async fn a_broken_line_ends_the_question_that_it_names_itself() {
+    let mut options = Options::default();
+    options.max_line = 2000;
+    let mut wire = start::<Pi, Asks>(Arc::new(Asks { timeout: None }), options);
+    wire.ask(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
+    let question = wire.hear().await;
+    let id = question["id"].as_str().unwrap();
+    let long = "x".repeat(3000);
+    for quoting in [
+        // A broken command, broken text, and another answer that quote the id.
+        format!(r#"{{"id":"2","type":"prompt","message":"about \"{id}\" {{"id":"{id}"}}"#),
+        format!(r#"{{"type":"extension_ui_response","value":["{id}"#),
+        format!(r#"{{"type":"extension_ui_response","value":{{"id":"{id}"}},"#),
+        format!(r#"DEBUG {{"type":"extension_ui_response","id":"{id}","value":"#),
+        // Skipped lines: a command, the answer to another question, and text that is no frame.
+        format!(r#"{{"id":"3","type":"prompt","message":"{long}"}}"#),
+        format!(r#"{{"type":"extension_ui_response","id":"another","value":"{long}"}}"#),
+        long.clone(),
+    ] {
+        assert_eq!(wire.ask(&quoting).await["command"], "parse", "{quoting:.80}");
+    }
+    // Of a skipped answer whose id is not seen nothing better is known than which question is the oldest.
+    wire.say(&format!(r#"{{"type":"extension_ui_response","value":"{long}","id":"{id}"}}"#)).await;
+    let answers = [wire.hear().await, wire.hear().await];
+    assert!(answers.iter().any(|answer| answer["error"] == "nothing"), "{answers:?}");
+}

@@ -8,6 +8,9 @@ import { glance } from "../glance.js";
 import { row } from "../spec.js";
 import type { Connection } from "./connection.js";
 
+/** Time limit in milliseconds for the response to a call after a line that quotes it. */
+const ANSWER_WITHIN = 30_000;
+
 /** Returns the key of the call for a response's id; `undefined` if no call uses an id of its JSON type. */
 export function keyOf({ spec }: Connection, id: JsonValue): string | undefined {
   const isNumber = spec.framing === "json-rpc" && typeof id === "number";
@@ -52,8 +55,15 @@ export function lostLine(connection: Connection, text: string, reason: string): 
       // Malformed JSON identifies no call.
     }
     const key = id === undefined ? undefined : keyOf(connection, id);
-    if (key !== undefined && failCall(connection, key, reason, text)) return;
-    if (id !== undefined && key === undefined && failOtherId(connection, id, undefined, text)) return;
+    // A line that begins with other text may be a log that quotes an answer which comes later.
+    if (!/^\s*\{/.test(text)) {
+      if (key !== undefined && connection.pending.waits(key)) {
+        const timer: { unref?(): void } = setTimeout(() => failCall(connection, key, reason, text), ANSWER_WITHIN);
+        timer.unref?.();
+      }
+    } else if (key !== undefined) {
+      if (failCall(connection, key, reason, text)) return;
+    } else if (id !== undefined && failOtherId(connection, id, undefined, text)) return;
   }
   // Text without a brace is output of another program, not a line of the run.
   if (text.includes("{")) connection.runs.feedAll(undefined, "lost");

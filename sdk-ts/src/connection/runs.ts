@@ -31,8 +31,8 @@ export class RunSlot {
   timer: ReturnType<typeof setTimeout> | undefined;
   /** Error at the end of the run, after its signal has aborted it. */
   failure: { readonly error: unknown } | undefined;
-  /** True while a query of the state is pending. */
-  isAsking = false;
+  /** Number of unanswered queries of the state. */
+  asked = 0;
   /** True if the last query of the state was answered, or no query was sent. */
   confirmed = true;
   #resolve: (ended: RunEnded) => void = () => undefined;
@@ -147,7 +147,7 @@ export class Runs {
         slot.timer = setTimeout(() => this.feed(slot, "elapsed"), action.after);
         break;
       case "state":
-        this.#ask(slot);
+        this.#ask(slot, input === "lost");
         break;
       case undefined:
     }
@@ -182,17 +182,23 @@ export class Runs {
     this.feedAll(session, "stopped");
   }
 
-  /** Queries the state of the agent, with a time limit: a mute agent must not keep a run open forever. */
-  #ask(slot: RunSlot): void {
+  /**
+   * Queries the state of the agent, with a time limit: a mute agent must not keep a run open forever. `isLost` is
+   * true just after a lost line.
+   */
+  #ask(slot: RunSlot, isLost: boolean): void {
     const connection = this.#connection;
     const { barrier, state = barrier } = connection.runEnd;
-    // A pending query suffices, because its response follows all earlier events.
-    if (state === undefined || connection.ended !== undefined || slot.isAsking) return;
-    slot.isAsking = true;
+    // A pending query suffices, because its response follows all earlier events; but the lost line may have been it.
+    if (state === undefined || connection.ended !== undefined || slot.asked > Number(isLost)) return;
+    slot.asked++;
+    let limit: ReturnType<typeof later>;
     const came = (input: Input): void => {
-      slot.isAsking = false;
+      clearTimeout(limit);
+      slot.asked--;
+      // Another question may still have an answer.
+      if (input === "no_state" && slot.asked > 0) return;
       slot.confirmed = input !== "no_state";
-      clearTimeout(slot.timer);
       this.feed(slot, input);
     };
     const waiter: Waiter = { answered: (data) => came(busy(data, state)), failed: () => came("no_state") };
@@ -202,8 +208,7 @@ export class Runs {
       const { session } = connection.spec;
       const params = session === undefined || slot.session === undefined ? {} : { [session]: slot.session };
       const id = connection.send(state.command, params, waiter, undefined, true);
-      // No other wait is active, so the single timer of the slot suffices.
-      slot.timer = later(Math.min(state.limit, connection.settings.timeout || Infinity), () =>
+      limit = later(Math.min(state.limit, connection.settings.timeout || Infinity), () =>
         connection.pending.abandon(id)?.failed(undefined),
       );
     } catch {

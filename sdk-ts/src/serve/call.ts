@@ -1,8 +1,9 @@
 /** Output of a service's methods: events, questions, and the response to their command. */
 
 import type { JsonObject } from "../generated/types.js";
+import { glance } from "../glance.js";
 import { stringify } from "../json.js";
-import { type AnyTypes, type DataOf, type EventOf, row } from "../spec.js";
+import { type AnyTypes, type DataOf, type EventOf, isAnswer, row } from "../spec.js";
 import { pause, within } from "../timer.js";
 import { dialogLine, eventLine } from "./lines.js";
 import type { Outbox } from "./outbox.js";
@@ -13,6 +14,15 @@ export type DialogParams<T extends AnyTypes, K extends keyof T["dialogs"]> = T["
 
 /** Answer to a dialog, if one was given. */
 export type DialogAnswer<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K]["answer"] | undefined;
+
+/** Parses the raw value of a member; `undefined` if it is no JSON. */
+function unquoted(raw: string): unknown {
+  try {
+    return JSON.parse(raw);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Open questions by id. */
 type Questions = Map<string, (answer: JsonObject | undefined) => void>;
@@ -73,6 +83,20 @@ export class Emitter<T extends AnyTypes> {
   /** Passes an answer to its question. Late, repeated and forged answers are ignored. */
   settleQuestion(id: string, answer: JsonObject): void {
     this.#questions.get(id)?.(answer);
+  }
+
+  /**
+   * Fails the question that an unreadable line answers. `text` is the line, or its beginning if it was skipped for
+   * its length. Only the line's own `id` names a question, never one that it quotes. A skipped line whose own id is not in its
+   * beginning fails the question that has waited longest, unless it names a command or another id.
+   */
+  failQuestion(text: string, isSkipped: boolean): void {
+    if (!/^\s*\{/.test(text)) return;
+    const { spec } = this.serving;
+    const { id, type, method } = glance(text);
+    if (spec.framing === "json-rpc" ? method !== undefined : type !== undefined && !isAnswer(spec, unquoted(type))) return;
+    const key = id !== undefined ? unquoted(id) : isSkipped ? [...this.#questions.keys()][0] : undefined;
+    if (typeof key === "string") this.#questions.get(key)?.(undefined);
   }
 
   /** Dismisses all questions after the client has disconnected. */

@@ -20,7 +20,7 @@ const INTERNAL_ERROR = -32603;
 export type Line =
   | { readonly kind: "ignored" }
   /** Response to send. */
-  | { readonly kind: "answer"; readonly line: string }
+  | { readonly kind: "answer"; readonly line: string; readonly isUnreadable?: true }
   /** Answer to a question. */
   | { readonly kind: "question"; readonly id: string; readonly members: JsonObject }
   | {
@@ -49,7 +49,7 @@ export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string):
     if (!(error instanceof DecodeError)) throw error;
     if (text.trim() === "" && !serving.blankLineIsError) return IGNORED;
     if (!flat && error.message.startsWith("expected an object, found")) return back(invalidRequest(error.message));
-    return back(unreadable(serving, error.message));
+    return { kind: "answer", line: unreadable(serving, error.message), isUnreadable: true };
   }
   if (!flat && frame["jsonrpc"] !== "2.0") return back(invalidRequest("its `jsonrpc` is not \"2.0\""));
   const id = frame["id"] === undefined ? undefined : rawMember(text, "id", frame["id"]);

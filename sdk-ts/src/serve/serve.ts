@@ -96,8 +96,15 @@ class Server<T extends AnyTypes> {
     const { serving } = this.#service;
     const framer = new Framer({ maxLine, keepBom: serving.blankLineIsError });
     const sink = {
-      line: (text: string): void => this.#take(readLine(serving, text)),
-      fault: (error: FramingError): void => this.#outbox.push(unreadable(serving, error.message)),
+      line: (text: string): void => {
+        const line = readLine(serving, text);
+        if ("isUnreadable" in line) this.emitter.failQuestion(text, false);
+        this.#take(line);
+      },
+      fault: (error: FramingError): void => {
+        this.emitter.failQuestion(error.head, error.fault === "too_long");
+        this.#outbox.push(unreadable(serving, error.message));
+      },
     };
     try {
       for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) framer.push(chunk.value, sink);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { UNKNOWN, opal, pi } from "../../src/index.js";
+import { DecodeError, UNKNOWN, opal, pi } from "../../src/index.js";
 import { soon, update } from "../support/agent.js";
 import { connected } from "../support/connected.js";
 
@@ -89,15 +89,34 @@ test("a number that no double holds is reported, whether its event is short or l
   const { client, agent, odd } = connected(pi.Client);
   const events = client.events().withRaw();
   const text = "x".repeat(5000);
-  for (const number of ["9007199254740993", "-9007199254740993", "1e400"]) {
+  for (const number of ["9007199254740993", "-9007199254740993", "1e400", "-1e400"]) {
     for (const more of ['"id 9007199254740993"', `"${text}"`]) {
       await agent.say(`{"type":"turn_start","exact":[9007199254740992,1e300,0.1],"n":${number},"more":${more}}`);
       const { value } = await soon(events.next());
-      assert.equal((value?.event as unknown as { n: number }).n, Number(number));
+      const nearest = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, Number(number)));
+      assert.equal((value?.event as unknown as { n: number }).n, nearest);
       assert.deepEqual(odd.splice(0), [{ kind: "inexact_number", number }]);
     }
   }
   await agent.say('{"type":"turn_start","n":9007199254740991,"text":"9007199254740993"}');
   await soon(events.next());
   assert.deepEqual(odd, []);
+});
+
+test("an answer that a line quotes fails its call unless it comes", async (context) => {
+  const { client, agent } = connected(pi.Client);
+  const failed = assert.rejects(client.prompt({ message: "hello" }), DecodeError);
+  const command = await soon(agent.expect("prompt"));
+  // What would be done after 30 seconds is done when the test says so.
+  const later: (() => void)[] = [];
+  const real = globalThis.setTimeout;
+  context.mock.method(globalThis, "setTimeout", (act: () => void, after: number) => {
+    if (after === 30_000) later.push(act);
+    return real(act, after);
+  });
+  await agent.say(`Loading… {"id":${JSON.stringify(command["id"])},"type":"response","command":"prompt","success":true}`);
+  // The run asks whether it is over: the line was read.
+  await soon(agent.expect("get_state"));
+  for (const act of later) act();
+  await soon(failed);
 });

@@ -117,11 +117,12 @@ impl Server {
         self.now.borrow().clone()
     }
 
-    /// Tells somebody from now on when it ends.
-    pub fn tell(&self, listener: Weak<dyn Hears>) {
+    /// Tells somebody from now on when it ends. Returns the text about what is left out of its offer, which others were told.
+    pub fn tell(&self, listener: Weak<dyn Hears>) -> Option<String> {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|known| known.strong_count() > 0);
         listeners.push(listener);
+        self.now.borrow().offer.left_out.clone()
     }
 
     /// Waits until it is known whether it starts.
@@ -244,11 +245,10 @@ impl Server {
                     if first && again {
                         tracing::warn!("mcp:{}: it is running again", self.definition.name);
                     }
-                    if offer.left_out != left_out {
-                        left_out.clone_from(&offer.left_out);
-                        left_out.iter().for_each(|what| self.fail(what));
-                    }
+                    let is_new = offer.left_out != left_out;
+                    left_out.clone_from(&offer.left_out);
                     self.set(State::Running, None, Some((Arc::new(offer), connection.clone())));
+                    left_out.iter().filter(|_| is_new).for_each(|what| self.fail(what));
                 }
                 Ok(Err(Failed::Gone(_))) => return Asked::Nobody,
                 Ok(Err(failed)) if first => {

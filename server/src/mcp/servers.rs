@@ -119,13 +119,14 @@ impl Servers {
             false => Vec::new(),
         };
         let before = std::mem::take(&mut state.members);
+        let mut untold = Vec::new();
         for definition in wanted {
             let known = before.iter().find(|server| server.definition == definition).cloned();
             let server = known.unwrap_or_else(|| {
                 state.patience = Some(Instant::now() + self.options.limits.wait);
                 let server = self.options.pool.enter(&definition, &self.around);
                 let me: Weak<dyn Hears> = self.me.clone();
-                server.tell(me);
+                untold.extend(server.tell(me).map(|what| (server.clone(), what)));
                 server
             });
             state.members.push(server);
@@ -134,6 +135,8 @@ impl Servers {
         before.iter().filter(|server| !stays(server)).for_each(|server| {
             self.options.pool.leave(server);
         });
+        drop(state);
+        untold.iter().for_each(|(server, what)| self.failed(&server.definition.name, what));
     }
 
     /// Waits until it is known of each server whether it starts, but no longer than the limits say after it was begun.

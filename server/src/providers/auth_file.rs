@@ -178,7 +178,10 @@ impl AuthFile {
         let target = replace::target(&self.path).map_err(|error| self.io(error))?;
         let scratch = target.parent().unwrap_or(directory);
         let options = replace::Options { scratch, mode: 0o600, exact_mode: Some(0o600) };
-        replace::replace(&target, &[&text], &options, || Ok(())).map_err(|failure| self.io(failure.into_io()))
+        replace::replace(&target, &[&text], &options, || Ok(()))
+            .map_err(|failure| self.io(failure.into_io()))?;
+        self.seen.wrote(entries);
+        Ok(())
     }
 
     /// Holds the lock of the directory while the file it gives is open.

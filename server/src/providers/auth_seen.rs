@@ -74,6 +74,8 @@ struct Looking {
     asked: u64,
     done: u64,
     seen: Option<Seen>,
+    /// How often this process has written the file.
+    written: u64,
 }
 
 type Shared = Arc<(Mutex<Looking>, Condvar)>;
@@ -83,6 +85,8 @@ type Shared = Arc<(Mutex<Looking>, Condvar)>;
 pub(super) struct AuthSeen {
     shared: Shared,
     work: Arc<Mutex<Option<Sender<u64>>>>,
+    /// How long all looks but the first may take.
+    patience: Duration,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -91,7 +95,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl AuthSeen {
     pub fn new() -> Self {
-        Self { shared: Shared::default(), work: Arc::default() }
+        Self { shared: Shared::default(), work: Arc::default(), patience: LOOK }
+    }
+
+    /// Takes what this process has just written to the file, so that it applies however long the next look takes.
+    pub fn wrote(&self, members: Map<String, Value>) {
+        let mut state = lock(&self.shared.0);
+        state.written += 1;
+        state.seen = Some(Seen { stamp: None, entries: Arc::new(Ok(entries(members))) });
     }
 
     /// What is stored for a provider. Waits a moment for the disk, and only once where it is stuck.
@@ -108,7 +119,8 @@ impl AuthSeen {
         if state.asked == state.done {
             state.asked += 1;
             self.ask(path, state.asked)?;
-            let (number, patience) = (state.asked, if state.seen.is_some() { LOOK } else { FIRST_LOOK });
+            let (number, patience) =
+                (state.asked, if state.seen.is_some() { self.patience } else { FIRST_LOOK });
             let waited = over.wait_timeout_while(state, patience, |state| state.done < number);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -126,10 +138,17 @@ impl AuthSeen {
         std::thread::Builder::new().name("auth-file".to_owned()).spawn(move || {
             let (looking, over) = &*shared;
             while let Ok(number) = numbers.recv() {
-                let before = lock(looking).seen.clone();
+                let (before, written) = {
+                    let state = lock(looking);
+                    (state.seen.clone(), state.written)
+                };
                 let seen = look(&path, before);
                 let mut state = lock(looking);
-                (state.seen, state.done) = (Some(seen), number);
+                // A look that began before the file was written may have found what was there before.
+                if state.written == written {
+                    state.seen = Some(seen);
+                }
+                state.done = number;
                 over.notify_all();
             }
         })?;
@@ -241,7 +260,7 @@ mod tests {
     fn each_change_is_seen_also_within_one_tick_and_with_the_same_size() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("auth.json");
-        let seen = AuthSeen::new();
+        let seen = AuthSeen { patience: Duration::from_secs(60), ..AuthSeen::new() };
         for number in 100..400 {
             write(&path, &number.to_string());
             assert_eq!(key(&seen, &path), Ok(Some(number.to_string())));
@@ -283,6 +302,20 @@ mod tests {
             assert_eq!(key(&seen, path), Ok(Some("old".to_owned())));
         }
         assert_eq!(numbers.try_iter().count(), 1);
+    }
+
+    #[test]
+    fn what_this_process_has_written_applies_at_once() {
+        let path = Path::new("auth.json");
+        let seen = AuthSeen::new();
+        // A thread that never comes back.
+        let (sender, _numbers) = channel();
+        *lock(&seen.work) = Some(sender);
+        for written in ["old", "new"] {
+            let entries = serde_json::json!({"p": {"type": "api_key", "key": written}});
+            seen.wrote(entries.as_object().cloned().unwrap());
+            assert_eq!(key(&seen, path), Ok(Some(written.to_owned())));
+        }
     }
 
     fn entries_of(members: Map<String, Value>) -> Seen {

@@ -1,6 +1,6 @@
 //! Several conversations of one process, and reports about servers to a front.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use agentese_server::Server;
 use agentese_server::desk::{Desk, Parts, Updates};
@@ -18,6 +18,21 @@ use crate::support::process::{Place, assert_gone, is_alive, pid_in};
 use crate::support::soon;
 
 struct Deaf;
+
+/// The failures of extensions that a conversation was told of.
+#[derive(Default)]
+struct Failures(Mutex<Vec<String>>);
+
+impl EventSink for Failures {
+    fn room(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+    fn push(&self, event: Event<'_>) {
+        if let Event::ExtensionFailed { extension, error, .. } = event {
+            self.0.lock().unwrap().push(format!("{extension}: {error}"));
+        }
+    }
+}
 
 impl EventSink for Deaf {
     fn room(&self) -> BoxFuture<'_, ()> {
@@ -163,4 +178,24 @@ async fn a_status_names_the_tools_that_do_not_fit() {
     let left_out = status[0].left_out.as_deref().unwrap();
     assert!(left_out.contains("the tool \"missing\" is left out: it has no inputSchema"), "{left_out}");
     desk.shut_down().await;
+}
+
+#[tokio::test]
+async fn each_conversation_is_told_what_is_left_out() {
+    let place = Place::new();
+    let parts = parts_with(&place, &["--tools", "1500"], TickingClock::default());
+    let mut desks = Vec::new();
+    for number in 0..2 {
+        let failures = Arc::<Failures>::default();
+        let desk = Desk::new(parts.with(None), failures.clone(), CancellationToken::new());
+        desk.connect(Arc::new(Deaf));
+        soon("the server", desk.mcp().ready()).await;
+        let told = failures.0.lock().unwrap().clone();
+        let expected = ["mcp:zoo: it offers 1500 tools; only the first 1000 are used"];
+        assert_eq!(told, expected, "conversation {number}");
+        desks.push(desk);
+    }
+    for desk in desks {
+        soon("the end", desk.shut_down()).await;
+    }
 }

@@ -258,6 +258,46 @@ async fn filters_of_a_trusted_repository_do_their_work() {
     }
 }
 
+/// Trust lets filters run. A subagent's own commits in its copy run none of the repository's hooks, aliases and editors.
+#[tokio::test]
+async fn hooks_and_aliases_of_a_trusted_repository_do_not_run_in_copies() {
+    let members = merging("patch");
+    let mut answers = isolated(&["a"]);
+    let command = "echo x > x.txt; git add x.txt; git -c user.name=a -c user.email=a@b commit --quiet -m x; \
+                   EDITOR=true git -c user.name=a -c user.email=a@b commit --quiet --amend; git runs; \
+                   git log --oneline | wc -l | tr -d ' ' > count.txt";
+    answers.push(calls("JOB-a", "bash", json!({"command": command})));
+    answers.push(submits("a"));
+    let (builder, place) = prepared(members.clone(), script(answers));
+    let work = place.path().join("work");
+    repository(&work);
+    let ran = place.path().join("ran");
+    let hooks = place.path().join("hooks");
+    std::fs::create_dir(&hooks).unwrap();
+    let touch = format!("touch {}", ran.display());
+    for hook in ["pre-commit", "post-commit"] {
+        std::fs::write(hooks.join(hook), format!("#!/bin/sh\n{touch}\n")).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(hooks.join(hook), mode).unwrap();
+    }
+    for (name, value) in [
+        ("core.hooksPath", hooks.to_str().unwrap()),
+        ("core.editor", &touch),
+        ("core.pager", &touch),
+        ("sequence.editor", &touch),
+        ("alias.runs", &format!("!{touch}")),
+    ] {
+        git(&work, &["config", name, value]);
+    }
+    let mut policy = Policy::new(crate::settings(&members).task, place.path().join("agentese-worktrees"));
+    policy.trusted = true;
+    let builder = builder.subagents(Policies::new(policy));
+    let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+    assert_eq!(std::fs::read_to_string(work.join("x.txt")).unwrap_or_default(), "x\n", "{told}");
+    assert_eq!(std::fs::read_to_string(work.join("count.txt")).unwrap_or_default(), "2\n", "{told}");
+    assert!(!ran.exists(), "{told}");
+}
+
 #[tokio::test]
 async fn configuration_that_runs_nothing_needs_no_trust() {
     let (builder, place) = prepared(merging("branch"), {

@@ -14,13 +14,19 @@ const SHOWN = 20;
 
 /** Open questions, oldest first. */
 export function Dialogs() {
-  const { conversation } = useNow();
+  const { conversation, page } = useNow();
+  const unshown = page.hello?.unshown ?? 0;
   const open = conversation.dialogs;
   useClock(open.some((dialog) => dialog.timeoutMs !== undefined));
   const waiting = open.filter((dialog) => left(dialog) !== 0);
-  if (waiting.length === 0) return null;
+  if (waiting.length + unshown === 0) return null;
   return (
     <section class="dialogs" aria-label={`${waiting.length} waiting for your answer`}>
+      {unshown > 0 && (
+        <p class="dialogs-count">
+          {unshown.toLocaleString("en")} more {unshown === 1 ? "question was" : "questions were"} open when this page was loaded, too many to be shown here. A page that was open before can answer {unshown === 1 ? "it" : "them"}.
+        </p>
+      )}
       {waiting.length > 1 && <p class="dialogs-count">{waiting.length.toLocaleString("en")} questions wait for an answer{waiting.length > SHOWN && `; the first ${SHOWN} are shown`}</p>}
       {waiting.slice(0, SHOWN).map((dialog, at) => (
         <Part key={dialog.key} name="A question" of={dialog}>

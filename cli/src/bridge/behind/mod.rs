@@ -65,7 +65,7 @@ pub(super) async fn serve(
     let mut serving = Options::default();
     serving.commands = super::COMMANDS;
     serving.gate = Some(losses.gate());
-    serving.stop = agent.gone_for_good();
+    serving.finish = agent.gone_for_good();
     let server = agent.beginning().server(frontend, agent.clone(), agent.persist(), &here(), None);
     let served = stdio::serve(server.build(), serving, stderr).await;
     let gone = agent.gone();

@@ -1,6 +1,7 @@
 //! Lines that could not be read: an answer among them fails its call, and runs ask whether they are still going on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Shared, Waiter};
 use crate::error::Error;
@@ -9,6 +10,9 @@ use crate::glance::{Glance, glance};
 use crate::run_tracker::Input;
 use crate::scan;
 use crate::spec::{Framing, RunRole};
+
+/// How long the answer of a call may take to come after a line that quotes it.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// What the id of an answer says of its call.
 pub(super) enum AnswerId {
@@ -76,9 +80,21 @@ impl Shared {
         true
     }
 
+    /// Fails a call whose answer stands behind other text, unless its answer comes within [`ANSWER_WITHIN`]: the line may be a
+    /// log that quotes the answer.
+    fn fail_call_later(self: &Arc<Self>, key: String, reason: &str, frame: &str) {
+        if !self.state().pending.waits(&key) {
+            return;
+        }
+        let (reason, frame) = (reason.to_owned(), frame.to_owned());
+        self.later(ANSWER_WITHIN, move |shared| {
+            shared.fail_call(&key, &reason, &frame);
+        });
+    }
+
     /// Looks at a line that could not be read, of which `text` is the beginning.
     pub(super) fn lost_line(self: &Arc<Self>, text: &str, reason: &str) {
-        let Glance { id, kind, method } = glance(text);
+        let Glance { id, kind, method, is_own } = glance(text);
         let is_answer = match self.is_json_rpc() {
             true => method.is_none() && id.is_some(),
             false => kind.as_deref() == Some("response"),
@@ -86,10 +102,13 @@ impl Shared {
         if is_answer && let Some(raw) = id {
             let key = match self.answer_id(raw) {
                 AnswerId::Key(key) => Some(key),
-                AnswerId::OtherType(id) => self.call_of_other_id(&id, None),
+                AnswerId::OtherType(id) if is_own => self.call_of_other_id(&id, None),
+                AnswerId::OtherType(_) => None,
             };
-            if key.is_some_and(|key| self.fail_call(&key, reason, text)) {
-                return;
+            match key {
+                Some(key) if !is_own => self.fail_call_later(key, reason, text),
+                Some(key) if self.fail_call(&key, reason, text) => return,
+                _ => {}
             }
         }
         // Text that something else printed is no line of the run.

@@ -38,8 +38,8 @@ pub(super) struct Slot {
     tracker: RunTracker,
     sender: EventSender,
     wake: u64,
-    /// Whether the state was asked for and has not come.
-    asking: bool,
+    /// How many questions about the state have no answer.
+    asked: u8,
     /// Whether its handle was given to the caller: nobody can read its events before.
     held: bool,
     /// How it stands.
@@ -130,7 +130,7 @@ impl Shared {
                 tracker: RunTracker::new(self.run_end()),
                 sender: events,
                 wake: 0,
-                asking: false,
+                asked: 0,
                 held,
                 standing: Standing::default(),
             });
@@ -191,7 +191,7 @@ impl Shared {
         match action {
             Action::None => {}
             Action::End(outcome) => self.finish_run(token, Ok(outcome)),
-            Action::AskState => self.ask_state(token),
+            Action::AskState => self.ask_state(token, input == Input::Lost),
             Action::Wake(after) => self.later(after, move |shared| {
                 let current = shared.state().runs.iter().any(|run| run.token == token && run.wake == wake);
                 if current {
@@ -201,11 +201,12 @@ impl Shared {
         }
     }
 
-    /// Asks for the state, with the declared limit: a mute agent must not hold a run for ever.
-    fn ask_state(self: &Arc<Self>, token: u64) {
+    /// Asks for the state, with the declared limit: a mute agent must not hold a run for ever. `is_lost` says that a line was
+    /// lost just now.
+    fn ask_state(self: &Arc<Self>, token: u64, is_lost: bool) {
         let Some(asked) = self.run_end().state else { return };
-        // An answer that is on its way serves as well: it comes after what was seen.
-        if self.asking(token, true) {
+        // An answer that is on its way serves as well: it comes after what was seen. The line that was lost may have been it.
+        if !self.may_ask(token, 1 + u8::from(is_lost)) {
             return;
         }
         let members = self.session_members(token);
@@ -250,21 +251,28 @@ impl Shared {
         error
     }
 
-    /// The state that a run asked for has come, or is not coming.
+    /// The state that a run asked for has come, or is not coming. Another question may still have an answer.
     pub(super) fn state_came(self: &Arc<Self>, token: u64, input: Input) {
-        self.asking(token, false);
-        self.feed_run(token, input);
+        let is_asking = {
+            let mut state = self.state();
+            let Some(run) = state.runs.iter_mut().find(|run| run.token == token) else { return };
+            run.asked = run.asked.saturating_sub(1);
+            run.asked > 0
+        };
+        if input != Input::NoState || !is_asking {
+            self.feed_run(token, input);
+        }
     }
 
-    /// Notes whether a run waits for the state; gives whether it did.
-    fn asking(&self, token: u64, asking: bool) -> bool {
+    /// Notes another question of a run about the state if fewer than `most` have no answer. Returns whether it is to be sent.
+    fn may_ask(&self, token: u64, most: u8) -> bool {
         let mut state = self.state();
-        let run = state.runs.iter_mut().find(|run| run.token == token);
-        run.is_some_and(|run| std::mem::replace(&mut run.asking, asking))
+        let run = state.runs.iter_mut().find(|run| run.token == token && run.asked < most);
+        run.map(|run| run.asked += 1).is_some()
     }
 
     /// Does something after a while, unless the connection has ended by then.
-    fn later(self: &Arc<Self>, after: Duration, act: impl FnOnce(&Arc<Self>) + Send + 'static) {
+    pub(super) fn later(self: &Arc<Self>, after: Duration, act: impl FnOnce(&Arc<Self>) + Send + 'static) {
         let shared = Arc::downgrade(self);
         let stop = self.stop.clone();
         tokio::spawn(async move {

@@ -132,6 +132,9 @@ impl Taking {
                 self.shared.speaks_own_dialect();
             }
         }
+        if routed.is_ok() {
+            self.shared.report_inexact(frame.as_str());
+        }
         match routed {
             Ok(Routed::Event { kind, body, session, outline }) => {
                 let event = EventFrame { kind, inner: body, outline, frame };

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
 use super::Shared;
+use crate::numbers;
 use crate::redact::redact;
 use crate::tap::{Diagnostic, Direction, Tap};
 
@@ -30,6 +31,14 @@ impl Shared {
     pub(super) fn diagnose(&self, diagnostic: Diagnostic) {
         tracing::debug!(?diagnostic, "odd input");
         self.with_tap(|tap| tap.diagnostic(&diagnostic));
+    }
+
+    /// Reports the first number of a frame that is not read exactly. Frames are searched only if there is a tap.
+    pub(super) fn report_inexact(&self, text: &str) {
+        let number = self.settings.tap.as_ref().and_then(|_| numbers::inexact(text));
+        if let Some(number) = number.map(str::to_owned) {
+            self.diagnose(Diagnostic::InexactNumber { number });
+        }
     }
 
     /// Shows a whole frame to the watcher within this library.

@@ -74,7 +74,7 @@ impl Default for NoParams {
 pub(crate) const NONE_OF: &str = " is none of ";
 
 /// Decodes a value from JSON text. Lone surrogates in escapes are read as the replacement
-/// character.
+/// character, and numbers beyond every double as the largest one.
 ///
 /// # Errors
 /// Says which member is wrong and why.
@@ -82,8 +82,8 @@ pub fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_jso
     read_leniently(text, |text| serde_json::from_str(text))
 }
 
-/// Reads, and where that fails reads once more: without lone surrogates, and with the last of two
-/// members of one name (a tag that stands twice is dispatched by the first).
+/// Reads, and if that fails reads once more: without lone surrogates and numbers that no double holds, and with the last
+/// of two members of one name (a tag that stands twice is dispatched by the first).
 fn read_leniently<T>(
     text: &str,
     read: impl Fn(&str) -> Result<T, serde_json::Error>,
@@ -91,6 +91,8 @@ fn read_leniently<T>(
     read(text).or_else(|error| {
         let replaced = replace_lone_surrogates(text);
         let text = replaced.as_deref().unwrap_or(text);
+        let limited = crate::numbers::limited(text);
+        let text = limited.as_deref().unwrap_or(text);
         let plain: serde_json::Value = serde_json::from_str(text).map_err(|_| error)?;
         read(&plain.to_string())
     })

@@ -19,8 +19,8 @@ struct Setting {
 pub(super) struct Settings(Vec<Setting>);
 
 /// Settings that name a program, as patterns: `*` stands for any part in the middle. In a directory that is not trusted a
-/// repository that has one is not copied. Hooks, aliases, editors and pagers are not among them, for git never runs
-/// them here. Filters are looked for among the attributes.
+/// repository that has one is not copied. Hooks, aliases, editors and pagers are not among them, for no copy gets
+/// them. Filters are looked for among the attributes.
 const PROGRAMS: &[&str] = &[
     "core.alternaterefscommand",
     "core.askpass",
@@ -73,10 +73,15 @@ const HARMLESS: &[&str] = &[
     "user.useconfigonly",
 ];
 
-/// Settings about the git directory itself, which no other one gets: as patterns, or sections that end in a dot.
+/// Settings that no copy gets, as patterns, or sections that end in a dot: those about the git directory itself, and hooks,
+/// aliases, editors and pagers, which the work of a copy does not need.
 const OWN: &[&str] = &[
+    "alias.",
     "core.bare",
+    "core.editor",
     "core.fsmonitor",
+    "core.hookspath",
+    "core.pager",
     "core.repositoryformatversion",
     "core.sparsecheckout",
     "core.sparsecheckoutcone",
@@ -89,6 +94,8 @@ const OWN: &[&str] = &[
     "includeif.",
     "index.",
     "maintenance.",
+    "pager.",
+    "sequence.editor",
 ];
 
 impl Settings {

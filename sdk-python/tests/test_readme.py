@@ -1,0 +1,89 @@
+"""What the README says about failures, where no other test runs it."""
+
+import pytest
+from support.driver import BOTH
+from support.peer import STATE, playing
+
+from agentese import EncodeError, RunFailedError, TimedOutError, pi
+
+pytestmark = pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
+
+FAILED = {
+    "role": "assistant", "content": [], "api": "a", "provider": "p", "model": "m", "usage": {"input": 0, "output": 0,
+    "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
+    "total": 0}}, "stopReason": "error", "errorMessage": "overloaded", "timestamp": 0,
+}  # fmt: skip
+
+
+def fails(peer):
+    """Each prompt starts a run that fails."""
+    while True:
+        command = peer.hear()
+        if command["type"] == "prompt":
+            peer.answer(command)
+            peer.say({"type": "agent_start"}, {"type": "message_end", "message": FAILED})
+            peer.say({"type": "agent_end", "messages": [FAILED]})
+        else:
+            peer.answer(command, data={**STATE, "isStreaming": False})
+
+
+@pytest.mark.parametrize("how", ["ask", "text", "result", "loop"])
+def test_every_way_to_read_a_run_raises_its_failure(kind, how):
+    with playing(fails) as end, kind().connect(pi, end) as client:
+        with pytest.raises(RunFailedError, match="overloaded") as failed:
+            if how == "ask":
+                client.call("ask", "hi")
+            else:
+                run = client.call("prompt", "hi")
+                read = {"text": lambda: run.text(), "result": lambda: run.result(), "loop": lambda: None}[how]
+                if how == "loop":
+                    client.events(run)
+                elif kind.name == "threads":
+                    read()
+                else:
+                    client.run(read())
+        assert failed.value.message == "overloaded"
+        result = client.wait(client.call("prompt", "hi"))
+        assert result.failure is not None and result.failure.message == "overloaded" and not result.aborted
+
+
+@pytest.mark.parametrize("how", ["text", "result"])
+def test_a_run_that_takes_too_long_goes_on_until_it_is_stopped(kind, how):
+    heard = []
+
+    def script(peer):
+        peer.answer(peer.hear())
+        peer.say({"type": "agent_start"})
+        while True:
+            heard.append(peer.hear())
+            peer.answer(heard[-1], **({"data": STATE} if heard[-1]["type"] == "get_state" else {}))
+
+    with playing(script) as end, kind().connect(pi, end) as client:
+        run = client.call("prompt", "hi")
+        with pytest.raises(TimedOutError):
+            if kind.name == "threads":
+                getattr(run, how)(timeout=0.05)
+            else:
+                client.run(getattr(run, how)(timeout=0.05))
+        client.call("get_state")
+        assert [command["type"] for command in heard] == ["get_state"]
+        if kind.name == "threads":
+            run.abort()
+        else:
+            client.run(run.abort())
+        assert [command["type"] for command in heard][:2] == ["get_state", "abort"]
+
+
+def test_a_parameter_that_does_not_fit_is_not_sent(kind):
+    heard = []
+
+    def script(peer):
+        heard.append(peer.hear())
+        peer.answer(heard[-1], data=STATE)
+        peer.rest()
+
+    with playing(script) as end, kind().connect(pi, end) as client:
+        with pytest.raises(EncodeError):
+            client.call("set_session_name", 5)
+        client.call("get_state")
+    assert [command["type"] for command in heard] == ["get_state"]
