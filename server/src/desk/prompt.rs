@@ -68,6 +68,7 @@ impl Desk {
     }
 
     async fn take_prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
+        self.engine.accept_words(&said.text, &said.images)?;
         let _coming = self.host.coming();
         // In boxes: many prompts may wait until another agent takes them, and are to keep no room for what is done.
         Box::pin(self.ready_for_prompts()).await?;
@@ -87,6 +88,7 @@ impl Desk {
     pub async fn abort_and_prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
         // What goes on is not stopped for a prompt that is refused.
         self.engine.within_budget()?;
+        self.engine.accept_words(&said.text, &said.images)?;
         self.give_up();
         self.ready_for_prompts().await?;
         let seat = self.engine.take_over().await?;
@@ -109,7 +111,7 @@ impl Desk {
     pub async fn steer(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
         let input = self.queueable(text, images).await?;
         let _handed = self.engine.hand_to_queue(&input, StreamingBehavior::Steer).await?;
-        self.engine.steer(input).map_err(PromptError::from)?;
+        self.engine.steer(input)?;
         Ok(())
     }
 
@@ -117,7 +119,7 @@ impl Desk {
     pub async fn follow_up(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
         let input = self.queueable(text, images).await?;
         let _handed = self.engine.hand_to_queue(&input, StreamingBehavior::FollowUp).await?;
-        self.engine.follow_up(input).map_err(PromptError::from)?;
+        self.engine.follow_up(input)?;
         Ok(())
     }
 
@@ -159,10 +161,11 @@ impl Desk {
             self.host.invoke(invoked, over.clone().drop_guard(), accepted).await;
             return Ok(Left::Done(Taken::Command(over)));
         }
+        let empty = self.engine.accept_words(&said.text, &said.images)?;
         let asked = self.host.input(said.text, said.images, InputSource::Rpc);
         match self.host.until_replaced(replaced, asked).await {
             Heard::Words(text, images) => {
-                let input = self.prepared(text, images).await?;
+                let input = self.prepared(text, images, empty).await?;
                 Ok(Left::Words(self.engine.read_mentions(input).await, accepted))
             }
             Heard::Handled => Ok(Left::Done(Taken::Handled)),
@@ -177,11 +180,17 @@ impl Desk {
         if let Some(invoked) = self.host.find(&text) {
             return Err(Refused::Command(invoked.name().to_owned()));
         }
-        self.prepared(text, images.unwrap_or_default()).await
+        self.prepared(text, images.unwrap_or_default(), false).await
     }
 
     /// Puts what a server makes of its prompt, a skill or a template in the place of its name, and checks images.
-    async fn prepared(&self, text: String, mut images: Vec<ImageContent>) -> Result<Input, Refused> {
+    /// `empty` says that words without a text are taken.
+    async fn prepared(
+        &self,
+        text: String,
+        mut images: Vec<ImageContent>,
+        empty: bool,
+    ) -> Result<Input, Refused> {
         let input = match self.mcp.expand(&text).await.map_err(Refused::Server)? {
             // What a server says is not looked at for commands.
             Some(expanded) => {
@@ -190,7 +199,7 @@ impl Desk {
             }
             None => Input::new(text, images),
         };
-        Ok(self.engine.prepare(input).await?)
+        Ok(self.engine.prepare(input.empty_if(empty)).await?)
     }
 }
 

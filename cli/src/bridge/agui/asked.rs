@@ -3,6 +3,7 @@
 use agentese::any::Words;
 use agentese::types::{AguiContent, AguiMessage, AguiPart, AguiResume, AguiRunInput, AguiSource};
 use agentese::wire::Maybe;
+use agentese_server::is_blank;
 use serde_json::{Map, Value, json};
 
 /// What a run is to do.
@@ -49,6 +50,9 @@ pub(super) fn wanted(input: &AguiRunInput) -> Result<Wanted, String> {
             images.into_iter().fold(words, |words, (mime_type, data)| words.image(mime_type, data))
         }
     };
+    if is_blank(&words.text) && words.images.is_empty() {
+        return Err("the last message is blank: it has neither visible text nor an image".to_owned());
+    }
     Ok(Wanted::Said { id: message.id.clone(), words })
 }
 

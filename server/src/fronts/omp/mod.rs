@@ -34,6 +34,7 @@ pub(super) const CUSTOMS: Customs = Customs {
     exports_empty: true,
     reads_mentions: true,
     keeps_shell: true,
+    empty_prompts: true,
     repeats_begun: false,
     begins_what_waits: true,
     pauses_refuse_prompts: true,

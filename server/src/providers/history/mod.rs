@@ -16,7 +16,7 @@ use agentese::types::{
     StopReason, TextContent, ToolResultMessageBuilder, UserMessage,
 };
 
-use crate::roles;
+use crate::{is_blank, roles};
 
 /// What a call is answered with whose result was never recorded.
 const NO_RESULT: &str = "No result was recorded for this call.";
@@ -26,6 +26,9 @@ const COMPACTED: &str =
 /// What stands before the summary of a branch.
 const BRANCH: &str =
     "The conversation returned here from a branch. This is a summary of what happened there:";
+
+/// What stands in place of a message of the user in which nothing can be seen: APIs refuse such a message.
+const BLANK: &str = "[The user sent an empty message.]";
 
 /// The messages for a model, oldest first. Answers that failed or were aborted are left out with
 /// the results of their calls; commands of the user, summaries and messages of extensions become user
@@ -51,9 +54,12 @@ pub fn for_model(messages: &[Arc<AgentMessage>]) -> Vec<Arc<AgentMessage>> {
                     history.messages.push(message.clone());
                 }
             }
-            AgentMessage::User(_) => {
+            AgentMessage::User(said) => {
                 history.answer_open_calls();
-                history.messages.push(message.clone());
+                match shows_nothing(&said.content) {
+                    true => history.push_text(BLANK.to_owned(), said.timestamp),
+                    false => history.messages.push(message.clone()),
+                }
             }
             AgentMessage::BashExecution(command) if command.exclude_from_context != Some(true) => {
                 history.answer_open_calls();
@@ -114,6 +120,21 @@ impl History {
         let content = InputContent::from(vec![InputBlock::from(TextContent::new(text))]);
         self.messages.push(Arc::new(UserMessage::new(content, timestamp).into()));
     }
+}
+
+/// Returns whether nothing of the content can be seen.
+fn shows_nothing(content: &InputContent) -> bool {
+    match content {
+        InputContent::Text(text) => is_blank(text),
+        InputContent::Blocks(blocks) => {
+            blocks.iter().all(|block| matches!(block, InputBlock::Text(block) if is_blank(&block.text)))
+        }
+    }
+}
+
+/// Returns whether a request with these messages would ask a model nothing: none of them can be seen.
+pub fn asks_nothing(messages: &[Arc<AgentMessage>]) -> bool {
+    messages.iter().all(|message| matches!(&**message, AgentMessage::User(said) if shows_nothing(&said.content)))
 }
 
 fn calls(answer: &AssistantMessage) -> Vec<(String, String)> {
