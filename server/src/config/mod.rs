@@ -33,7 +33,7 @@ pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, wri
 pub use read_settings::{Loaded, load_settings};
 pub use settings::{
     ApprovalSettings, BranchSummarySettings, CompactionSettings, ImageSettings, RetrySettings, RuleContext,
-    RuleInterrupt, RuleRepeat, RuleSettings, Settings, ThinkingBudgets, TodoSettings,
+    RuleInterrupt, RuleRepeat, RuleSettings, RunLimits, Settings, ThinkingBudgets, TodoSettings,
 };
 pub use task_settings::{BudgetLimits, IsolationMode, MergeMode, TaskSettings, VerificationSettings};
 pub(crate) use text_file::read_regular;

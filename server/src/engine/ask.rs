@@ -68,7 +68,7 @@ impl Run {
                         closed.extend(assembler.closing().and_then(|event| assembler.apply(event)));
                         self.tell_closed(entry, &assembler, &closed);
                     }
-                    break assembler.aborted(ABORTED);
+                    break self.cut(assembler);
                 }
                 Either::Right(None) => break assembler.failed(Failure::new(FailureKind::Network, CUT_OFF)),
                 Either::Right(Some(StreamEvent::Done(reason))) => {

@@ -66,10 +66,6 @@ impl Tool for InTerminal {
         self.bash.guidelines()
     }
 
-    fn aborted_text(&self) -> &str {
-        self.bash.aborted_text()
-    }
-
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
             let mut context = context.clone();

@@ -35,6 +35,7 @@ pub(super) const CUSTOMS: Customs = Customs {
     reads_mentions: true,
     keeps_shell: true,
     empty_prompts: true,
+    silent_if_compacted: true,
     repeats_begun: false,
     begins_what_waits: true,
     pauses_refuse_prompts: true,

@@ -56,8 +56,12 @@ pub(super) const NEWER: Customs = Customs {
 };
 
 /// Those of the first revision: an answer that a compaction cuts off is forgotten.
-pub(super) const FIRST: Customs =
-    Customs { compaction_drops_cut_answer: true, empty_prompts: true, ..Customs::PI };
+pub(super) const FIRST: Customs = Customs {
+    compaction_drops_cut_answer: true,
+    empty_prompts: true,
+    silent_if_compacted: true,
+    ..Customs::PI
+};
 
 /// What became of words that were queued, where the revision tells it.
 fn queued(front: &Front) -> Option<WordsTaken> {

@@ -52,10 +52,6 @@ impl Tool for Named {
         self.inner.shared()
     }
 
-    fn aborted_text(&self) -> &str {
-        self.inner.aborted_text()
-    }
-
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         self.inner.execute(context, arguments)
     }
