@@ -236,6 +236,7 @@ class Connection:
         timeout: float | bool | None = None,
         events_ticket: int | None = None,
         answer_ticket: int | None = None,
+        limits: tuple[int | None, float | None, float | None, int | None] | None = None,
     ) -> tuple[Stream, Pending]:
         """Sends a command that starts a run: its events, and the answer that accepts it."""
     def events(self, ticket: int | None = None) -> Stream:

@@ -180,7 +180,9 @@ impl Desk {
         if let Some(invoked) = self.host.find(&text) {
             return Err(Refused::Command(invoked.name().to_owned()));
         }
-        self.prepared(text, images.unwrap_or_default(), false).await
+        let images = images.unwrap_or_default();
+        let empty = self.engine.accept_words(&text, &images)?;
+        self.prepared(text, images, empty).await
     }
 
     /// Puts what a server makes of its prompt, a skill or a template in the place of its name, and checks images.

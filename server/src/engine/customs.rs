@@ -73,9 +73,9 @@ pub struct Customs {
     pub needs_model: bool,
     /// Whether a command of the user finds the directory and the variables that the one before it left.
     pub keeps_shell: bool,
-    /// Whether a prompt with an empty text begins a run, in which the model is told that it is empty; else it is refused,
-    /// as every other blank message is.
-    pub empty_prompts: bool,
+    /// Whether a message with an empty text is taken, and the model told that it is empty; else it is refused, as every
+    /// other blank message is.
+    pub empty_messages: bool,
     /// The argument in which a model says what a call is for. It stays in the model's answer; tools, and those who are
     /// told of calls, do not see it.
     pub intent: Option<&'static str>,
@@ -164,7 +164,7 @@ impl Customs {
         marks_mentions: false,
         needs_model: false,
         keeps_shell: false,
-        empty_prompts: false,
+        empty_messages: false,
         intent: None,
         page_name: "pi-session",
         tools: &["read", "bash", "edit", "write"],

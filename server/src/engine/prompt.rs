@@ -40,7 +40,7 @@ impl Input {
         Self { text: text.into(), images, notes: Vec::new(), verbatim: false, mentioned: Vec::new(), empty: false }
     }
 
-    /// The same, which may begin a run although it has no text.
+    /// The same, which is taken although it has no text.
     pub fn empty_if(mut self, empty: bool) -> Self {
         self.empty = empty;
         self
@@ -57,14 +57,9 @@ impl Input {
         is_blank(&self.text) && self.images.is_empty() && self.notes.is_empty() && self.mentioned.is_empty()
     }
 
-    /// Fails if nothing of it can be seen, unless it may begin a run that way.
+    /// Fails if nothing of it can be seen, unless agents of the dialect take it that way.
     pub(super) fn check(&self) -> Result<(), PromptError> {
         if self.is_blank() && !self.empty { Err(PromptError::Blank) } else { Ok(()) }
-    }
-
-    /// Fails if nothing of it can be seen.
-    pub(super) fn check_queued(&self) -> Result<(), PromptError> {
-        if self.is_blank() { Err(PromptError::Blank) } else { Ok(()) }
     }
 
     /// The words as they were said, the message that they become, and the files that go with it.
@@ -181,10 +176,10 @@ impl Engine {
         self.shared.within_budget()
     }
 
-    /// Returns whether the words are an empty text that begins a run all the same. Fails for other words in which nothing
-    /// can be seen and that come without an image.
+    /// Returns whether the words are an empty text that agents of the dialect take all the same. Fails for other words in
+    /// which nothing can be seen and that come without an image.
     pub fn accept_words(&self, text: &str, images: &[ImageContent]) -> Result<bool, PromptError> {
-        let empty = text.is_empty() && images.is_empty() && self.shared.options.customs.empty_prompts;
+        let empty = text.is_empty() && images.is_empty() && self.shared.options.customs.empty_messages;
         match is_blank(text) && images.is_empty() && !empty {
             true => Err(PromptError::Blank),
             false => Ok(empty),
@@ -237,11 +232,9 @@ impl Engine {
     /// and while the engine is shut down.
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
         input.check()?;
-        let joins = input.check_queued();
         let (said, message, files) = input.split(self.shared.options.clock.now_ms());
         let mut state = self.shared.state();
         if let Some(queue) = self.shared.admits(&state, streaming)? {
-            joins?;
             self.shared.queue(&mut state, message, queue == StreamingBehavior::FollowUp)?;
             return Ok(Begun { what: What::Queued, handed: Handed::default() });
         }
@@ -273,7 +266,7 @@ impl Engine {
     }
 
     fn queue(&self, input: Input, queue: StreamingBehavior) -> Result<(), PromptError> {
-        input.check_queued()?;
+        input.check()?;
         let message = input.message(self.shared.options.clock.now_ms());
         let follows = queue == StreamingBehavior::FollowUp;
         Ok(self.shared.queue(&mut self.shared.state(), message.into(), follows)?)
@@ -313,7 +306,7 @@ impl Shared {
 
     /// Fails where too much waits already for that to be queued, and for a blank message.
     pub(super) fn has_room(&self, input: &Input) -> Result<(), PromptError> {
-        input.check_queued()?;
+        input.check()?;
         let message = input.clone().message(self.options.clock.now_ms());
         Ok(self.state().queues.fits(&message.into())?)
     }

@@ -49,7 +49,7 @@ async fn blank_prompts_are_refused_and_leave_no_trace() {
             assert!(before.iter().all(|frame| frame["type"] != "agent_start"), "{revision} {before:?}");
         }
         for kind in ["steer", "follow_up"] {
-            for text in ["", " \n"] {
+            for text in ["\u{200b}", " \n"] {
                 link.send(json!({"id": "q", "type": kind, "message": text})).await;
                 // omp answers failures of handlers without an id.
                 let refused = link.until("the refusal", |frame| frame["type"] == "response").await.pop().unwrap();
@@ -74,7 +74,7 @@ async fn a_blank_prompt_neither_joins_nor_ends_a_run() {
         link.send(json!({"type": "prompt", "message": "go"})).await;
         link.until_event("turn_start").await;
         for behavior in ["steer", "followUp"] {
-            for text in ["", "\n"] {
+            for text in [" ", "\n"] {
                 link.send(json!({"id": "b", "type": "prompt", "message": text, "streamingBehavior": behavior})).await;
                 assert_eq!(failure(&mut link, "b").await.1["error"], BLANK, "{revision}");
             }
@@ -110,6 +110,21 @@ async fn an_empty_prompt_begins_a_run_in_which_the_model_is_told_so() {
         let messages = link.messages().await;
         let [.., said, answer] = &messages[..] else { panic!("{revision} {messages:?}") };
         assert_eq!(said["content"], json!([{"type": "text", "text": ""}]), "{revision}");
+        assert_eq!(answer["content"][0]["text"], "you said nothing", "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_steering_message_is_delivered_and_the_model_told_so() {
+    let script = json!({"responses": [
+        {"when": {"user": "[The user sent an empty message.]"}, "text": "you said nothing"},
+    ], "default": {"text": "something was said"}});
+    for (revision, mut link, _place) in family(&script) {
+        link.data(json!({"type": "steer", "message": ""})).await;
+        link.send(json!({"type": "prompt", "message": "hello"})).await;
+        link.until_event("agent_end").await;
+        assert_eq!(roles(&mut link).await, ["user", "user", "assistant"], "{revision}");
+        let answer = link.messages().await.pop().unwrap();
         assert_eq!(answer["content"][0]["text"], "you said nothing", "{revision}");
     }
 }

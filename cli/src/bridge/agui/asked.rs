@@ -149,6 +149,10 @@ mod tests {
         }
         let others = json!({"messages": [{"id": "m", "role": "tool", "toolCallId": "c", "content": "no"}]});
         assert!(wanted(&input(others)).is_err());
+        for blank in [json!(""), json!(" \n\u{200b}"), json!([]), json!([{"type": "text", "text": "\t"}])] {
+            let Err(reason) = read(blank) else { panic!() };
+            assert_eq!(reason, "the last message is blank: it has neither visible text nor an image");
+        }
         assert!(wanted(&input(json!({}))).is_err());
     }
 

@@ -34,7 +34,7 @@ pub(super) const CUSTOMS: Customs = Customs {
     exports_empty: true,
     reads_mentions: true,
     keeps_shell: true,
-    empty_prompts: true,
+    empty_messages: true,
     silent_if_compacted: true,
     repeats_begun: false,
     begins_what_waits: true,

@@ -30,7 +30,7 @@ pub(super) const NEWER: Customs = Customs {
     interrupt: InterruptMode::Wait,
     levels: LevelCustoms { ids_tell: false, strongest: ThinkingLevel::Max },
     lists_edits: true,
-    empty_prompts: true,
+    empty_messages: true,
     notes_are_prompts: true,
     tells_instructions: true,
     answers_begin_late: true,
@@ -58,7 +58,7 @@ pub(super) const NEWER: Customs = Customs {
 /// Those of the first revision: an answer that a compaction cuts off is forgotten.
 pub(super) const FIRST: Customs = Customs {
     compaction_drops_cut_answer: true,
-    empty_prompts: true,
+    empty_messages: true,
     silent_if_compacted: true,
     ..Customs::PI
 };
