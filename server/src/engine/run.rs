@@ -164,19 +164,12 @@ impl Run {
                     self.outcome.stopped = stopped;
                     self.answered(entry, answer).await;
                 }
-                Step::AskNobody if self.limit_reached().is_some() => {
-                    let entry = self.reserve();
-                    let failure = self.limit_reached().unwrap_or_else(|| unreachable!());
-                    let answer = self.unasked(&entry, failure);
-                    self.answered(entry, answer).await;
-                }
                 Step::AskNobody => {
-                    let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
-                    let (entry, begun) = (self.reserve(), assembler.message().clone());
-                    let answer = self.timed(assembler.aborted(ABORTED));
-                    let told = self.shared.options.customs.notes_times;
-                    let message = &if told { answer.message.clone() } else { begun }.into();
-                    self.push(Event::MessageStarted { entry: &entry, message });
+                    let entry = self.reserve();
+                    let answer = match self.limit_reached() {
+                        Some(failure) => self.unasked(&entry, failure),
+                        None => self.aborted_unasked(&entry),
+                    };
                     self.answered(entry, answer).await;
                 }
                 Step::Call(calls) => self.calls(calls).await,
@@ -210,6 +203,17 @@ impl Run {
         let reached = self.shared.options.ledger.reached()?;
         let is_its_end = !self.abort.is_cancelled() || matches!(reached, LimitReached::Time(_));
         is_its_end.then(|| Failure::new(FailureKind::Limit, reached.to_string()))
+    }
+
+    /// Gives the empty answer of a run that was aborted before the model was asked, and tells of its beginning.
+    fn aborted_unasked(&self, entry: &EntryId) -> Answer {
+        let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
+        let begun = assembler.message().clone();
+        let answer = self.timed(assembler.aborted(ABORTED));
+        let told = self.shared.options.customs.notes_times;
+        let message = &if told { answer.message.clone() } else { begun }.into();
+        self.push(Event::MessageStarted { entry, message });
+        answer
     }
 
     /// Ends an answer in the middle: the run was aborted, or has no more time.
