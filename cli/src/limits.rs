@@ -52,7 +52,9 @@ mod tests {
         given.replace(&mut limits);
         let expected = RunLimits { max_turns: 0, max_cost_usd: 1.5, max_time_ms: 1, max_equal_calls: 8 };
         assert_eq!(limits, expected, "a time is never rounded to no limit");
-        assert!(amount("-1").is_err() && amount("NaN").is_err() && amount("inf").is_err() && amount("x").is_err());
+        assert!(
+            amount("-1").is_err() && amount("NaN").is_err() && amount("inf").is_err() && amount("x").is_err()
+        );
         assert_eq!(amount("0.25"), Ok(0.25));
     }
 }

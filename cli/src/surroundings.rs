@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::Failure;
 use super::arguments::Run;
-use super::limits::Limits;
 use super::environment::variable;
+use super::limits::Limits;
 use agentese_server::config::{
     Environment, Home, Settings, Trust, agent_dir, expand_home, load_settings, resolve,
 };

@@ -2,8 +2,8 @@
 
 use agentese_protocol::dialect::Dialect;
 use agentese_protocol::index::declared_types;
-use agentese_protocol::measure::{MEASURES, Measures};
 use agentese_protocol::meaning::{On, Source, Test, resolve};
+use agentese_protocol::measure::{MEASURES, Measures};
 use agentese_protocol::model::{Event, Field, Shape, Ty};
 use agentese_protocol::{DIALECTS, Index};
 

@@ -12,7 +12,9 @@ use crate::fork_guarded::ForkGuarded;
 use crate::frames::{Frame, Frames};
 use crate::mailbox::{Mailbox, Ticket};
 use crate::opening::Opening;
-use crate::options::{ConnectionOptions, ConnectionTap, Diagnostics, Limits, Program, Wait, limit, run_limits};
+use crate::options::{
+    ConnectionOptions, ConnectionTap, Diagnostics, Limits, Program, Wait, limit, run_limits,
+};
 use crate::pending::{Outcome, Pending};
 use crate::questions::{Question, Questions, Sink};
 use crate::stream::{EventTable, Stream};

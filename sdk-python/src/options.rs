@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentese::{ChildOptions, RunLimits};
 use agentese::dynamic::{Limit, Options};
 use agentese::queue::Overflow;
 use agentese::tap::{Diagnostic, Direction, Tap};
+use agentese::{ChildOptions, RunLimits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

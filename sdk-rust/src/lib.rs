@@ -36,8 +36,8 @@ pub mod websocket;
 pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunResult};
 pub use crate::client::{dialog, dynamic, error, run, tap, termination};
 pub use crate::core::{
-    chunks, correlate, frame, framing, outcome, queue, redact, renames, revision, route, run_limits, run_tracker, scan,
-    schema, script, spec, strict, transport, wire,
+    chunks, correlate, frame, framing, outcome, queue, redact, renames, revision, route, run_limits,
+    run_tracker, scan, schema, script, spec, strict, transport, wire,
 };
 pub(crate) use crate::core::{connection, failure, glance, recognition};
 pub use error::{Error, ErrorKind, Refused};

@@ -32,7 +32,6 @@
 //! | `roles` | messages that only some dialects have |
 //! | [`world`] | time and chance |
 
-mod blank;
 pub mod config;
 pub mod desk;
 pub mod engine;
@@ -52,5 +51,4 @@ pub mod tools;
 pub mod ui;
 pub mod world;
 
-pub use blank::is_blank;
 pub use server::{Builder, Served, Server};

@@ -117,11 +117,15 @@ fn a_prompt_in_which_nothing_can_be_seen_is_refused_before_it_is_stored() {
     editor.ask("initialize", json!({"protocolVersion": 1, "clientInfo": null}));
     let session = editor.session();
     let text = |text: &str| json!({"type": "text", "text": text});
-    for prompt in [json!([]), json!([text("")]), json!([text(" "), text("\n\t")]), json!([text("\u{200b}")])] {
+    for prompt in [json!([]), json!([text("")]), json!([text(" "), text("\n\t")]), json!([text("\u{200b}")])]
+    {
         let refused = editor.ask("session/prompt", json!({"sessionId": session, "prompt": prompt}));
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
         let message = refused["error"].to_string();
-        assert!(message.contains("The message is blank: it has neither visible text nor an image"), "{message}");
+        assert!(
+            message.contains("The message is blank: it has neither visible text nor an image"),
+            "{message}"
+        );
     }
     assert_eq!(editor.say(&session, "hello"), "end_turn");
 }
@@ -136,7 +140,8 @@ fn options_of_the_command_line_end_a_run_with_an_error() {
         (&["--max-time", "0.2"], &hanging, "it has lasted 0.2 s"),
     ] {
         let place = Place::new();
-        let script = place.script(json!({"responses": [{"when": {"user": "again"}, "text": "ok"}], "default": answer}));
+        let script = place
+            .script(json!({"responses": [{"when": {"user": "again"}, "text": "ok"}], "default": answer}));
         let words = ["--mode", "acp", "--script", &script, options[0], options[1]];
         let mut editor = Editor::unknown(place.command(&words), place);
         editor.ask("initialize", json!({"protocolVersion": 1, "clientInfo": null}));

@@ -224,7 +224,13 @@ impl<D: Dialect> RpcClient<D> {
 
     /// Types over a client of this dialect that is there; they share the connection.
     pub(crate) fn over(inner: dynamic::Client) -> Self {
-        RpcClient { inner, builder: Builder::default(), limit: Limit::Default, limits: RunLimits::default(), spawned: None }
+        RpcClient {
+            inner,
+            builder: Builder::default(),
+            limit: Limit::Default,
+            limits: RunLimits::default(),
+            spawned: None,
+        }
     }
 
     /// The dialect's tables: what any of its revisions has.

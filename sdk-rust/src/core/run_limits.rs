@@ -82,7 +82,14 @@ impl RunLimits {
         if self.max_cost.is_some() && measures.cost.is_none() {
             return Err(format!("agents of {dialect} do not tell what a run costs: leave max_cost out"));
         }
-        Ok(RunMeter { limits: self, measures, turns: 0, cost: 0.0, calls: HashMap::new(), repeats: Repeats::default() })
+        Ok(RunMeter {
+            limits: self,
+            measures,
+            turns: 0,
+            cost: 0.0,
+            calls: HashMap::new(),
+            repeats: Repeats::default(),
+        })
     }
 
     /// Returns the failure of a run that has lasted as long as it may.
@@ -93,7 +100,11 @@ impl RunLimits {
 }
 
 fn failure(code: &str, reason: String) -> RunFailure {
-    RunFailure { message: format!("the run was stopped: {reason}"), code: Some(code.to_owned()), retryable: false }
+    RunFailure {
+        message: format!("the run was stopped: {reason}"),
+        code: Some(code.to_owned()),
+        retryable: false,
+    }
 }
 
 /// What a run has used of its limits.
@@ -127,7 +138,8 @@ impl RunMeter {
         if kind == result.event {
             let most = self.limits.max_equal_calls?;
             let call = self.calls.remove(&id(body, result.id))?;
-            let failed = find(body, result.failed.0).and_then(word).is_some_and(|word| word == result.failed.1);
+            let failed =
+                find(body, result.failed.0).and_then(word).is_some_and(|word| word == result.failed.1);
             let output = find(body, result.output).unwrap_or_default();
             if failed && self.repeats.fail(&call) >= most {
                 let tool = call.split(' ').next().unwrap_or_default();

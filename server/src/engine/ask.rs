@@ -17,8 +17,7 @@ use crate::session::EntryId;
 pub(super) const CUT_OFF: &str = "The stream ended before the answer was complete.";
 
 /// What an answer says for which no model was asked: there was nothing to send.
-const NOTHING_TO_ASK: &str =
-    "The model was not asked: the conversation has no message with visible text or an image. Send a prompt with some text.";
+const NOTHING_TO_ASK: &str = "The model was not asked: the conversation has no message with visible text or an image. Send a prompt with some text.";
 
 impl Run {
     /// Gives the answer of a request that is not made, and tells of its beginning.

@@ -168,7 +168,9 @@ pub(super) async fn compact_on_its_own(
             None => end(None, true, None),
         },
         // Recorded so.
-        Err(CompactError::Nothing(reason)) if shared.options.customs.gives_no_reason(reason) => end(None, false, None),
+        Err(CompactError::Nothing(reason)) if shared.options.customs.gives_no_reason(reason) => {
+            end(None, false, None)
+        }
         Err(error) => end(None, false, Some(&format!("{prefix}: {error}"))),
     }
     result.is_ok()

@@ -122,7 +122,7 @@ pub struct Customs {
     pub counts_whole_file: bool,
     /// Whether clients are told of compactions of the agent's own that had nothing to do.
     pub tells_of_idle_compactions: bool,
-    /// Whether the end of one that follows another without a message in between gives no reason.
+    /// Whether the end of an automatic compaction gives no reason if the conversation has just been compacted.
     pub silent_if_compacted: bool,
     /// Whether the parts of a summary are asked for one after the other; else side by side.
     pub summarizes_in_turn: bool,

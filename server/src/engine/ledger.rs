@@ -6,7 +6,7 @@ use std::time::Duration;
 use agentese::types::{BudgetScope, BudgetViolationReason, ToolCall, Usage};
 
 use super::budget::{Budget, Due};
-use super::limits::{LimitReached, RunMeter};
+use super::limits::{RunLimitError, RunMeter};
 use super::{Event, Shared};
 use crate::config::{BudgetLimits, RunLimits};
 use crate::providers::tokens;
@@ -115,20 +115,20 @@ impl Ledger {
     }
 
     /// Returns the limit that the run has reached, as it was last looked at.
-    pub(super) fn reached(&self) -> Option<LimitReached> {
+    pub(super) fn reached(&self) -> Option<RunLimitError> {
         let own = self.run().reached().cloned();
         own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached()))
     }
 
     /// Returns the limit that keeps the run from another turn: of its own limits, or of those of the runs that it is a
     /// part of.
-    pub(super) fn reached_before_turn(&self, now_ms: i64) -> Option<LimitReached> {
+    pub(super) fn reached_before_turn(&self, now_ms: i64) -> Option<RunLimitError> {
         let spent = self.spent().cost;
         let own = self.run().check(spent, now_ms).cloned();
         own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached_by_child(now_ms)))
     }
 
-    fn reached_by_child(&self, now_ms: i64) -> Option<LimitReached> {
+    fn reached_by_child(&self, now_ms: i64) -> Option<RunLimitError> {
         let spent = self.spent().cost;
         let own = self.run().check_shared(spent, now_ms).cloned();
         own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached_by_child(now_ms)))

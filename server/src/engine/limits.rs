@@ -16,7 +16,7 @@ const NOTICE: u64 = 3;
 
 /// A limit that a run has reached.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub(super) enum LimitReached {
+pub(super) enum RunLimitError {
     #[error(
         "The run was ended: it has had {0} turns, which is its limit (limits.maxTurns, --max-turns). Send another prompt to go on."
     )]
@@ -47,7 +47,7 @@ pub(super) struct RunMeter {
     turns: u64,
     repeats: Repeats,
     /// The first limit that it reached.
-    reached: Option<LimitReached>,
+    reached: Option<RunLimitError>,
 }
 
 impl RunMeter {
@@ -62,28 +62,28 @@ impl RunMeter {
     }
 
     /// Returns the limit that the run has reached.
-    pub fn reached(&self) -> Option<&LimitReached> {
+    pub fn reached(&self) -> Option<&RunLimitError> {
         self.reached.as_ref()
     }
 
     /// Returns the limit that the run has reached, after looking at those that concern runs within it, too.
-    pub fn check_shared(&mut self, spent: f64, now_ms: i64) -> Option<&LimitReached> {
+    pub fn check_shared(&mut self, spent: f64, now_ms: i64) -> Option<&RunLimitError> {
         let used = spent - self.cost_before;
         let limit = self.limits.max_cost_usd;
         if self.reached.is_none() && self.until_end(now_ms).is_some_and(|left| left.is_zero()) {
             self.run_out_of_time();
         }
         if self.reached.is_none() && limit > 0.0 && used >= limit {
-            self.reached = Some(LimitReached::Cost { used, limit });
+            self.reached = Some(RunLimitError::Cost { used, limit });
         }
         self.reached()
     }
 
     /// Returns the limit that the run has reached, after looking at all of them: another turn is about to begin.
-    pub fn check(&mut self, spent: f64, now_ms: i64) -> Option<&LimitReached> {
+    pub fn check(&mut self, spent: f64, now_ms: i64) -> Option<&RunLimitError> {
         let limit = self.limits.max_turns;
         if self.check_shared(spent, now_ms).is_none() && limit > 0 && self.turns >= limit {
-            self.reached = Some(LimitReached::Turns(limit));
+            self.reached = Some(RunLimitError::Turns(limit));
         }
         self.reached()
     }
@@ -98,7 +98,7 @@ impl RunMeter {
     /// Takes note that the time of the run is over.
     pub fn run_out_of_time(&mut self) {
         let limit = Duration::from_millis(self.limits.max_time_ms);
-        self.reached.get_or_insert(LimitReached::Time(limit));
+        self.reached.get_or_insert(RunLimitError::Time(limit));
     }
 
     /// Takes note of the result of a call, and adds to it what the model is to know if it has failed in the same way
@@ -108,7 +108,7 @@ impl RunMeter {
         let most = self.limits.max_equal_calls;
         let ends = most > 0 && count >= most;
         if ends && self.reached.is_none() {
-            self.reached = Some(LimitReached::EqualCalls { tool: call.name.clone(), count });
+            self.reached = Some(RunLimitError::EqualCalls { tool: call.name.clone(), count });
         }
         if ends || count >= NOTICE {
             add_notice(output, count, most);
@@ -231,7 +231,7 @@ mod tests {
         );
         assert_eq!(meter.reached(), None);
         assert!(failures(&mut meter, 1, &[])[0].ends_with("The run was ended.]"));
-        assert_eq!(meter.reached(), Some(&LimitReached::EqualCalls { tool: "a".into(), count: 8 }));
+        assert_eq!(meter.reached(), Some(&RunLimitError::EqualCalls { tool: "a".into(), count: 8 }));
     }
 
     #[test]
@@ -272,29 +272,26 @@ mod tests {
     fn without_a_limit_the_model_is_told_and_nothing_ends() {
         let mut endless = meter(RunLimits { max_equal_calls: 0, ..RunLimits::default() });
         let told = failures(&mut endless, 100, &[]);
-        assert!(told[99].ends_with("[This call has failed 100 times with the same arguments and the same error. Do something else.]"));
+        assert!(told[99].ends_with(
+            "[This call has failed 100 times with the same arguments and the same error. Do something else.]"
+        ));
         assert_eq!(endless.check(1000.0, i64::MAX), None);
     }
 
     #[test]
     fn turns_cost_and_time_have_limits_of_their_own() {
-        let limits = RunLimits {
-            max_turns: 2,
-            max_cost_usd: 0.5,
-            max_time_ms: 300,
-            ..RunLimits::default()
-        };
+        let limits = RunLimits { max_turns: 2, max_cost_usd: 0.5, max_time_ms: 300, ..RunLimits::default() };
         let mut turns = meter(limits);
         turns.count_turn();
         assert_eq!(turns.check(1.4, 1299), None, "what was spent before does not count");
         turns.count_turn();
         assert_eq!(turns.check_shared(1.4, 1299), None, "turns are those of the run alone");
-        assert_eq!(turns.check(1.4, 1299), Some(&LimitReached::Turns(2)));
-        assert_eq!(turns.check(9.0, 9999), Some(&LimitReached::Turns(2)), "the first one is told");
-        assert_eq!(meter(limits).check(1.5, 1299), Some(&LimitReached::Cost { used: 0.5, limit: 0.5 }));
+        assert_eq!(turns.check(1.4, 1299), Some(&RunLimitError::Turns(2)));
+        assert_eq!(turns.check(9.0, 9999), Some(&RunLimitError::Turns(2)), "the first one is told");
+        assert_eq!(meter(limits).check(1.5, 1299), Some(&RunLimitError::Cost { used: 0.5, limit: 0.5 }));
         let mut late = meter(limits);
         assert_eq!(late.until_end(1100), Some(Duration::from_millis(200)));
-        assert_eq!(late.check(1.0, 1300), Some(&LimitReached::Time(Duration::from_millis(300))));
+        assert_eq!(late.check(1.0, 1300), Some(&RunLimitError::Time(Duration::from_millis(300))));
         assert_eq!(meter(RunLimits::default()).until_end(5), None);
     }
 }

@@ -8,7 +8,7 @@ use super::run::{Run, Said};
 use super::state::{Kind, Phase, State};
 use super::work::Work;
 use super::{Engine, Event, Handed, PromptError, Shared};
-use crate::is_blank;
+use crate::providers::is_blank;
 use crate::roles::mentions;
 use crate::tools::prepare_image;
 
@@ -37,7 +37,14 @@ impl Input {
 
     /// Text and images.
     pub fn new(text: impl Into<String>, images: Vec<ImageContent>) -> Self {
-        Self { text: text.into(), images, notes: Vec::new(), verbatim: false, mentioned: Vec::new(), empty: false }
+        Self {
+            text: text.into(),
+            images,
+            notes: Vec::new(),
+            verbatim: false,
+            mentioned: Vec::new(),
+            empty: false,
+        }
     }
 
     /// The same, which is taken although it has no text.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
 use super::agent_loop::{AgentLoop, Asked, Step};
-use super::limits::LimitReached;
+use super::limits::RunLimitError;
 use super::retry::too_long;
 use super::state::State;
 use super::{Calls, CutAnswer, Event, Shared};
@@ -201,7 +201,7 @@ impl Run {
     /// Returns the limit that ends the run, as the failure of its last answer; `None` if it goes on, or was aborted.
     pub(super) fn limit_reached(&self) -> Option<Failure> {
         let reached = self.shared.options.ledger.reached()?;
-        let is_its_end = !self.abort.is_cancelled() || matches!(reached, LimitReached::Time(_));
+        let is_its_end = !self.abort.is_cancelled() || matches!(reached, RunLimitError::Time(_));
         is_its_end.then(|| Failure::new(FailureKind::Limit, reached.to_string()))
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::is_blank;
+use crate::providers::is_blank;
 
 /// How many subagents one call may have.
 const MOST: usize = 32;

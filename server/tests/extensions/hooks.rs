@@ -254,7 +254,10 @@ fn what_extensions_and_templates_make_blank_is_refused_and_leaves_no_trace() {
     for message in ["erase", "/nothing"] {
         let refused = agent.ask(json!({"type": "prompt", "message": message}));
         assert_eq!(refused["success"], false, "{message}: {refused}");
-        assert!(refused["error"].as_str().unwrap().starts_with("The message is blank"), "{message}: {refused}");
+        assert!(
+            refused["error"].as_str().unwrap().starts_with("The message is blank"),
+            "{message}: {refused}"
+        );
     }
     let refused = agent.ask(json!({"type": "steer", "message": "/nothing"}));
     assert!(refused["error"].as_str().unwrap().starts_with("The message is blank"), "{refused}");

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::rpc::Rpc;
 use crate::support::link::builder;
 
-const BLANK: &str = "The message is blank: it has neither visible text nor an image. Send some text or an image";
+const BLANK: &str =
+    "The message is blank: it has neither visible text nor an image. Send some text or an image";
 
 #[tokio::test]
 async fn a_blank_prompt_is_refused_as_a_wrong_parameter() {
@@ -57,7 +58,10 @@ async fn a_blank_prompt_for_a_sub_agent_is_an_error_and_starts_none() {
     let (mut rpc, _place) = Rpc::scripted(json!({"responses": [call], "default": {"text": "done"}}));
     let session = rpc.start(json!({})).await;
     let events = rpc.run(&session, "go").await;
-    assert!(events.iter().all(|event| !event["type"].as_str().unwrap().starts_with("sub_agent")), "{events:?}");
+    assert!(
+        events.iter().all(|event| !event["type"].as_str().unwrap().starts_with("sub_agent")),
+        "{events:?}"
+    );
     let text = serde_json::to_string(&events).unwrap();
     assert!(text.contains("`prompt` is missing or blank"), "{text}");
 }

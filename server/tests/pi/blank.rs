@@ -7,11 +7,13 @@ use serde_json::{Value, json};
 
 use crate::support::link::{Link, builder};
 
-const BLANK: &str = "The message is blank: it has neither visible text nor an image. Send some text or an image";
+const BLANK: &str =
+    "The message is blank: it has neither visible text nor an image. Send some text or an image";
 const TEXTS: [&str; 6] = [" ", "  \n\t", "\u{a0}\u{2003}", "\u{200b}", "\u{feff}\n", "\u{2060}\u{ad}"];
 
 /// The smallest PNG.
-const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 fn family(script: &Value) -> Vec<(&'static str, Link, tempfile::TempDir)> {
     let make = |revision: &'static str| {
@@ -45,14 +47,19 @@ async fn blank_prompts_are_refused_and_leave_no_trace() {
         for text in TEXTS {
             link.send(json!({"id": "b", "type": "prompt", "message": text})).await;
             let (before, refused) = failure(&mut link, "b").await;
-            assert_eq!((&refused["command"], &refused["error"]), (&json!("prompt"), &json!(BLANK)), "{revision}");
+            assert_eq!(
+                (&refused["command"], &refused["error"]),
+                (&json!("prompt"), &json!(BLANK)),
+                "{revision}"
+            );
             assert!(before.iter().all(|frame| frame["type"] != "agent_start"), "{revision} {before:?}");
         }
         for kind in ["steer", "follow_up"] {
             for text in ["\u{200b}", " \n"] {
                 link.send(json!({"id": "q", "type": kind, "message": text})).await;
                 // omp answers failures of handlers without an id.
-                let refused = link.until("the refusal", |frame| frame["type"] == "response").await.pop().unwrap();
+                let refused =
+                    link.until("the refusal", |frame| frame["type"] == "response").await.pop().unwrap();
                 assert_eq!(refused["success"], false, "{revision} {kind}");
                 assert!(refused["error"].as_str().unwrap().ends_with(BLANK), "{revision} {refused}");
             }
@@ -69,13 +76,17 @@ async fn blank_prompts_are_refused_and_leave_no_trace() {
 
 #[tokio::test]
 async fn a_blank_prompt_neither_joins_nor_ends_a_run() {
-    for (revision, mut link, _place) in family(&json!({"responses": [{"hang_after": -1}], "default": {"text": "ok"}}))
+    for (revision, mut link, _place) in
+        family(&json!({"responses": [{"hang_after": -1}], "default": {"text": "ok"}}))
     {
         link.send(json!({"type": "prompt", "message": "go"})).await;
         link.until_event("turn_start").await;
         for behavior in ["steer", "followUp"] {
             for text in [" ", "\n"] {
-                link.send(json!({"id": "b", "type": "prompt", "message": text, "streamingBehavior": behavior})).await;
+                link.send(
+                    json!({"id": "b", "type": "prompt", "message": text, "streamingBehavior": behavior}),
+                )
+                .await;
                 assert_eq!(failure(&mut link, "b").await.1["error"], BLANK, "{revision}");
             }
         }

@@ -8,8 +8,8 @@ use agentese::types::{
 };
 use agentese_server::config::{BudgetLimits, RunLimits};
 use agentese_server::engine::{
-    Afterwards, Bounds, ChildEvent, Engine, Event, EventSink, GoOn, Hooks, Input, Ledger, Options, PromptError,
-    RunOver,
+    Afterwards, Bounds, ChildEvent, Engine, Event, EventSink, GoOn, Hooks, Input, Ledger, Options,
+    PromptError, RunOver,
 };
 use agentese_server::providers::Update;
 use agentese_server::tools::{AgentsError, ChildAnswer, Order, Tool, ToolContext, ToolOutput, ToolSet};

@@ -67,7 +67,8 @@ fn turns(frames: &[Value]) -> usize {
 
 /// The history is one that a model takes, and another prompt is answered.
 async fn goes_on(link: &mut Link) {
-    let told: Vec<_> = link.messages().await.into_iter().filter(|message| message["role"] != "system").collect();
+    let told: Vec<_> =
+        link.messages().await.into_iter().filter(|message| message["role"] != "system").collect();
     check_history(&told);
     let frames = run(link, "again").await;
     let answer = messages(&frames).pop().unwrap();
@@ -103,7 +104,8 @@ async fn two_calls_that_fail_in_turn_end_the_run_too() {
             let answer = json!({"blocks": [call("", "read", json!({"path": path}))]});
             vec![answer; uses]
         };
-        let answers: Vec<_> = turn("a", 20).into_iter().zip(turn("b", 20)).flat_map(|(a, b)| [a, b]).collect();
+        let answers: Vec<_> =
+            turn("a", 20).into_iter().zip(turn("b", 20)).flat_map(|(a, b)| [a, b]).collect();
         let script = json!({"responses": answers, "default": {"text": "never"}});
         let (mut link, _place) = linked(revision, RunLimits::default(), script);
         let frames = run(&mut link, "go").await;
@@ -115,13 +117,15 @@ async fn two_calls_that_fail_in_turn_end_the_run_too() {
 #[tokio::test]
 async fn equal_calls_of_one_answer_count_each_and_the_rest_is_not_carried_out() {
     for (revision, started) in [("pi@0.55", 4), ("pi@1.5", 6), ("omp", 6), ("pisces", 6)] {
-        let calls: Vec<_> = (0..6).map(|id| call(&format!("c{id}"), "read", json!({"path": "nope"}))).collect();
+        let calls: Vec<_> =
+            (0..6).map(|id| call(&format!("c{id}"), "read", json!({"path": "nope"}))).collect();
         let limits = RunLimits { max_equal_calls: 4, ..RunLimits::default() };
         let (mut link, _place) = linked(revision, limits, always(json!(calls)));
         let frames = run(&mut link, "go").await;
         let results = results(&frames);
         assert_eq!(results.len(), 6, "every call has a result: {revision}");
-        let carried_out = results.iter().filter(|text| !text.starts_with("Not started: the run had reached a limit."));
+        let carried_out =
+            results.iter().filter(|text| !text.starts_with("Not started: the run had reached a limit."));
         assert_eq!(carried_out.count(), started, "{revision} {results:?}");
         assert!(last_error(&frames).contains("has failed"), "{revision}");
         goes_on(&mut link).await;
@@ -204,8 +208,10 @@ async fn time_ends_a_run_in_the_middle_of_an_answer_and_of_a_call() {
 
 #[tokio::test]
 async fn an_abort_stays_an_abort_although_there_are_limits() {
-    let limits = RunLimits { max_time_ms: 3_600_000, max_turns: 9, max_cost_usd: 9.0, ..RunLimits::default() };
-    let (mut link, _place) = linked("pi@1.5", limits, json!({"responses": [{"hang_after": -1}], "default": {"text": "ok"}}));
+    let limits =
+        RunLimits { max_time_ms: 3_600_000, max_turns: 9, max_cost_usd: 9.0, ..RunLimits::default() };
+    let (mut link, _place) =
+        linked("pi@1.5", limits, json!({"responses": [{"hang_after": -1}], "default": {"text": "ok"}}));
     link.send(json!({"type": "prompt", "message": "go"})).await;
     link.until_event("turn_start").await;
     link.send(json!({"id": "a", "type": "abort"})).await;

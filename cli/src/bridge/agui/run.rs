@@ -10,7 +10,7 @@ use agentese::types::{
     AguiSuccess,
 };
 use agentese::view::MessageState;
-use agentese_server::is_blank;
+use agentese_server::providers::is_blank;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;

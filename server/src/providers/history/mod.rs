@@ -16,7 +16,8 @@ use agentese::types::{
     StopReason, TextContent, ToolResultMessageBuilder, UserMessage,
 };
 
-use crate::{is_blank, roles};
+use super::is_blank;
+use crate::roles;
 
 /// What a call is answered with whose result was never recorded.
 const NO_RESULT: &str = "No result was recorded for this call.";
@@ -134,7 +135,9 @@ fn shows_nothing(content: &InputContent) -> bool {
 
 /// Returns whether a request with these messages would ask a model nothing: none of them can be seen.
 pub fn asks_nothing(messages: &[Arc<AgentMessage>]) -> bool {
-    messages.iter().all(|message| matches!(&**message, AgentMessage::User(said) if shows_nothing(&said.content)))
+    messages
+        .iter()
+        .all(|message| matches!(&**message, AgentMessage::User(said) if shows_nothing(&said.content)))
 }
 
 fn calls(answer: &AssistantMessage) -> Vec<(String, String)> {

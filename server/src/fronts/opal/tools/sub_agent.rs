@@ -15,8 +15,7 @@ use super::super::features::Features;
 use super::super::sink::{ChildOf, Sink};
 use super::short;
 use crate::engine::Hooks as _;
-use crate::is_blank;
-use crate::providers::Catalog;
+use crate::providers::{Catalog, is_blank};
 use crate::tools::{
     Agents, AgentsError, ChildAnswer, ChildStep, Order, Tool, ToolContext, ToolOutput, ToolSet, Watch,
 };

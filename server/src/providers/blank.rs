@@ -3,7 +3,8 @@
 /// Returns whether a text has no visible character: it is empty, or white space, control characters and characters that
 /// Unicode calls default ignorable (zero-width spaces, joiners, byte order marks) are all that it has.
 pub fn is_blank(text: &str) -> bool {
-    text.chars().all(|character| character.is_whitespace() || character.is_control() || is_ignorable(character))
+    text.chars()
+        .all(|character| character.is_whitespace() || character.is_control() || is_ignorable(character))
 }
 
 /// Returns whether Unicode has the character as `Default_Ignorable_Code_Point`.
@@ -21,7 +22,9 @@ mod tests {
 
     #[test]
     fn white_space_controls_and_characters_without_a_glyph_are_blank() {
-        for text in ["", " ", "\n\t \r", "\u{a0}\u{2003}\u{3000}", "\u{200b}\u{feff}", "\0\u{1b}", "\u{2060} \u{ad}"] {
+        for text in
+            ["", " ", "\n\t \r", "\u{a0}\u{2003}\u{3000}", "\u{200b}\u{feff}", "\0\u{1b}", "\u{2060} \u{ad}"]
+        {
             assert!(is_blank(text), "{text:?}");
         }
         for text in [".", " a ", "\u{200b}x", "👍\u{fe0f}", "\u{301}", "…"] {
