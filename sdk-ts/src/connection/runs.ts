@@ -159,6 +159,7 @@ export class Runs {
   }
 
   end(slot: RunSlot, by: EndedBy): void {
+    if (!this.#slots.includes(slot)) return;
     this.#remove(slot);
     slot.finish(by);
   }
