@@ -7,6 +7,7 @@ use agentese::types::ThinkingLevel;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::api_key::ApiKey;
+use super::limits::Limits;
 use agentese_server::fronts::FRONTENDS;
 
 const ABOUT: &str = "\
@@ -338,6 +339,9 @@ pub(super) struct Run {
     /// Disable all tools, except those of --tools
     #[arg(long, help_heading = "Tools")]
     pub no_tools: bool,
+
+    #[command(flatten)]
+    pub limits: Limits,
 
     /// Continue a session, named by its file or the beginning of its id
     #[arg(long, value_name = "FILE|ID", help_heading = "Session")]

@@ -18,6 +18,7 @@ mod call;
 mod completions;
 mod environment;
 mod export;
+mod limits;
 mod list_models;
 mod neutral;
 mod output;

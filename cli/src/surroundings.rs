@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use super::arguments::Run;
 use super::environment::variable;
+use super::limits::Limits;
 use agentese_server::config::{
     Environment, Home, Settings, Trust, agent_dir, expand_home, load_settings, resolve,
 };
@@ -32,6 +33,7 @@ pub(super) struct Surroundings {
     skills: resources::Wanted,
     templates: resources::Wanted,
     extensions: extensions::Wanted,
+    limits: Limits,
 }
 
 /// Content of these files.
@@ -80,6 +82,7 @@ impl Surroundings {
                 only_given: run.resources.no_extensions,
                 ..extensions::Wanted::default()
             },
+            limits: run.limits,
             cwd,
             home,
         }
@@ -111,7 +114,8 @@ impl Surroundings {
     pub fn read(&self, trust: Option<bool>) -> Result<Found, Failure> {
         let Self { cwd, home, agent_dir, .. } = self;
         let (home, agent_dir) = (home.as_deref(), agent_dir.as_deref());
-        let loaded = load_settings(&self.files, agent_dir, cwd, home, trust);
+        let mut loaded = load_settings(&self.files, agent_dir, cwd, home, trust);
+        self.limits.replace(&mut loaded.settings.limits);
         let mut warnings: Vec<String> = loaded.complaints.iter().map(ToString::to_string).collect();
         let trusted = loaded.trust == Trust::Granted;
         let bases = find_bases(&self.prompt, agent_dir, &self.files.project_folder(cwd), cwd, trusted)?;

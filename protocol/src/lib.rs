@@ -21,6 +21,7 @@ pub mod index;
 pub mod intent;
 pub mod matching;
 pub mod meaning;
+pub mod measure;
 pub mod model;
 pub mod secrets;
 pub mod typed;

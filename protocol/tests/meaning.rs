@@ -3,6 +3,7 @@
 use agentese_protocol::dialect::Dialect;
 use agentese_protocol::index::declared_types;
 use agentese_protocol::meaning::{On, Source, Test, resolve};
+use agentese_protocol::measure::{MEASURES, Measures};
 use agentese_protocol::model::{Event, Field, Shape, Ty};
 use agentese_protocol::{DIALECTS, Index};
 
@@ -67,6 +68,22 @@ fn every_path_of_a_rule_is_declared() {
     assert!(looked_at > 200, "{looked_at}");
     let pi = Index::client(DIALECTS[0]);
     assert!(!leads(DIALECTS[0], &pi, On::Event("message_start"), "message.never"));
+}
+
+/// The members by which clients measure runs are declared, in every dialect.
+#[test]
+fn every_path_of_a_measure_is_declared() {
+    for dialect in DIALECTS {
+        let index = Index::client(dialect);
+        let found = MEASURES.iter().find(|measures| measures.dialect == dialect.name);
+        let Measures { turn, cost, call, result, .. } = found.unwrap();
+        let cost = cost.iter().map(|cost| (cost.event, cost.path));
+        let call = [call.id, call.tool, call.arguments].map(|path| (call.event, path));
+        let result = [result.id, result.failed.0, result.output].map(|path| (result.event, path));
+        for (event, path) in cost.chain(call).chain(result).chain([(*turn, "")]) {
+            assert!(leads(dialect, &index, On::Event(event), path), "{}: {event} {path}", dialect.name);
+        }
+    }
 }
 
 /// The paths that a source looks at in the frame itself.

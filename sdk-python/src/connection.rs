@@ -12,7 +12,9 @@ use crate::fork_guarded::ForkGuarded;
 use crate::frames::{Frame, Frames};
 use crate::mailbox::{Mailbox, Ticket};
 use crate::opening::Opening;
-use crate::options::{ConnectionOptions, ConnectionTap, Diagnostics, Program, Wait, limit};
+use crate::options::{
+    ConnectionOptions, ConnectionTap, Diagnostics, Limits, Program, Wait, limit, run_limits,
+};
 use crate::pending::{Outcome, Pending};
 use crate::questions::{Question, Questions, Sink};
 use crate::stream::{EventTable, Stream};
@@ -251,7 +253,8 @@ impl Connection {
     }
 
     /// Sends a command that starts a run. Returns its events, and the response that accepts it.
-    #[pyo3(signature = (command, members, timeout=None, events_ticket=None, answer_ticket=None))]
+    #[pyo3(signature = (command, members, timeout=None, events_ticket=None, answer_ticket=None, limits=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn start(
         &self,
         py: Python<'_>,
@@ -260,9 +263,10 @@ impl Connection {
         timeout: Option<Wait>,
         events_ticket: Option<u64>,
         answer_ticket: Option<u64>,
+        limits: Option<Limits>,
     ) -> PyResult<(Stream, Pending)> {
         let client = &self.inner.get(py)?.client;
-        let started = client.start(command, members, limit(timeout)?);
+        let started = client.start_limited(command, members, limit(timeout)?, run_limits(limits)?);
         let (events, answer) = started.map_err(|error| errors::from_core(py, &error))?;
         let stream = Stream::new(events, self.table.clone_ref(py), self.ticket(py, events_ticket)?);
         let pending =

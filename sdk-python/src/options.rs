@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentese::ChildOptions;
 use agentese::dynamic::{Limit, Options};
 use agentese::queue::Overflow;
 use agentese::tap::{Diagnostic, Direction, Tap};
+use agentese::{ChildOptions, RunLimits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -172,6 +172,15 @@ pub fn limit(wait: Option<Wait>) -> PyResult<Limit> {
         Some(Wait::Default(_)) => Limit::Default,
         Some(Wait::Seconds(number)) => Limit::After(seconds(number)?),
     })
+}
+
+/// Limits of a run as Python gives them: turns, US dollars, seconds, equal calls.
+pub type Limits = (Option<u64>, Option<f64>, Option<f64>, Option<u64>);
+
+/// Limits of a run.
+pub fn run_limits(limits: Option<Limits>) -> PyResult<RunLimits> {
+    let Some((max_turns, max_cost, time, max_equal_calls)) = limits else { return Ok(RunLimits::default()) };
+    Ok(RunLimits { max_turns, max_cost, max_time: time.map(seconds).transpose()?, max_equal_calls })
 }
 
 fn seconds(number: f64) -> PyResult<Duration> {

@@ -36,8 +36,8 @@ pub mod websocket;
 pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunResult};
 pub use crate::client::{dialog, dynamic, error, run, tap, termination};
 pub use crate::core::{
-    chunks, correlate, frame, framing, outcome, queue, redact, renames, revision, route, run_tracker, scan,
-    schema, script, spec, strict, transport, wire,
+    chunks, correlate, frame, framing, outcome, queue, redact, renames, revision, route, run_limits,
+    run_tracker, scan, schema, script, spec, strict, transport, wire,
 };
 pub(crate) use crate::core::{connection, failure, glance, numbers, recognition};
 pub use error::{Error, ErrorKind, Refused};
@@ -58,6 +58,7 @@ pub use generated::pisces;
 pub use generated::types;
 pub use outcome::RunFailure;
 pub use redact::redact;
+pub use run_limits::RunLimits;
 pub use run_tracker::EndedBy;
 pub use serve::serve;
 pub use termination::Termination;

@@ -10,6 +10,7 @@ import { namesOf, revisionOf } from "./revision.js";
 import { Events, type Run, type RunParts } from "./run.js";
 import { type AnyTypes, type DataOf, type ParamsOf, type Spec, row } from "./spec.js";
 import type { Overflow } from "./queue.js";
+import type { Meter, RunLimits } from "./run_limits.js";
 import type { Tap } from "./tap.js";
 import type { Termination } from "./termination.js";
 import type { Transport } from "./transport.js";
@@ -33,6 +34,8 @@ export interface RunOptions extends CallOptions {
    * reason once the agent has ended it, or at once if the agent does not obey.
    */
   readonly abortRun?: boolean | undefined;
+  /** What ends the run, as `new RunLimits({ maxTurns: 5 })`: see {@link RunLimits}. */
+  readonly limits?: RunLimits | undefined;
 }
 
 /** Options of a client. */
@@ -203,8 +206,14 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
     options: RunOptions = {},
   ): Promise<R> {
     const connection = this.#connection;
-    const { signal } = options;
+    const { signal, limits } = options;
     signal?.throwIfAborted();
+    const meter: Meter | undefined = limits?.meter(this.spec.name, (failure) => {
+      if (slot === undefined) return;
+      const limited = slot;
+      limited.limit = failure;
+      this.#stop(session).catch(() => connection.runs.end(limited, "stopped"));
+    });
     const member = this.spec.session;
     const named = member === undefined ? undefined : (params as Record<string, unknown>)[member];
     const session = typeof named === "string" ? named : undefined;
@@ -223,14 +232,20 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
     });
     const followed = slot as RunSlot | undefined;
     // The response creates the handle that reads the events, and may follow them.
-    if (followed !== undefined) followed.events.isReachable = isAccepted;
+    if (followed !== undefined) {
+      followed.events.isReachable = isAccepted;
+      followed.meter = meter;
+    }
     const abort = (): void => {
       if (!options.abortRun || followed === undefined) return giveUp();
       followed.failure = { error: signal?.reason };
       this.#stop(session).then(() => isAccepted || giveUp(), giveUp);
     };
     signal?.addEventListener("abort", abort);
-    const over = (): void => signal?.removeEventListener("abort", abort);
+    const over = (): void => {
+      meter?.end();
+      signal?.removeEventListener("abort", abort);
+    };
     followed?.ended.then(over, over);
     let answer: JsonValue | undefined;
     try {

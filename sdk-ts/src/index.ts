@@ -28,6 +28,7 @@ export { DEFAULT_MAX_LINE, Framer, type FramerOptions, FramingError, type LineSi
 export { type Arms, match } from "./match.js";
 export { DEFAULT_QUEUE_BYTES, type Overflow } from "./queue.js";
 export { type EventStream, type Events, Run, type RunResult } from "./run.js";
+export { type Limits, RunLimits } from "./run_limits.js";
 export type { EndedBy } from "./run_tracker.js";
 export type { AnyTypes, DataOf, EventOf, ParamsOf, Spec } from "./spec.js";
 export type { Diagnostic, Direction, Tap } from "./tap.js";

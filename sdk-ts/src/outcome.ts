@@ -99,7 +99,7 @@ export class Standing {
 }
 
 /** Returns the value at a path, or `undefined` for null. */
-function at(value: Found, path: string): Found {
+export function at(value: Found, path: string): Found {
   let found = value;
   for (const name of path.split(".")) {
     const isObject = typeof found === "object" && found !== null && !Array.isArray(found);
@@ -109,7 +109,7 @@ function at(value: Found, path: string): Found {
 }
 
 /** Returns a value in the form that rules use. */
-function word(value: Found): string | undefined {
+export function word(value: Found): string | undefined {
   return value === undefined || typeof value === "object" ? undefined : String(value);
 }
 

@@ -6,6 +6,8 @@ mod client;
 mod concurrent;
 #[path = "opal/errors.rs"]
 mod errors;
+#[path = "opal/limits.rs"]
+mod limits;
 #[path = "opal/login.rs"]
 mod login;
 #[path = "opal/many.rs"]

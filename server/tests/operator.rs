@@ -4,6 +4,8 @@
 mod client;
 #[path = "operator/commands.rs"]
 mod commands;
+#[path = "operator/limits.rs"]
+mod limits;
 #[path = "operator/served.rs"]
 mod served;
 #[path = "support/mod.rs"]

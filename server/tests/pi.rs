@@ -14,6 +14,8 @@ mod bash;
 mod batches;
 #[path = "pi/behind.rs"]
 mod behind;
+#[path = "pi/blank.rs"]
+mod blank;
 #[path = "pi/children.rs"]
 mod children;
 #[path = "pi/client.rs"]
@@ -26,6 +28,8 @@ mod compaction;
 mod emitters;
 #[path = "pi/led.rs"]
 mod led;
+#[path = "pi/limits.rs"]
+mod limits;
 #[path = "pi/made_up_session.rs"]
 mod made_up_session;
 #[path = "pi/misbehaved.rs"]

@@ -110,3 +110,45 @@ fn options_of_sessions_mean_nothing_to_a_client_that_opens_them_itself() {
         assert!(stderr.contains(part), "{arguments:?}: {stderr}");
     }
 }
+
+#[test]
+fn a_prompt_in_which_nothing_can_be_seen_is_refused_before_it_is_stored() {
+    let mut editor = started();
+    editor.ask("initialize", json!({"protocolVersion": 1, "clientInfo": null}));
+    let session = editor.session();
+    let text = |text: &str| json!({"type": "text", "text": text});
+    for prompt in [json!([]), json!([text("")]), json!([text(" "), text("\n\t")]), json!([text("\u{200b}")])]
+    {
+        let refused = editor.ask("session/prompt", json!({"sessionId": session, "prompt": prompt}));
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        let message = refused["error"].to_string();
+        assert!(
+            message.contains("The message is blank: it has neither visible text nor an image"),
+            "{message}"
+        );
+    }
+    assert_eq!(editor.say(&session, "hello"), "end_turn");
+}
+
+#[test]
+fn options_of_the_command_line_end_a_run_with_an_error() {
+    let failing = json!({"blocks": [{"tool": {"name": "read", "args": {"path": "nope"}}}]});
+    let hanging = json!({"hang_after": -1});
+    for (options, answer, reason) in [
+        (&["--max-turns", "2"], &failing, "it has had 2 turns"),
+        (&["--max-equal-calls", "4"], &failing, "has failed 4 times"),
+        (&["--max-time", "0.2"], &hanging, "it has lasted 0.2 s"),
+    ] {
+        let place = Place::new();
+        let script = place
+            .script(json!({"responses": [{"when": {"user": "again"}, "text": "ok"}], "default": answer}));
+        let words = ["--mode", "acp", "--script", &script, options[0], options[1]];
+        let mut editor = Editor::unknown(place.command(&words), place);
+        editor.ask("initialize", json!({"protocolVersion": 1, "clientInfo": null}));
+        let session = editor.session();
+        let id = editor.prompt(&session, "go");
+        let ended = editor.until_answer(id).pop().unwrap();
+        assert!(ended["error"]["message"].as_str().unwrap().contains(reason), "{ended}");
+        assert_eq!(editor.say(&session, "again"), "end_turn");
+    }
+}

@@ -53,9 +53,19 @@ fn starting(index: &Index) -> Option<&'static Command> {
     index.commands.iter().copied().find(|command| command.run == RunRole::Starts)
 }
 
-/// Returns the parameters of that command, with the time limit of the whole run.
-fn asking(fields: &[&Field], typed: bool) -> String {
+/// Returns the parameters of a command. A command that starts a run has its limits, too.
+fn given(command: &Command, fields: &[&Field], typed: bool) -> String {
     let head = head(fields, typed);
+    match (command.run == RunRole::Starts, typed) {
+        (true, true) => format!("{head}, limits: RunLimits | None = None"),
+        (true, false) => format!("{head}, limits=None"),
+        (false, _) => head,
+    }
+}
+
+/// Returns the parameters of that command, with the time limit of the whole run.
+fn asking(command: &Command, fields: &[&Field], typed: bool) -> String {
+    let head = given(command, fields, typed);
     let (from, to) = match typed {
         true => ("timeout: Timeout = ...", "timeout: float | None = None"),
         false => ("timeout=DEFAULT", "timeout=None"),
@@ -68,23 +78,24 @@ pub fn classes(out: &mut String, index: &Index) {
     out.push_str("\n\nclass _Commands:\n    __slots__ = ()\n");
     for command in &index.commands {
         let fields: Vec<&Field> = fields(index, command).iter().collect();
-        let _ = writeln!(out, "\n    def {}(self, {}):", snake(command.name), head(&fields, false));
+        let _ = writeln!(out, "\n    def {}(self, {}):", snake(command.name), given(command, &fields, false));
         doc(out, index, command, false);
-        let call = if command.run == RunRole::Starts { "_start" } else { "_call" };
+        let (call, more) =
+            if command.run == RunRole::Starts { ("_start", ", limits") } else { ("_call", "") };
         let _ = writeln!(
             out,
-            "        return self.{call}({}, {}, timeout)",
+            "        return self.{call}({}, {}, timeout{more})",
             quote(command.wire),
             members(&fields, None)
         );
     }
     if let Some(command) = starting(index) {
         let fields: Vec<&Field> = fields(index, command).iter().collect();
-        let _ = writeln!(out, "\n    def ask(self, {}):", asking(&fields, false));
+        let _ = writeln!(out, "\n    def ask(self, {}):", asking(command, &fields, false));
         docs(out, "        ", ASK, &[]);
         let _ = writeln!(
             out,
-            "        return self._start({}, {}, DEFAULT).text(timeout=timeout)",
+            "        return self._start({}, {}, DEFAULT, limits).text(timeout=timeout)",
             quote(command.wire),
             members(&fields, None)
         );
@@ -157,7 +168,7 @@ pub fn stubs(out: &mut String, index: &Index) {
         if let Some(command) = starting(index) {
             let fields: Vec<&Field> = fields(index, command).iter().collect();
             let given = if asynchronous { "Coroutine[Any, Any, str]" } else { "str" };
-            let _ = writeln!(out, "    def ask(self, {}) -> {given}:", asking(&fields, true));
+            let _ = writeln!(out, "    def ask(self, {}) -> {given}:", asking(command, &fields, true));
             docs(out, "        ", ASK, &[]);
         }
     }
@@ -186,6 +197,6 @@ fn method(
         (false, true) => format!("Coroutine[Any, Any, {}]", promised(command)),
         (false, false) => promised(command),
     };
-    let _ = writeln!(out, "    def {name}(self, {}) -> {given}:", head(fields, true));
+    let _ = writeln!(out, "    def {name}(self, {}) -> {given}:", self::given(command, fields, true));
     doc(out, index, command, asynchronous);
 }

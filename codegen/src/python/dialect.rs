@@ -149,7 +149,7 @@ pub fn stub(index: &Index) -> String {
     );
     imports(&mut out, index);
     out.push_str(
-        "from agentese.values import JsonObject, JsonValue\nfrom agentese.members import Default, Timeout\nfrom agentese.run import SyncRun\nfrom agentese.dialogs import DialogsBase\nfrom agentese.service import Call as _Call\nfrom agentese.service import ServiceBase\nfrom agentese.unknown import UnknownEvent\n",
+        "from agentese.values import JsonObject, JsonValue\nfrom agentese.limits import RunLimits\nfrom agentese.members import Default, Timeout\nfrom agentese.run import SyncRun\nfrom agentese.dialogs import DialogsBase\nfrom agentese.service import Call as _Call\nfrom agentese.service import ServiceBase\nfrom agentese.unknown import UnknownEvent\n",
     );
     all(&mut out, index);
     let dialect = index.dialect;

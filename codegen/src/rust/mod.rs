@@ -7,6 +7,7 @@ mod failures;
 mod intents;
 mod lineage;
 mod meaning;
+mod measures;
 mod recognition;
 mod schema;
 mod secrets;
@@ -51,7 +52,7 @@ pub fn artefacts() -> Vec<Artefact> {
         files.push(Artefact::new(format!("{FOLDER}/{name}.rs"), dialect::served(index)));
     }
     modules
-        .push_str("pub mod intents;\npub mod meaning;\npub mod recognition;\npub mod schema;\npub mod secrets;\npub mod types;\n");
+        .push_str("pub mod intents;\npub mod meaning;\npub mod measures;\npub mod recognition;\npub mod schema;\npub mod secrets;\npub mod types;\n");
     modules.push_str(
         "\nuse crate::spec::Spec;\n\n/// The tables of the dialects whose features are on, in the revision that is spoken where none is named.\npub const SPECS: &[&Spec] = &[\n",
     );
@@ -77,6 +78,7 @@ pub fn artefacts() -> Vec<Artefact> {
     }
     modules.push_str("];\n");
     files.push(Artefact::new(format!("{FOLDER}/mod.rs"), modules));
+    files.push(Artefact::new(format!("{FOLDER}/measures.rs"), measures::file()));
     files.push(Artefact::new(format!("{FOLDER}/secrets.rs"), secrets::file()));
     let all: Vec<&Index> = dialects.iter().chain(&protocols).collect();
     files.push(Artefact::new(format!("{FOLDER}/recognition.rs"), recognition::file(&all)));

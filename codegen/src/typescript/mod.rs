@@ -6,6 +6,7 @@ mod extension;
 mod failures;
 mod intents;
 mod meaning;
+mod measures;
 mod recognition;
 mod rows;
 mod secrets;
@@ -34,6 +35,7 @@ pub fn artefacts() -> Vec<Artefact> {
         Artefact::new(format!("{FOLDER}/extension.ts"), extension::file(&dialects)),
         Artefact::new(format!("{FOLDER}/failures.ts"), failures::file(&dialects)),
         Artefact::new(format!("{FOLDER}/secrets.ts"), secrets::file()),
+        Artefact::new(format!("{FOLDER}/measures.ts"), measures::file()),
         Artefact::new(format!("{FOLDER}/recognition.ts"), recognition::file(&dialects)),
     ];
     for index in &dialects {

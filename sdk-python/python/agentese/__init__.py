@@ -29,6 +29,7 @@ from agentese.errors import TimedOutError as TimedOutError
 from agentese.errors import UsageError as UsageError
 from agentese.interchange import dec_hook as dec_hook
 from agentese.interchange import enc_hook as enc_hook
+from agentese.limits import RunLimits as RunLimits
 from agentese.members import DEFAULT as DEFAULT
 from agentese.run import RunResult as RunResult
 from agentese.service import Refusal as Refusal
@@ -64,6 +65,7 @@ __all__ = [
     "Refusal",
     "RefusedError",
     "RunFailedError",
+    "RunLimits",
     "RunResult",
     "SpawnError",
     "StalledError",

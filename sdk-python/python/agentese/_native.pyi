@@ -240,6 +240,7 @@ class Connection:
         timeout: float | bool | None = None,
         events_ticket: int | None = None,
         answer_ticket: int | None = None,
+        limits: tuple[int | None, float | None, float | None, int | None] | None = None,
     ) -> tuple[Stream, Pending]:
         """Sends a command that starts a run. Returns the events of the run and the response that accepts it.
         """

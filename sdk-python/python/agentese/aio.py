@@ -12,6 +12,7 @@ from agentese import dialogs as dialoging
 from agentese import lifetime as lifetime
 from agentese._native import AsyncBatch, Connection, Decoder, EventTable, Opening, Pending, Question, Stream
 from agentese.errors import Termination, UsageError
+from agentese.limits import RunLimits, native
 from agentese.members import DEFAULT, Timeout, checked, encode_members, limit
 from agentese.reactor import Reactor
 from agentese.run import ANY, RunResult, complete, not_over, outcome, succeeded
@@ -378,10 +379,12 @@ class AsyncClientBase(Generic[E, D]):
         ticket = self._reactor.ticket()
         return self._wait(self._connection.call(command, members, limit(timeout), ticket), ticket, self._data[command])
 
-    def _start(self, command: str, members: Mapping[str, Any], timeout: Timeout) -> Any:
+    def _start(
+        self, command: str, members: Mapping[str, Any], timeout: Timeout, limits: RunLimits | None = None
+    ) -> Any:
         events, answer = self._reactor.ticket(), self._reactor.ticket()
         text = checked(command, members, self._params[command])
-        stream, pending = self._connection.start(command, text, limit(timeout), events, answer)
+        stream, pending = self._connection.start(command, text, limit(timeout), events, answer, native(limits))
         session = "" if self._session is None else members.get(self._session, "")
         return self._run(self, command, session, self._reactor, (stream, events), (pending, answer))
 

@@ -11,6 +11,7 @@ from agentese import dialogs as dialoging
 from agentese import lifetime, options
 from agentese._native import Connection, Decoder, EventTable, Opening, Pending
 from agentese.errors import Termination, UsageError
+from agentese.limits import RunLimits, native
 from agentese.members import DEFAULT, Timeout, checked, encode_members, limit
 from agentese.run import ANY, SyncRun, accepted
 from agentese.tap import Tap
@@ -190,9 +191,11 @@ class SyncClient(Generic[E, D]):
         text = checked(command, members, self._params[command])
         return self._wait(self._connection.call(command, text, limit(timeout)), self._data[command])
 
-    def _start(self, command: str, members: Mapping[str, Any], timeout: Timeout) -> Any:
+    def _start(
+        self, command: str, members: Mapping[str, Any], timeout: Timeout, limits: RunLimits | None = None
+    ) -> Any:
         text = checked(command, members, self._params[command])
-        stream, answer = self._connection.start(command, text, limit(timeout))
+        stream, answer = self._connection.start(command, text, limit(timeout), limits=native(limits))
         data = accepted(answer)
         session = "" if self._session is None else members.get(self._session, "")
         return self._run(self, command, session, stream, data)

@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::framing::{DEFAULT_MAX_LINE, FrameText};
 use crate::outcome::{RunFailure, Verdict};
 use crate::queue::{DEFAULT_CAP, Overflow, QueueEnd};
+use crate::run_limits::RunLimits;
 use crate::run_tracker::EndedBy;
 use crate::scan::Outline;
 use crate::spec::{Answer, EventSpec, Spec, revision_names, revision_of};
@@ -270,8 +271,31 @@ impl Client {
         limit: Limit,
     ) -> Result<(EventStream, impl Future<Output = Result<Option<FrameText>, Error>> + Send + 'static), Error>
     {
+        self.start_limited(command, members, limit, RunLimits::default())
+    }
+
+    /// As [`Client::start`], with limits of the run.
+    ///
+    /// # Errors
+    /// [`Error::Encode`] for a limit of something that agents of the dialect do not tell; else as [`Client::start`].
+    pub fn start_limited(
+        &self,
+        command: &str,
+        members: &str,
+        limit: Limit,
+        limits: RunLimits,
+    ) -> Result<(EventStream, impl Future<Output = Result<Option<FrameText>, Error>> + Send + 'static), Error>
+    {
+        let refuse = |reason| Error::Encode { command: command.to_owned(), reason };
+        let meter = match limits.is_none() {
+            true => None,
+            false => Some(limits.meter(self.spec.name).map_err(refuse)?),
+        };
         let session = self.connection.shared.session_of(members);
-        let queue = self.connection.shared.start_run(command, members, session.clone())?;
+        let queue = self.connection.shared.start_run(command, members, session.clone(), meter)?;
+        if let Some(time) = limits.max_time {
+            self.connection.shared.limit_time(queue.token, time, limits.out_of_time());
+        }
         let run = FollowedRun { token: queue.token, session: session.unwrap_or_default() };
         let stream = EventStream::new(self.clone(), queue.events, Some(run));
         let at_the_end = self.spec.command(command).is_some_and(|spec| spec.answer == Answer::Done);

@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 use crate::connection::Settings;
 use crate::framing::{DEFAULT_MAX_LINE, FrameText};
 use crate::queue::{DEFAULT_CAP, Overflow};
+use crate::run_limits::RunLimits;
 use crate::spec::{Dialect, Spec, revision_names, revision_of};
 use crate::transport::{ChildOptions, Transport};
 use crate::wire::Record;
@@ -57,6 +58,7 @@ pub struct RpcClient<D: Dialect> {
     inner: dynamic::Client,
     builder: Builder<D>,
     limit: Limit,
+    limits: RunLimits,
     spawned: Option<Arc<ChildOptions>>,
 }
 
@@ -66,6 +68,7 @@ impl<D: Dialect> Clone for RpcClient<D> {
             inner: self.inner.clone(),
             builder: self.builder.clone(),
             limit: self.limit,
+            limits: self.limits,
             spawned: self.spawned.clone(),
         }
     }
@@ -190,7 +193,7 @@ impl<D: Dialect> Builder<D> {
     /// Drives whatever is at the other end of a transport.
     pub fn connect(self, transport: Transport) -> RpcClient<D> {
         let inner = dynamic::Client::start_connection(D::CLIENT, self.settings.clone(), transport);
-        RpcClient { inner, builder: self, limit: Limit::Default, spawned: None }
+        RpcClient { inner, builder: self, limit: Limit::Default, limits: RunLimits::default(), spawned: None }
     }
 }
 
@@ -221,7 +224,13 @@ impl<D: Dialect> RpcClient<D> {
 
     /// Types over a client of this dialect that is there; they share the connection.
     pub(crate) fn over(inner: dynamic::Client) -> Self {
-        RpcClient { inner, builder: Builder::default(), limit: Limit::Default, spawned: None }
+        RpcClient {
+            inner,
+            builder: Builder::default(),
+            limit: Limit::Default,
+            limits: RunLimits::default(),
+            spawned: None,
+        }
     }
 
     /// The dialect's tables: what any of its revisions has.
@@ -245,6 +254,14 @@ impl<D: Dialect> RpcClient<D> {
     /// The same client with no time limit for any call.
     pub fn without_timeout(&self) -> Self {
         RpcClient { limit: Limit::Never, ..self.clone() }
+    }
+
+    /// The same client, whose runs are stopped when they reach one of these limits: with the declared command that stops
+    /// the agent. Such a run fails with [`Error::RunFailed`], whose code is the name of the limit, as `max_turns`.
+    ///
+    /// A prompt fails with [`Error::Encode`] for a limit of something that agents of the dialect do not tell.
+    pub fn with_limits(&self, limits: RunLimits) -> Self {
+        RpcClient { limits, ..self.clone() }
     }
 
     /// The client without its types: any command by its name, answers and events as text. It shares the connection.
@@ -334,7 +351,7 @@ impl<D: Dialect> RpcClient<D> {
         params: &P,
     ) -> Result<Run<D>, Error> {
         let members = encode(command, params)?;
-        let (events, accepted) = self.inner.start(command, &members, self.limit)?;
+        let (events, accepted) = self.inner.start_limited(command, &members, self.limit, self.limits)?;
         // The events are kept while the answer is waited for, so that the run is forgotten where this is dropped.
         let answer = accepted.await?;
         Ok(Run::new(self.clone(), command, events, answer))

@@ -17,6 +17,7 @@ pub mod redact;
 pub mod renames;
 pub mod revision;
 pub mod route;
+pub mod run_limits;
 pub mod run_tracker;
 pub mod scan;
 pub mod schema;

@@ -182,7 +182,7 @@ impl Test {
 }
 
 /// The raw member at a path; of several with one name the last.
-fn find<'a>(value: &'a str, path: &[&str]) -> Option<&'a str> {
+pub(crate) fn find<'a>(value: &'a str, path: &[&str]) -> Option<&'a str> {
     let mut found = value;
     for name in path {
         let mut member = None;
@@ -198,7 +198,7 @@ fn find<'a>(value: &'a str, path: &[&str]) -> Option<&'a str> {
 }
 
 /// A value as rules name it.
-fn word(raw: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn word(raw: &str) -> Option<Cow<'_, str>> {
     match raw.as_bytes().first()? {
         b'"' => scan::string(raw),
         b'{' | b'[' => None,

@@ -19,6 +19,7 @@ pub mod acp;
 pub mod agui;
 pub mod intents;
 pub mod meaning;
+pub mod measures;
 pub mod recognition;
 pub mod schema;
 pub mod secrets;

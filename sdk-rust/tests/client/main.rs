@@ -7,6 +7,7 @@ mod dialogs;
 mod faults;
 mod group;
 mod host;
+mod limits;
 #[path = "../support/long.rs"]
 mod long;
 mod peer;

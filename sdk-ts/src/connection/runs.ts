@@ -4,7 +4,8 @@ import type { Broadcast } from "../broadcast.js";
 import type { EventFrame } from "../event.js";
 import type { JsonValue } from "../generated/types.js";
 import { Standing, type Verdict } from "../outcome.js";
-import { RefusedError } from "../error.js";
+import { RefusedError, type RunFailedError } from "../error.js";
+import type { Meter } from "../run_limits.js";
 import { type EndedBy, type Input, RunTracker } from "../run_tracker.js";
 import type { StateCommand } from "../spec.js";
 import { later } from "../timer.js";
@@ -31,6 +32,10 @@ export class RunSlot {
   timer: ReturnType<typeof setTimeout> | undefined;
   /** Error at the end of the run, after its signal has aborted it. */
   failure: { readonly error: unknown } | undefined;
+  /** Usage of the run, if it has limits. */
+  meter: Meter | undefined;
+  /** Error of the limit that the run has reached. */
+  limit: RunFailedError | undefined;
   /** Number of unanswered queries of the state. */
   asked = 0;
   /** True if the last query of the state was answered, or no query was sent. */
@@ -61,7 +66,7 @@ export class RunSlot {
   finish(by: EndedBy): void {
     if (this.failure !== undefined) return this.fail(this.failure.error);
     clearTimeout(this.timer);
-    const verdict = by === "handled" ? "done" : this.standing.verdict();
+    const verdict = this.limit ?? (by === "handled" ? "done" : this.standing.verdict());
     const confirmed = this.confirmed && this.tracker.isCertain && by !== "idle";
     this.#resolve({ by, last: this.last, confirmed, verdict });
     this.events.close(verdict instanceof Error ? verdict : undefined);
@@ -73,6 +78,7 @@ export class RunSlot {
    */
   fail(error: unknown): void {
     clearTimeout(this.timer);
+    if (this.limit !== undefined && error instanceof RefusedError) return this.finish("answer");
     if (this.failure === undefined && error instanceof RefusedError && error.failure === undefined && this.tracker.hasBegun) {
       this.standing.refuse(error.message, error.code === undefined ? undefined : String(error.code));
       return this.finish("answer");
@@ -139,8 +145,7 @@ export class Runs {
     const action = slot.tracker.feed(input);
     switch (action?.want) {
       case "end":
-        this.#remove(slot);
-        slot.finish(action.by);
+        this.end(slot, action.by);
         break;
       case "wake":
         clearTimeout(slot.timer);
@@ -151,6 +156,12 @@ export class Runs {
         break;
       case undefined:
     }
+  }
+
+  end(slot: RunSlot, by: EndedBy): void {
+    if (!this.#slots.includes(slot)) return;
+    this.#remove(slot);
+    slot.finish(by);
   }
 
   fail(slot: RunSlot, error: unknown): void {
@@ -167,9 +178,10 @@ export class Runs {
   }
 
   /** Updates the outcome of all runs of a session by an event. */
-  tell(session: string | undefined, { spec, body }: EventFrame): void {
+  tell(session: string | undefined, { type, spec, body }: EventFrame): void {
     for (const slot of this.#slots) {
       if (!slot.hears(session)) continue;
+      slot.meter?.hear(type, body);
       if (spec?.outcome !== undefined) slot.standing.hear(spec.outcome, body);
       // A successful end without further information may belong to earlier work.
       if ((spec?.run !== "may_end" && spec?.run !== "ends") || slot.standing.isAmiss) slot.tracker.feed("heard");

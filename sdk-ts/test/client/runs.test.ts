@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
 
-import { DetachedError, RefusedError, UsageError, omp, opal, operator, pi } from "../../src/index.js";
+import { DetachedError, RefusedError, RunLimits, UsageError, omp, opal, operator, pi } from "../../src/index.js";
 import { PATIENCE, failure, settle, soon, update } from "../support/agent.js";
 import { connected } from "../support/connected.js";
 
@@ -336,4 +336,72 @@ test("a run is steered, followed up and stopped by its handle", async () => {
     await agent.answer(await soon(agent.expect(command)));
     await soon<unknown>(call);
   }
+});
+
+test("a run that reaches a limit is stopped, and fails with the limit's name", async () => {
+  const { client, agent } = connected(pi.Client);
+  const starting = client.prompt({ message: "go" }, { limits: new RunLimits({ maxTurns: 2 }) });
+  await soon(agent.accept());
+  const run = await soon(starting);
+  for (const type of ["agent_start", "turn_start", "turn_start"]) await agent.say({ type });
+  await agent.say({ type: "turn_start" });
+  const abort = await soon(agent.expect("abort"));
+  await agent.say({ type: "agent_end", messages: [] });
+  await agent.answer(abort);
+  await agent.answer(await soon(agent.expect("get_state")), { isStreaming: false });
+  const result = await soon(run.wait());
+  const { failure: found } = result;
+  assert.deepEqual([found?.code, found?.isRetryable, result.aborted], ["max_turns", false, false]);
+  assert.equal(found?.message, "the run was stopped: it has had 2 turns, which is its limit");
+  assert.equal(await failure(run.result()), found);
+  // The next one has no limits.
+  const next = client.prompt({ message: "again" });
+  await soon(agent.accept());
+  const playing = agent.run("Hello");
+  await playing;
+  assert.equal((await soon((await next).result())).endedBy, "event");
+});
+
+test("time stops a run, also one of an agent that does not obey", async () => {
+  for (const obeys of [true, false]) {
+    const { client, agent } = connected(pi.Client);
+    const starting = client.prompt({ message: "go" }, { limits: new RunLimits({ maxTime: 20 }) });
+    await soon(agent.accept());
+    const run = await soon(starting);
+    await agent.say({ type: "agent_start" });
+    const abort = await soon(agent.expect("abort"));
+    if (obeys) {
+      await agent.say({ type: "agent_end", messages: [] });
+      await agent.answer(abort);
+      await agent.answer(await soon(agent.expect("get_state")), { isStreaming: false });
+    } else await agent.refuse(abort, "no");
+    const { failure: found } = await soon(run.wait());
+    assert.deepEqual([found?.code, found?.message], ["max_time", "the run was stopped: it has lasted 0.02 s, which is its limit"]);
+  }
+});
+
+test("a limit stops a run of operator, whose answer is its end, and one of a session", async () => {
+  const one = connected(operator.Client);
+  const run = await soon(one.client.prompt({ text: "go" }, { limits: new RunLimits({ maxTurns: 0 }) }));
+  const prompt = await soon(one.agent.expect("prompt"));
+  await one.agent.say({ type: "event", event: { type: "turn_start", turn_index: 0, timestamp: 0 } });
+  await one.agent.answer(await soon(one.agent.expect("abort")), {});
+  await one.agent.refuse(prompt, "aborted");
+  assert.equal((await soon(run.wait())).failure?.code, "max_turns");
+
+  const two = connected(opal.Client);
+  const starting = two.client.agentPrompt({ session_id: "a", text: "x" }, { limits: new RunLimits({ maxTurns: 1 }) });
+  await two.agent.say({ jsonrpc: "2.0", id: (await soon(two.agent.hear()))["id"], result: { queued: false } });
+  const other = await soon(starting);
+  // Turns of another session are none of this run.
+  for (const session_id of ["a", "b", "b", "a"]) {
+    await two.agent.say({ jsonrpc: "2.0", method: "agent/event", params: { type: "message_start", session_id } });
+  }
+  const abort = await soon(two.agent.expect("agent/abort"));
+  assert.deepEqual(abort["params"], { session_id: "a" });
+  await two.agent.say({ jsonrpc: "2.0", id: abort["id"], result: {} });
+  await two.agent.say({ jsonrpc: "2.0", method: "agent/event", params: { type: "agent_abort", session_id: "a" } });
+  assert.equal((await soon(other.wait())).failure?.code, "max_turns");
+  const refused = await failure(two.client.agentPrompt({ session_id: "a", text: "x" }, { limits: new RunLimits({ maxCost: 1 }) }));
+  assert.ok(refused instanceof UsageError, String(refused));
 });

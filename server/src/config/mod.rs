@@ -33,8 +33,8 @@ pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, wri
 pub use read_settings::{Loaded, load_settings};
 pub use settings::{
     ApprovalSettings, BranchSummarySettings, CompactionSettings, ImageSettings, NetworkSettings, ProxyUrl,
-    RetrySettings, RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, Settings, ThinkingBudgets,
-    TimeLimit, TodoSettings,
+    RetrySettings, RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, RunLimits, Settings,
+    ThinkingBudgets, TimeLimit, TodoSettings,
 };
 pub use task_settings::{BudgetLimits, IsolationMode, MergeMode, TaskSettings, VerificationSettings};
 pub(crate) use text_file::read_regular;

@@ -182,6 +182,10 @@ fn apply(
     file.set("rpc.persistDefaults", &mut settings.persist_defaults);
     file.set("rpc.hideKeys", &mut settings.hide_keys);
     file.set("rpc.trustDialogMs", &mut settings.trust_dialog_ms);
+    file.set("limits.maxTurns", &mut settings.limits.max_turns);
+    file.set("limits.maxCostUsd", &mut settings.limits.max_cost_usd);
+    file.set("limits.maxTimeMs", &mut settings.limits.max_time_ms);
+    file.set("limits.maxEqualCalls", &mut settings.limits.max_equal_calls);
     task(&mut file, &mut settings.task);
     if let Some(shell) = &mut settings.shell_path {
         *shell = expand_home(shell, home);

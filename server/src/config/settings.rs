@@ -60,6 +60,8 @@ pub struct Settings {
     /// How long the question whether a directory is trusted waits for its answer (`rpc.trustDialogMs`); 0: it is not
     /// asked.
     pub trust_dialog_ms: u64,
+    /// What ends a run (`limits.*`).
+    pub limits: RunLimits,
     /// Subagents, verification and budgets (`task.*`).
     pub task: TaskSettings,
     /// What the files say besides; nobody here knows what it means.
@@ -92,6 +94,7 @@ impl Default for Settings {
             persist_defaults: false,
             hide_keys: false,
             trust_dialog_ms: 15_000,
+            limits: RunLimits::default(),
             task: TaskSettings::default(),
             other: Map::new(),
         }
@@ -114,6 +117,25 @@ pub struct CompactionSettings {
 impl Default for CompactionSettings {
     fn default() -> Self {
         Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000, auto_continue: true }
+    }
+}
+
+/// `limits.*`: what ends a run, from a prompt to the end of all that follows it; 0 stands for no limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunLimits {
+    /// Answers of the model.
+    pub max_turns: u64,
+    /// US dollars, with those of subagents.
+    pub max_cost_usd: f64,
+    /// Milliseconds.
+    pub max_time_ms: u64,
+    /// Failures of the same call with the same error.
+    pub max_equal_calls: u64,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self { max_turns: 0, max_cost_usd: 0.0, max_time_ms: 0, max_equal_calls: 8 }
     }
 }
 

@@ -68,6 +68,7 @@ impl Desk {
     }
 
     async fn take_prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
+        self.engine.accept_words(&said.text, &said.images)?;
         let _coming = self.host.coming();
         // Boxed futures: many prompts may wait for a remote agent, and should not reserve memory for the
         // later steps.
@@ -88,6 +89,7 @@ impl Desk {
     pub async fn abort_and_prompt(&self, said: Said, caller: Caller) -> Result<Taken, Refused> {
         // A rejected prompt must not stop the current work.
         self.engine.within_budget()?;
+        self.engine.accept_words(&said.text, &said.images)?;
         self.give_up();
         self.ready_for_prompts().await?;
         let seat = self.engine.take_over().await?;
@@ -110,7 +112,7 @@ impl Desk {
     pub async fn steer(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
         let input = self.queueable(text, images).await?;
         let _handed = self.engine.hand_to_queue(&input, StreamingBehavior::Steer).await?;
-        self.engine.steer(input).map_err(PromptError::from)?;
+        self.engine.steer(input)?;
         Ok(())
     }
 
@@ -119,7 +121,7 @@ impl Desk {
     pub async fn follow_up(&self, text: String, images: Option<Vec<ImageContent>>) -> Result<(), Refused> {
         let input = self.queueable(text, images).await?;
         let _handed = self.engine.hand_to_queue(&input, StreamingBehavior::FollowUp).await?;
-        self.engine.follow_up(input).map_err(PromptError::from)?;
+        self.engine.follow_up(input)?;
         Ok(())
     }
 
@@ -161,10 +163,11 @@ impl Desk {
             self.host.invoke(invoked, over.clone().drop_guard(), accepted).await;
             return Ok(Left::Done(Taken::Command(over)));
         }
+        let empty = self.engine.accept_words(&said.text, &said.images)?;
         let asked = self.host.input(said.text, said.images, InputSource::Rpc);
         match self.host.until_replaced(replaced, asked).await {
             Heard::Words(text, images) => {
-                let input = self.prepared(text, images).await?;
+                let input = self.prepared(text, images, empty).await?;
                 Ok(Left::Words(self.engine.read_mentions(input).await, accepted))
             }
             Heard::Handled => Ok(Left::Done(Taken::Handled)),
@@ -179,11 +182,19 @@ impl Desk {
         if let Some(invoked) = self.host.find(&text) {
             return Err(Refused::Command(invoked.name().to_owned()));
         }
-        self.prepared(text, images.unwrap_or_default()).await
+        let images = images.unwrap_or_default();
+        let empty = self.engine.accept_words(&text, &images)?;
+        self.prepared(text, images, empty).await
     }
 
-    /// Expands the name of an MCP prompt, a skill or a template, and checks the images.
-    async fn prepared(&self, text: String, mut images: Vec<ImageContent>) -> Result<Input, Refused> {
+    /// Expands the name of an MCP prompt, a skill or a template, and checks the images. `empty` is true if input
+    /// without a text is accepted.
+    async fn prepared(
+        &self,
+        text: String,
+        mut images: Vec<ImageContent>,
+        empty: bool,
+    ) -> Result<Input, Refused> {
         let input = match self.mcp.expand(&text).await.map_err(Refused::Server)? {
             // The text of an MCP server is never read as a command.
             Some(expanded) => {
@@ -192,7 +203,7 @@ impl Desk {
             }
             None => Input::new(text, images),
         };
-        Ok(self.engine.prepare(input).await?)
+        Ok(self.engine.prepare(input.empty_if(empty)).await?)
     }
 }
 

@@ -170,6 +170,11 @@ impl AgentLoop {
         self.had_calls = !self.calls.is_empty();
     }
 
+    /// Returns whether calls of the last answer are dealt with.
+    pub fn is_calling(&self) -> bool {
+        self.phase == Phase::Calling
+    }
+
     /// A call was the last word: after its turn the run ends, whatever waits.
     pub fn finish(&mut self) {
         self.finished = true;

@@ -21,11 +21,26 @@ use crate::tools::as_terminal_shows;
 /// What an answer says whose stream just stops.
 pub(super) const CUT_OFF: &str = "The stream ended before the answer was complete.";
 
+/// What an answer says for which no model was asked: there was nothing to send.
+const NOTHING_TO_ASK: &str = "The model was not asked: the conversation has no message with visible text or an image. Send a prompt with some text.";
+
 impl Run {
+    /// Gives the answer of a request that is not made, and tells of its beginning.
+    pub(super) fn unasked(&self, entry: &EntryId, failure: Failure) -> Answer {
+        let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
+        let answer = self.timed(assembler.failed(failure));
+        self.push(Event::MessageStarted { entry, message: &answer.message.clone().into() });
+        answer
+    }
+
     /// Asks the model and tells how its answer grows, which will stand under that entry. Gives the answer in every case:
     /// a failure and an abort end it where it is, and so does a hook; says whether one did.
     pub(super) async fn ask(&self, entry: &EntryId) -> (Answer, bool) {
-        let mut incoming = Incoming::new(self.provider.stream(self.request().await), self.provider.name());
+        let request = self.request().await;
+        if history::asks_nothing(&request.messages) {
+            return (self.unasked(entry, Failure::new(FailureKind::BadRequest, NOTHING_TO_ASK)), false);
+        }
+        let mut incoming = Incoming::new(self.provider.stream(request), self.provider.name());
         let options = &self.shared.options;
         let mut assembler = Assembler::new(&self.model, options.clock.now_ms())
             .keeping_details(options.customs.keeps_details);
@@ -57,7 +72,7 @@ impl Run {
                         closed.extend(assembler.closing().and_then(|event| assembler.apply(event)));
                         self.tell_closed(entry, &assembler, &closed);
                     }
-                    break assembler.aborted(ABORTED);
+                    break self.cut(assembler);
                 }
                 Either::Right(None) => break assembler.failed(Failure::new(FailureKind::Network, CUT_OFF)),
                 Either::Right(Some(StreamEvent::Done(reason))) => {

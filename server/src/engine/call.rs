@@ -19,11 +19,13 @@ use super::agent_loop::Verdict;
 use super::children::Children;
 use super::run::{Run, unless};
 use super::{Event, Shared};
-use crate::tools::{Conversation, ToolContent, ToolOutput, ToolUpdate, Updates};
+use crate::tools::{Conversation, NOT_STARTED, ToolContent, ToolOutput, ToolUpdate, Updates};
 
 /// The result of a call that the user's message made superfluous, as the pi family writes it.
 const SKIPPED: &str = "Skipped due to queued user message.";
 const ABORTED: &str = "Operation aborted";
+/// The result of a call that never began, for the run had reached a limit.
+const NOT_STARTED_BY_LIMIT: &str = "Not started: the run had reached a limit.";
 const PANICKED: &str = "The tool failed inside the agent.";
 
 /// How long a tool may go on after an abort before it is given up. An abort is answered within
@@ -94,8 +96,11 @@ impl Run {
                 interrupted = true;
                 stop.cancel();
             }
-            while let Some(output) = outputs.get_mut(told.len()).and_then(Option::take) {
+            while let Some(mut output) = outputs.get_mut(told.len()).and_then(Option::take) {
                 let (call, verdict) = &calls[told.len()];
+                if matches!(verdict, Verdict::Execute | Verdict::Refuse(_)) && !stop.is_cancelled() {
+                    self.shared.options.ledger.count_result(call, &mut output);
+                }
                 self.room().await;
                 self.push(Event::ToolEnded(call, &output));
                 let executed = *verdict == Verdict::Execute && !output.is_error;
@@ -124,7 +129,7 @@ impl Run {
                 ToolOutput::error(format!("Invalid arguments for tool \"{}\": {error}", call.name))
             }
             Verdict::Execute => match unless(stop, hooks.tool_call(call)).await {
-                None => self.aborted(call),
+                None => self.not_started(),
                 Some(Err(reason)) => ToolOutput::error(reason),
                 Some(Ok(())) => {
                     let clock = &self.shared.options.clock;
@@ -139,14 +144,16 @@ impl Run {
             },
             Verdict::Skip => ToolOutput::error(SKIPPED),
             Verdict::Refuse(reason) => ToolOutput::error(reason.clone()),
-            Verdict::Abort => self.aborted(call),
+            Verdict::Abort => self.not_started(),
         }
     }
 
-    /// What a call is answered with that was aborted before it began.
-    fn aborted(&self, call: &ToolCall) -> ToolOutput {
-        let tools = self.shared.tools();
-        ToolOutput::error(tools.get(&call.name).map_or(ABORTED, |tool| tool.aborted_text()))
+    /// Returns the result of a call that never began.
+    fn not_started(&self) -> ToolOutput {
+        ToolOutput::error(match self.limit_reached() {
+            Some(_) => NOT_STARTED_BY_LIMIT,
+            None => NOT_STARTED,
+        })
     }
 
     async fn execute(&self, call: &ToolCall, stop: &CancellationToken) -> ToolOutput {

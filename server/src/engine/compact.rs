@@ -160,11 +160,17 @@ pub(super) async fn compact_on_its_own(
         let will_retry = will_retry && Option::is_some(&result);
         shared.sink.push(Event::CompactionEnded { result, aborted, will_retry, error });
     };
+    let limit = || shared.options.ledger.reached();
     match &result {
         Ok(result) => end(Some(result), false, None),
-        Err(CompactError::Cancelled) => end(None, true, None),
-        // Nothing to do is no failure.
-        Err(CompactError::Nothing(_) | CompactError::NoModel(_)) => end(None, false, None),
+        Err(CompactError::Cancelled) => match limit() {
+            Some(reached) => end(None, false, Some(&format!("{prefix}: {reached}"))),
+            None => end(None, true, None),
+        },
+        // Recorded so.
+        Err(CompactError::Nothing(reason)) if shared.options.customs.gives_no_reason(reason) => {
+            end(None, false, None)
+        }
         Err(error) => end(None, false, Some(&format!("{prefix}: {error}"))),
     }
     result.is_ok()

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use agentese::types::{InterruptMode, ThinkingLevel, ToolCall};
 
+use super::compaction::NothingToDo;
 use crate::providers::LevelCustoms;
 
 /// In which way the tool calls of one answer are carried out.
@@ -72,6 +73,9 @@ pub struct Customs {
     pub needs_model: bool,
     /// Whether a command of the user finds the directory and the variables that the one before it left.
     pub keeps_shell: bool,
+    /// Whether a message with an empty text is taken, and the model told that it is empty; else it is refused, as every
+    /// other blank message is.
+    pub empty_messages: bool,
     /// The argument in which a model says what a call is for. It stays in the model's answer; tools, and those who are
     /// told of calls, do not see it.
     pub intent: Option<&'static str>,
@@ -118,6 +122,8 @@ pub struct Customs {
     pub counts_whole_file: bool,
     /// Whether clients are told of compactions of the agent's own that had nothing to do.
     pub tells_of_idle_compactions: bool,
+    /// Whether the end of an automatic compaction gives no reason if the conversation has just been compacted.
+    pub silent_if_compacted: bool,
     /// Whether the parts of a summary are asked for one after the other; else side by side.
     pub summarizes_in_turn: bool,
     /// Whether clients are told that a tool begins which shows what it does, before there is anything to show.
@@ -158,6 +164,7 @@ impl Customs {
         marks_mentions: false,
         needs_model: false,
         keeps_shell: false,
+        empty_messages: false,
         intent: None,
         page_name: "pi-session",
         tools: &["read", "bash", "edit", "write"],
@@ -177,6 +184,7 @@ impl Customs {
         pauses_refuse_prompts: false,
         counts_whole_file: false,
         tells_of_idle_compactions: true,
+        silent_if_compacted: false,
         summarizes_in_turn: false,
         shows_beginnings: false,
         results_as_data: false,
@@ -190,6 +198,11 @@ impl Customs {
 }
 
 impl Customs {
+    /// Whether clients are not told that an automatic compaction had nothing to do for that reason.
+    pub(super) fn gives_no_reason(&self, reason: &str) -> bool {
+        self.silent_if_compacted && reason == NothingToDo::AlreadyCompacted.to_string()
+    }
+
     /// A call as tools see it.
     pub(super) fn as_tools_see(&self, call: &ToolCall) -> ToolCall {
         let mut call = call.clone();

@@ -16,6 +16,9 @@ pub enum PromptError {
     /// The model cannot be asked, for want of a key.
     #[error("{0}")]
     NotReady(String),
+    /// Nothing in it can be seen, and no API of a model takes it.
+    #[error("The message is blank: it has neither visible text nor an image. Send some text or an image")]
+    Blank,
     /// An image cannot be shown to a model.
     #[error("images[{index}]: {reason}")]
     Image {

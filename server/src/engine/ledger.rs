@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use agentese::types::{BudgetScope, BudgetViolationReason, Usage};
+use agentese::types::{BudgetScope, BudgetViolationReason, ToolCall, Usage};
 
 use super::budget::{Budget, Due};
+use super::limits::{RunLimitError, RunMeter};
 use super::{Event, Shared};
-use crate::config::BudgetLimits;
+use crate::config::{BudgetLimits, RunLimits};
 use crate::providers::tokens;
+use crate::tools::ToolOutput;
 
 /// Sums of what was used.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -36,6 +38,10 @@ pub struct Ledger {
     spent: Mutex<Spent>,
     parent: Option<Arc<Ledger>>,
     budget: Mutex<Budget>,
+    /// The limits of each run.
+    run_limits: Mutex<RunLimits>,
+    /// What the run that goes on has used of them.
+    run: Mutex<RunMeter>,
     /// When the first run began.
     begun: OnceLock<i64>,
     /// The engine whose listeners are told.
@@ -49,9 +55,10 @@ impl std::fmt::Debug for Ledger {
 }
 
 impl Ledger {
-    /// One with limits.
-    pub fn limited(limits: BudgetLimits) -> Self {
-        Self { budget: Mutex::new(Budget::new(limits)), ..Self::default() }
+    /// One with limits: of all that is used, and of each run.
+    pub fn limited(limits: BudgetLimits, run_limits: RunLimits) -> Self {
+        let (budget, run_limits) = (Mutex::new(Budget::new(limits)), Mutex::new(run_limits));
+        Self { budget, run_limits, ..Self::default() }
     }
 
     /// One whose sums are part of another's.
@@ -61,12 +68,70 @@ impl Ledger {
 
     /// One with the same limits, of which nothing was used.
     pub fn fresh(&self) -> Self {
-        Self { budget: Mutex::new(self.root().budget().fresh()), ..Self::default() }
+        let root = self.root();
+        let (budget, run_limits) = (Mutex::new(root.budget().fresh()), Mutex::new(root.run_limits()));
+        Self { budget, run_limits, ..Self::default() }
     }
 
     /// Other limits, as of now.
-    pub(super) fn limit(&self, limits: BudgetLimits) {
-        self.root().budget().limit(limits);
+    pub(super) fn limit(&self, limits: BudgetLimits, run_limits: RunLimits) {
+        let root = self.root();
+        root.budget().limit(limits);
+        *root.run_limits.lock().unwrap_or_else(PoisonError::into_inner) = run_limits;
+    }
+
+    fn run_limits(&self) -> RunLimits {
+        *self.run_limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) -> MutexGuard<'_, RunMeter> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Measures the run that begins now by the limits.
+    pub(super) fn begin_run(&self, now_ms: i64) {
+        let meter = RunMeter::new(self.root().run_limits(), now_ms, self.spent().cost);
+        *self.run() = meter;
+    }
+
+    /// Counts a turn of the run whose answer is there.
+    pub(super) fn count_turn(&self) {
+        self.run().count_turn();
+    }
+
+    /// Takes note of the result of a call; see [`RunMeter::count_result`].
+    pub(super) fn count_result(&self, call: &ToolCall, output: &mut ToolOutput) {
+        self.run().count_result(call, output);
+    }
+
+    /// Returns how long the run may still last; `None` without a limit.
+    pub(super) fn until_end(&self, now_ms: i64) -> Option<Duration> {
+        self.run().until_end(now_ms)
+    }
+
+    /// Takes note that the time of the run is over.
+    pub(super) fn run_out_of_time(&self) {
+        self.run().run_out_of_time();
+    }
+
+    /// Returns the limit that the run has reached, as it was last looked at.
+    pub(super) fn reached(&self) -> Option<RunLimitError> {
+        let own = self.run().reached().cloned();
+        own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached()))
+    }
+
+    /// Returns the limit that keeps the run from another turn: of its own limits, or of those of the runs that it is a
+    /// part of.
+    pub(super) fn reached_before_turn(&self, now_ms: i64) -> Option<RunLimitError> {
+        let spent = self.spent().cost;
+        let own = self.run().check(spent, now_ms).cloned();
+        own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached_by_child(now_ms)))
+    }
+
+    fn reached_by_child(&self, now_ms: i64) -> Option<RunLimitError> {
+        let spent = self.spent().cost;
+        let own = self.run().check_shared(spent, now_ms).cloned();
+        own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached_by_child(now_ms)))
     }
 
     /// What was used so far, by the engine and its children.

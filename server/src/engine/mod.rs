@@ -13,6 +13,7 @@
 //! | `approvals`, `rules`, `todos`, `continues` | who looks in and decides what follows, where the parts bring them |
 //! | `lead`, `led`, `led_run`, `led_sessions`, `led_tell` | another agent that does the work of this one |
 //! | `children`, `ledger`, `budget` | agents that it sets to work, what all of them use, and the limits of that |
+//! | `limits` | limits that end a run: its turns, its cost, its time, equal calls that fail |
 //! | `prompt`, `mentions`, `marks`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
 
 mod afterwards;
@@ -44,6 +45,7 @@ mod led_run;
 mod led_sessions;
 mod led_tell;
 mod ledger;
+mod limits;
 mod marks;
 mod mentions;
 mod models;

@@ -8,6 +8,7 @@ use super::run::{Run, Said};
 use super::state::{Kind, Phase, State};
 use super::work::Work;
 use super::{Engine, Event, Handed, PromptError, Shared};
+use crate::providers::is_blank;
 use crate::roles::mentions;
 use crate::tools::prepare_image;
 
@@ -24,6 +25,8 @@ pub struct Input {
     pub(super) verbatim: bool,
     /// Files that the text mentions; see [`Engine::read_mentions`].
     pub(super) mentioned: Vec<MentionedFile>,
+    /// It was said without any text, and agents of the dialect take that.
+    empty: bool,
 }
 
 impl Input {
@@ -34,13 +37,36 @@ impl Input {
 
     /// Text and images.
     pub fn new(text: impl Into<String>, images: Vec<ImageContent>) -> Self {
-        Self { text: text.into(), images, notes: Vec::new(), verbatim: false, mentioned: Vec::new() }
+        Self {
+            text: text.into(),
+            images,
+            notes: Vec::new(),
+            verbatim: false,
+            mentioned: Vec::new(),
+            empty: false,
+        }
+    }
+
+    /// The same, which is taken although it has no text.
+    pub fn empty_if(mut self, empty: bool) -> Self {
+        self.empty = empty;
+        self
     }
 
     /// The same, with a text in which no skill or template is looked for.
     pub fn verbatim(mut self) -> Self {
         self.verbatim = true;
         self
+    }
+
+    /// Returns whether nothing of it can be seen.
+    fn is_blank(&self) -> bool {
+        is_blank(&self.text) && self.images.is_empty() && self.notes.is_empty() && self.mentioned.is_empty()
+    }
+
+    /// Fails if nothing of it can be seen, unless agents of the dialect take it that way.
+    pub(super) fn check(&self) -> Result<(), PromptError> {
+        if self.is_blank() && !self.empty { Err(PromptError::Blank) } else { Ok(()) }
     }
 
     /// The words as they were said, the message that they become, and the files that go with it.
@@ -157,9 +183,26 @@ impl Engine {
         self.shared.within_budget()
     }
 
+    /// Returns whether the words are an empty text that agents of the dialect take all the same. Fails for other words in
+    /// which nothing can be seen and that come without an image.
+    pub fn accept_words(&self, text: &str, images: &[ImageContent]) -> Result<bool, PromptError> {
+        let empty = text.is_empty() && images.is_empty() && self.shared.options.customs.empty_messages;
+        match is_blank(text) && images.is_empty() && !empty {
+            true => Err(PromptError::Blank),
+            false => Ok(empty),
+        }
+    }
+
     /// Puts skills and templates in place of their names, checks the images of an input, and makes them small enough
-    /// for a model. Fails for the first image that is none, is damaged, is declared as something else, or is too large.
-    pub async fn prepare(&self, mut input: Input) -> Result<Input, PromptError> {
+    /// for a model. Fails for the first image that is none, is damaged, is declared as something else, or is too large, and
+    /// if nothing is left that can be seen.
+    pub async fn prepare(&self, input: Input) -> Result<Input, PromptError> {
+        let input = self.fitted(input).await?;
+        input.check()?;
+        Ok(input)
+    }
+
+    async fn fitted(&self, mut input: Input) -> Result<Input, PromptError> {
         if self.is_led() {
             // Whoever answers prepares it.
             return Ok(input);
@@ -195,6 +238,7 @@ impl Engine {
     /// nothing, while a compaction that was asked for is going on, without a model or its key, where the budget is used up,
     /// and while the engine is shut down.
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
+        input.check()?;
         let (said, message, files) = input.split(self.shared.options.clock.now_ms());
         let mut state = self.shared.state();
         if let Some(queue) = self.shared.admits(&state, streaming)? {
@@ -206,10 +250,9 @@ impl Engine {
     }
 
     /// Queues a message that interrupts; while the engine is idle it waits for the next prompt.
-    /// Fails where too much waits already.
-    pub fn steer(&self, input: Input) -> Result<(), QueuesFull> {
-        let message = input.message(self.shared.options.clock.now_ms());
-        self.shared.queue(&mut self.shared.state(), message.into(), false)
+    /// Fails where too much waits already, and for a blank message.
+    pub fn steer(&self, input: Input) -> Result<(), PromptError> {
+        self.queue(input, StreamingBehavior::Steer)
     }
 
     /// Takes what waits out of the queues, and gives the texts: those that interrupt, and the others.
@@ -224,10 +267,16 @@ impl Engine {
     }
 
     /// Queues a message for the time when the agent would stop; while the engine is idle it waits
-    /// for the next prompt. Fails where too much waits already.
-    pub fn follow_up(&self, input: Input) -> Result<(), QueuesFull> {
+    /// for the next prompt. Fails where too much waits already, and for a blank message.
+    pub fn follow_up(&self, input: Input) -> Result<(), PromptError> {
+        self.queue(input, StreamingBehavior::FollowUp)
+    }
+
+    fn queue(&self, input: Input, queue: StreamingBehavior) -> Result<(), PromptError> {
+        input.check()?;
         let message = input.message(self.shared.options.clock.now_ms());
-        self.shared.queue(&mut self.shared.state(), message.into(), true)
+        let follows = queue == StreamingBehavior::FollowUp;
+        Ok(self.shared.queue(&mut self.shared.state(), message.into(), follows)?)
     }
 }
 
@@ -262,10 +311,11 @@ impl Shared {
         }
     }
 
-    /// Fails where too much waits already for that to be queued.
-    pub(super) fn has_room(&self, input: &Input) -> Result<(), QueuesFull> {
+    /// Fails where too much waits already for that to be queued, and for a blank message.
+    pub(super) fn has_room(&self, input: &Input) -> Result<(), PromptError> {
+        input.check()?;
         let message = input.clone().message(self.options.clock.now_ms());
-        self.state().queues.fits(&message.into())
+        Ok(self.state().queues.fits(&message.into())?)
     }
 
     /// Puts a message into a queue and tells of it. Fails, and tells nothing, where too much waits already.

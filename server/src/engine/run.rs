@@ -10,10 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
 use super::agent_loop::{AgentLoop, Asked, Step};
+use super::limits::RunLimitError;
 use super::retry::too_long;
 use super::state::State;
 use super::{Calls, CutAnswer, Event, Shared};
-use crate::providers::{Answer, Assembler, Failure, Provider};
+use crate::providers::{Answer, Assembler, Failure, FailureKind, Provider};
 use crate::roles;
 use crate::session::EntryId;
 
@@ -132,7 +133,8 @@ impl Run {
             self.room().await;
             // A run that never has to wait would keep everything else on its thread from working.
             tokio::task::consume_budget().await;
-            let step = self.steps.next(&mut self.shared.state().queues, self.abort.is_cancelled());
+            let stopped = self.abort.is_cancelled() || self.may_not_go_on();
+            let step = self.steps.next(&mut self.shared.state().queues, stopped);
             match step {
                 Step::StartRun => {
                     self.open().await;
@@ -163,12 +165,11 @@ impl Run {
                     self.answered(entry, answer).await;
                 }
                 Step::AskNobody => {
-                    let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
-                    let (entry, begun) = (self.reserve(), assembler.message().clone());
-                    let answer = self.timed(assembler.aborted(ABORTED));
-                    let told = self.shared.options.customs.notes_times;
-                    let message = &if told { answer.message.clone() } else { begun }.into();
-                    self.push(Event::MessageStarted { entry: &entry, message });
+                    let entry = self.reserve();
+                    let answer = match self.limit_reached() {
+                        Some(failure) => self.unasked(&entry, failure),
+                        None => self.aborted_unasked(&entry),
+                    };
                     self.answered(entry, answer).await;
                 }
                 Step::Call(calls) => self.calls(calls).await,
@@ -184,6 +185,42 @@ impl Run {
                 }
                 Step::EndRun => return self.outcome,
             }
+        }
+    }
+
+    /// Returns whether a limit keeps the run from its next step. Calls of an answer that is there are still carried out,
+    /// unless one of them was called too often.
+    fn may_not_go_on(&self) -> bool {
+        let ledger = &self.shared.options.ledger;
+        match self.steps.is_calling() {
+            true => ledger.reached().is_some(),
+            false => ledger.reached_before_turn(self.shared.options.clock.now_ms()).is_some(),
+        }
+    }
+
+    /// Returns the limit that ends the run, as the failure of its last answer; `None` if it goes on, or was aborted.
+    pub(super) fn limit_reached(&self) -> Option<Failure> {
+        let reached = self.shared.options.ledger.reached()?;
+        let is_its_end = !self.abort.is_cancelled() || matches!(reached, RunLimitError::Time(_));
+        is_its_end.then(|| Failure::new(FailureKind::Limit, reached.to_string()))
+    }
+
+    /// Gives the empty answer of a run that was aborted before the model was asked, and tells of its beginning.
+    fn aborted_unasked(&self, entry: &EntryId) -> Answer {
+        let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
+        let begun = assembler.message().clone();
+        let answer = self.timed(assembler.aborted(ABORTED));
+        let told = self.shared.options.customs.notes_times;
+        let message = &if told { answer.message.clone() } else { begun }.into();
+        self.push(Event::MessageStarted { entry, message });
+        answer
+    }
+
+    /// Ends an answer in the middle: the run was aborted, or has no more time.
+    pub(super) fn cut(&self, assembler: Assembler) -> Answer {
+        match self.limit_reached() {
+            Some(failure) => assembler.failed(failure),
+            None => assembler.aborted(ABORTED),
         }
     }
 
@@ -343,6 +380,9 @@ impl Run {
         self.outcome.failure = failure;
         self.commit(entry, &message).await;
         self.keep(None, message);
+        if !failed {
+            self.shared.options.ledger.count_turn();
+        }
         if self.outcome.attempt > 0 && !failed {
             let attempt = std::mem::take(&mut self.outcome.attempt);
             self.push(Event::RetryEnded { success: true, attempt, error: None });

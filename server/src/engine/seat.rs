@@ -52,9 +52,10 @@ impl Seat {
         self.work.aborted()
     }
 
-    /// Accepts a prompt. Refused without a model or its key.
+    /// Accepts a prompt. Refused without a model or its key, and if it is blank.
     pub fn begin(self, input: Input) -> Result<Begun, PromptError> {
         let Self { shared, work } = self;
+        input.check()?;
         let (said, message, files) = input.split(shared.options.clock.now_ms());
         shared.start(shared.state(), work, std::iter::once(message).chain(files).collect(), Some(said))
     }

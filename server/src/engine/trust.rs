@@ -81,7 +81,7 @@ impl Engine {
             return;
         }
         self.shared.options.hooks.trusted(&settings, self.shared.own_resources());
-        self.shared.options.ledger.limit(settings.task.budget);
+        self.shared.options.ledger.limit(settings.task.budget, settings.limits);
         self.shared.extra.renew(self.shared.own_resources());
         let before = &self.shared.options.settings;
         let mut state = self.shared.state();

@@ -21,7 +21,7 @@ use super::retry::{Ended, OWN, Then};
 use super::run::{Outcome, Run};
 use super::state::{Phase, State, Working};
 use super::{Event, GoOn, RunOver, Shared};
-use crate::providers::tokens;
+use crate::providers::{FailureKind, tokens};
 use crate::session::{Body, Session};
 
 /// What ends a pause before a retry says, as pi 0.55 does.
@@ -105,12 +105,16 @@ impl Work {
     /// Drives the work; where a part of it panics, what was begun is ended for those who listen.
     async fn drive_to_the_end(mut self, run: Run) {
         let shared = self.shared.clone();
-        shared.options.ledger.begin(shared.options.clock.now_ms());
+        let now = shared.options.clock.now_ms();
+        shared.options.ledger.begin(now);
+        shared.options.ledger.begin_run(now);
+        let abort = self.abort.clone();
         let work = AssertUnwindSafe(shared.options.fairness.share(self.drive(run))).catch_unwind();
         let done = tokio::select! {
             biased;
             done = work => done,
             never = watch_time(&shared) => match never {},
+            never = end_in_time(&shared, &abort) => match never {},
         };
         if done.is_ok() {
             return;
@@ -338,6 +342,9 @@ impl Work {
         if answer.stop_reason == StopReason::Aborted {
             return None;
         }
+        if outcome.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Limit) {
+            return (self.attempt > 0).then_some(Then::GiveUp { attempt: self.attempt });
+        }
         let ended = Ended {
             answer,
             failure: outcome.failure.as_ref(),
@@ -378,7 +385,9 @@ impl Work {
         if gone_by {
             return self.next_run(&mut state, AgentLoop::new(NOBODY));
         }
-        self.shared.sink.push(Event::RetryEnded { success: false, attempt, error: Some(RETRY_CANCELLED) });
+        let limit = self.shared.options.ledger.reached().map(|reached| reached.to_string());
+        let error = Some(limit.as_deref().unwrap_or(RETRY_CANCELLED));
+        self.shared.sink.push(Event::RetryEnded { success: false, attempt, error });
         // A prompt that was accepted in the pause is not lost with the retry, unless all work is.
         if !self.abort.is_cancelled() && state.queues.pending() > 0 {
             return self.next_run(&mut state, AgentLoop::with_what_waits());
@@ -415,7 +424,8 @@ impl Work {
         if self.shared.options.customs.runs_until_settled {
             state.keep_deferred();
         }
-        self.shared.sink.push(Event::Settled { aborted: self.abort.is_cancelled() });
+        let aborted = self.abort.is_cancelled() && self.shared.options.ledger.reached().is_none();
+        self.shared.sink.push(Event::Settled { aborted });
     }
 
     fn rest(&self, run: Option<Run>) -> Option<Run> {
@@ -449,6 +459,19 @@ async fn watch_time(shared: &Shared) -> std::convert::Infallible {
     {
         options.clock.sleep(pause).await;
         shared.tell_what_is_due();
+    }
+    std::future::pending().await
+}
+
+/// Stops a run that has no more time.
+async fn end_in_time(shared: &Shared, abort: &CancellationToken) -> std::convert::Infallible {
+    let options = &shared.options;
+    if let Some(left) = options.ledger.until_end(options.clock.now_ms()) {
+        options.clock.sleep(left).await;
+        if !abort.is_cancelled() {
+            options.ledger.run_out_of_time();
+            abort.cancel();
+        }
     }
     std::future::pending().await
 }

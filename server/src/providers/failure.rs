@@ -26,6 +26,8 @@ pub enum FailureKind {
     Protocol,
     /// The model refused, or its answer was held back.
     Refused,
+    /// The run has reached a limit, and no model was asked.
+    Limit,
 }
 
 /// Why a request failed.

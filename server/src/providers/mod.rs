@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `request`, `messages`, `event`, `failure` | what a provider is asked, what it says, why it fails |
 //! | `assemble`, `partial_json`, `price` | from events to a message |
-//! | `history` | what of a conversation a model gets to see |
+//! | `history`, `blank` | what of a conversation a model gets to see; texts that show nothing |
 //! | `catalog`, `select`, `levels` | models by name, the one to begin with, thinking levels |
 //! | `load`, `definitions`, `catalog.json` | the models that there are: the built-in table and `models.json` |
 //! | `keys`, `key`, `auth_file`, `auth_seen`, `value` | keys: where they come from, and how they stay hidden |
@@ -20,6 +20,7 @@ mod apis;
 mod assemble;
 mod auth_file;
 mod auth_seen;
+mod blank;
 mod catalog;
 mod copilot;
 mod declarations;
@@ -50,6 +51,7 @@ use futures::stream::BoxStream;
 pub use apis::most_tokens;
 pub use assemble::{Answer, Assembler, UnusableCall, Update};
 pub use auth_file::{AuthError, AuthFile};
+pub use blank::is_blank;
 pub use catalog::{Catalog, Chosen, StoreKeyError};
 pub(crate) use declarations::problem as schema_problem;
 pub use device_login::{DeviceCode, DeviceLogin, LoginError};

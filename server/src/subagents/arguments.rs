@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::providers::is_blank;
+
 /// How many subagents one call may have.
 const MOST: usize = 32;
 /// How long the id of one may be.
@@ -85,13 +87,13 @@ pub fn read(arguments: &Value) -> Result<Arguments, String> {
             return Err(format!("tasks[{index}].id: {id} is there twice"));
         }
         let assignment = text(task, "assignment").or_else(|| text(task, "task"));
-        let assignment = assignment.filter(|assignment| !assignment.trim().is_empty());
+        let assignment = assignment.filter(|assignment| !is_blank(assignment));
         let assignment = assignment.ok_or_else(|| format!("tasks[{index}].assignment: it is missing"))?;
         tasks.push(Item { id, description: text(task, "description").unwrap_or_default(), assignment });
     }
     Ok(Arguments {
         agent: text(arguments, "agent").unwrap_or_default(),
-        context: text(arguments, "context").filter(|context| !context.trim().is_empty()),
+        context: text(arguments, "context").filter(|context| !is_blank(context)),
         tasks,
         isolated: arguments["isolated"] == true,
         verify: arguments.get("verify").filter(|verify| !verify.is_null()).cloned(),

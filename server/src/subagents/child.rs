@@ -13,7 +13,7 @@ use super::isolate::Worktree;
 use super::policy::Policies;
 use super::submit::{Submit, Submitted};
 use super::task::{NAME, Task};
-use crate::tools::{Child, ChildAnswer, Parent, Tool, ToolContext, ToolOutput, ToolSet};
+use crate::tools::{Child, ChildAnswer, NOT_STARTED, Parent, Tool, ToolContext, ToolOutput, ToolSet};
 
 /// The tools of a subagent: those of its parent that its definition names, tools that only look, and the one with which it
 /// hands in its result. It may set others to work where its definition allows that and there is a generation left.
@@ -131,15 +131,11 @@ impl Tool for Late {
         self.tool.guidelines()
     }
 
-    fn aborted_text(&self) -> &str {
-        self.tool.aborted_text()
-    }
-
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
             let ready = tokio::select! {
                 biased;
-                () = context.abort.cancelled() => return ToolOutput::error(self.tool.aborted_text()),
+                () = context.abort.cancelled() => return ToolOutput::error(NOT_STARTED),
                 ready = self.worktree.ready.clone() => ready,
             };
             match ready {

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::process::{Capture, Ending, Request, StartError, run};
-use super::{Exit, Structured, Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
+use super::{Exit, NOT_STARTED, Structured, Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
 
 /// Runs a command in the shell and gives back its output.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,10 +55,6 @@ impl Tool for Bash {
         true
     }
 
-    fn aborted_text(&self) -> &str {
-        "Command aborted"
-    }
-
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         execute(context, arguments).boxed()
     }
@@ -79,7 +75,7 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
     let began = Instant::now();
     let finished = match run(context, Request { command, timeout, clean: false }, &mut observe).await {
         Ok(finished) => finished,
-        Err(StartError::Aborted) => return ToolOutput::error("Command aborted"),
+        Err(StartError::Aborted) => return ToolOutput::error(NOT_STARTED),
         Err(error) => return ToolOutput::error(format!("The command did not run: {error}")),
     };
 

@@ -103,6 +103,9 @@ pub use todo_list::TodoList;
 pub(crate) use work::{Work, work};
 pub use write::Write;
 
+/// The result of a call that never began, for the run was aborted before.
+pub(crate) const NOT_STARTED: &str = "Not started: the run was aborted.";
+
 /// Something a model can call by name. Implementations never panic and return soon after the context's abort.
 pub trait Tool: Send + Sync {
     /// The name the model calls it by, unique in a [`ToolSet`].
@@ -150,11 +153,6 @@ pub trait Tool: Send + Sync {
     /// Advice for the system prompt of those who have the tool.
     fn guidelines(&self) -> &[String] {
         &[]
-    }
-
-    /// What a call is answered with that was aborted before it began.
-    fn aborted_text(&self) -> &str {
-        "Operation aborted"
     }
 
     /// Runs one call with arguments that passed [`arguments::validate`]. A failure is an output with `is_error`.

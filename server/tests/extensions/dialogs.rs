@@ -238,7 +238,7 @@ fn fm_f49_abort_does_not_wait_for_a_dialog() {
     let result = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
     assert_eq!(
         (&result["isError"], &result["result"]["content"][0]["text"]),
-        (&json!(true), &json!("Command aborted"))
+        (&json!(true), &json!("Not started: the run was aborted."))
     );
     // The late answer belongs to no question.
     agent.answer(&asked, "value", "Allow");

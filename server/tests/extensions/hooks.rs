@@ -245,3 +245,22 @@ fn a_tool_is_stopped_by_an_abort() {
     assert_eq!(status.code(), Some(0));
     assert!(!stderr.contains("given up"), "{stderr}");
 }
+
+#[test]
+fn what_extensions_and_templates_make_blank_is_refused_and_leaves_no_trace() {
+    let place = Place::new();
+    place.put("work/.pi/prompts/nothing.md", "$1");
+    let mut agent = agent(&place, &["misc"], plain());
+    for message in ["erase", "/nothing"] {
+        let refused = agent.ask(json!({"type": "prompt", "message": message}));
+        assert_eq!(refused["success"], false, "{message}: {refused}");
+        assert!(
+            refused["error"].as_str().unwrap().starts_with("The message is blank"),
+            "{message}: {refused}"
+        );
+    }
+    let refused = agent.ask(json!({"type": "steer", "message": "/nothing"}));
+    assert!(refused["error"].as_str().unwrap().starts_with("The message is blank"), "{refused}");
+    let messages = agent.ask(json!({"type": "get_messages"}))["data"]["messages"].clone();
+    assert_eq!(messages, json!([]));
+}

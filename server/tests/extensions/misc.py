@@ -73,6 +73,8 @@ def words(event, context):
     if event["text"] == "ping":
         context.notify("pong source=" + event["source"])
         return {"action": "handled"}
+    if event["text"] == "erase":
+        return {"action": "transform", "text": " "}
     if event["text"].startswith("?"):
         return {"action": "transform", "text": "Briefly: " + event["text"][1:]}
 

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex};
 use agentese::types::{
     AgentMessage, AssistantMessage, InputContent, StopReason, StreamRule, ToolCall, UserMessage,
 };
+use agentese_server::config::{BudgetLimits, RunLimits};
 use agentese_server::engine::{
-    Afterwards, Bounds, ChildEvent, Engine, Event, EventSink, GoOn, Hooks, Input, Options, RunOver,
+    Afterwards, Bounds, ChildEvent, Engine, Event, EventSink, GoOn, Hooks, Input, Ledger, Options,
+    PromptError, RunOver,
 };
 use agentese_server::providers::Update;
 use agentese_server::tools::{AgentsError, ChildAnswer, Order, Tool, ToolContext, ToolOutput, ToolSet};
@@ -282,4 +284,53 @@ async fn fm_f93_a_child_with_tools_of_its_own_is_given_none_by_hooks() {
     run(&Engine::new(options, Arc::new(Diary::default()))).await;
     assert!(brought.heard.lock().unwrap().is_empty(), "the child was not told of the tool");
     assert_eq!(tool.heard.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn limits_reach_agents_that_a_tool_sets_to_work() {
+    let fails = json!({"blocks": [{"tool": {"name": "nobody", "args": {}}}]});
+    for (limits, reason) in [
+        (RunLimits::default(), "has failed 8 times with the same error"),
+        (RunLimits { max_turns: 3, ..RunLimits::default() }, "it has had 3 turns"),
+    ] {
+        let tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+        let script = json!({"responses": [
+            {"when": {"user": "go", "tool_results": false}, "blocks": [{"tool": {"id": "x", "name": "delegate", "args": {}}}]},
+            {"when": {"user": "go", "tool_results": true}, "text": "over"},
+        ], "default": fails});
+        let (mut options, _place) = options(script, &tool);
+        options.ledger = Arc::new(Ledger::limited(BudgetLimits::default(), limits));
+        let engine = Engine::new(options, Arc::new(Diary::default()));
+        run(&engine).await;
+        let heard = tool.heard.lock().unwrap().clone();
+        let answer = heard[0].as_ref().unwrap();
+        assert_eq!(answer.stop, StopReason::Error);
+        assert!(answer.error.as_ref().unwrap().contains(reason), "{answer:?}");
+        // The run that set it to work goes on.
+        assert_eq!(engine.last_assistant_text().as_deref(), Some("over"));
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_a_run_is_that_of_the_agents_in_it() {
+    let tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+    let script = json!({"responses": [delegation()], "default": {"hang_after": -1}});
+    let (mut options, _place) = options(script, &tool);
+    let limits = RunLimits { max_time_ms: 200, ..RunLimits::default() };
+    options.ledger = Arc::new(Ledger::limited(BudgetLimits::default(), limits));
+    let engine = Engine::new(options, Arc::new(Diary::default()));
+    run(&engine).await;
+    let last = engine.messages().pop().unwrap();
+    let AgentMessage::Assistant(last) = &*last else { panic!("{last:?}") };
+    assert_eq!(last.stop_reason, StopReason::Error);
+    assert!(last.error_message.as_ref().unwrap().contains("it has lasted 0.2 s"), "{last:?}");
+}
+
+#[tokio::test]
+async fn a_blank_task_is_refused() {
+    let tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+    let (options, _place) = options(json!({"responses": [], "default": {"text": "ok"}}), &tool);
+    let engine = Engine::new(options, Arc::new(Diary::default()));
+    assert_eq!(engine.begin(Input::text(" \n"), None).unwrap_err(), PromptError::Blank);
+    assert!(engine.is_idle() && engine.messages().is_empty());
 }

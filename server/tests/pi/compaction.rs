@@ -515,3 +515,20 @@ async fn a_summary_that_fails_on_its_own_is_told() {
     assert!(error.starts_with("Auto-compaction failed: Summarization failed: 400"), "{error}");
     assert_eq!((&end["aborted"], &end["result"]), (&json!(false), &Value::Null));
 }
+
+/// One exchange is larger than the limit, and there is nothing before it to summarise.
+#[tokio::test]
+async fn a_compaction_that_has_nothing_to_do_says_why() {
+    let (builder, _place) = builder(json!({"responses": [tokens(10_000, "one")], "default": {"text": "ok"}}));
+    let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
+    let compaction = CompactionSettings {
+        reserve_tokens: window - 1000,
+        keep_recent_tokens: 100_000,
+        ..CompactionSettings::default()
+    };
+    let mut link = Link::to(builder.compaction(compaction).build());
+    link.send(json!({"type": "prompt", "message": "a question"})).await;
+    let end = link.until_event("auto_compaction_end").await.pop().unwrap();
+    assert_eq!((&end["result"], &end["aborted"]), (&Value::Null, &json!(false)));
+    assert_eq!(end["errorMessage"], "Auto-compaction failed: Nothing to compact (session too small)");
+}

@@ -108,7 +108,10 @@ async fn an_abort_before_the_start_runs_nothing() {
     let place = Place::new();
     let context = place.context();
     context.abort.cancel();
-    assert_eq!(fails(&context, "bash", json!({"command": "touch ran"})).await, "Command aborted");
+    assert_eq!(
+        fails(&context, "bash", json!({"command": "touch ran"})).await,
+        "Not started: the run was aborted."
+    );
     assert_eq!(place.names(), [""; 0]);
 }
 

@@ -3,6 +3,7 @@
 use agentese::any::Words;
 use agentese::types::{AguiContent, AguiMessage, AguiPart, AguiResume, AguiRunInput, AguiSource};
 use agentese::wire::Maybe;
+use agentese_server::providers::is_blank;
 use serde_json::{Map, Value, json};
 
 /// The work of a run.
@@ -49,6 +50,9 @@ pub(super) fn wanted(input: &AguiRunInput) -> Result<Wanted, String> {
             images.into_iter().fold(words, |words, (mime_type, data)| words.image(mime_type, data))
         }
     };
+    if is_blank(&words.text) && words.images.is_empty() {
+        return Err("the last message is blank: it has neither visible text nor an image".to_owned());
+    }
     Ok(Wanted::Said { id: message.id.clone(), words })
 }
 
@@ -148,6 +152,10 @@ mod tests {
         }
         let others = json!({"messages": [{"id": "m", "role": "tool", "toolCallId": "c", "content": "no"}]});
         assert!(wanted(&input(others)).is_err());
+        for blank in [json!(""), json!(" \n\u{200b}"), json!([]), json!([{"type": "text", "text": "\t"}])] {
+            let Err(reason) = read(blank) else { panic!() };
+            assert_eq!(reason, "the last message is blank: it has neither visible text nor an image");
+        }
         assert!(wanted(&input(json!({}))).is_err());
     }
 

@@ -10,6 +10,7 @@ use agentese::types::{
     AguiSuccess,
 };
 use agentese::view::MessageState;
+use agentese_server::providers::is_blank;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -110,7 +111,7 @@ async fn work(
     let mut work = match wanted {
         Wanted::Said { id, mut words } => {
             if !takes_images && !words.images.is_empty() {
-                if words.text.trim().is_empty() {
+                if is_blank(&words.text) {
                     return Err(failed("refused")(IMAGES_ALONE.to_owned()));
                 }
                 words.images.clear();

@@ -787,7 +787,7 @@ DIALOGS = {
 class _Commands:
     __slots__ = ()
 
-    def prompt(self, message, *, images=None, streaming_behavior=None, timeout=DEFAULT):
+    def prompt(self, message, *, images=None, streaming_behavior=None, timeout=DEFAULT, limits=None):
         """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
         While the agent is working, `streamingBehavior` has to say how the prompt is queued.
 
@@ -796,7 +796,7 @@ class _Commands:
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
-        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout)
+        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout, limits)
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
@@ -1005,7 +1005,7 @@ class _Commands:
         """
         return self._call("set_session_name", {"name": name}, timeout)
 
-    def abort_and_prompt(self, message, *, images=None, timeout=DEFAULT):
+    def abort_and_prompt(self, message, *, images=None, timeout=DEFAULT, limits=None):
         """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
         a failure with the same id may follow.
 
@@ -1013,7 +1013,7 @@ class _Commands:
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
-        return self._start("abort_and_prompt", {"message": message, "images": images}, timeout)
+        return self._start("abort_and_prompt", {"message": message, "images": images}, timeout, limits)
 
     def set_interrupt_mode(self, mode, *, timeout=DEFAULT):
         """Sets when steering messages reach the agent.
@@ -1154,12 +1154,12 @@ class _Commands:
         """
         return self._call("handoff", {"customInstructions": custom_instructions}, timeout)
 
-    def ask(self, message, *, images=None, streaming_behavior=None, timeout=None):
+    def ask(self, message, *, images=None, streaming_behavior=None, timeout=None, limits=None):
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
         """
-        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, DEFAULT).text(timeout=timeout)
+        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, DEFAULT, limits).text(timeout=timeout)
 
 
 class _Acts:

@@ -221,6 +221,7 @@ from agentese.generated.failures import (
     UnsupportedProtocol as UnsupportedProtocol,
 )
 from agentese.values import JsonObject, JsonValue
+from agentese.limits import RunLimits
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
@@ -676,7 +677,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
 class Client(SyncClient[Event, Dialogs]):
     """A client of the omp dialect: a method for every command."""
     dialect: ClassVar[str]
-    def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ...) -> Run:
+    def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
         """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
         While the agent is working, `streamingBehavior` has to say how the prompt is queued.
 
@@ -844,7 +845,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
-    def abort_and_prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Run:
+    def abort_and_prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
         """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
         a failure with the same id may follow.
 
@@ -959,7 +960,7 @@ class Client(SyncClient[Event, Dialogs]):
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
-    def ask(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: float | None = None) -> str:
+    def ask(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: float | None = None, limits: RunLimits | None = None) -> str:
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
@@ -968,7 +969,7 @@ class Client(SyncClient[Event, Dialogs]):
 class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     """A client of the omp dialect for asyncio: a method for every command."""
     dialect: ClassVar[str]
-    def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ...) -> AsyncRun:
+    def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
         """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
         While the agent is working, `streamingBehavior` has to say how the prompt is queued.
 
@@ -1136,7 +1137,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
-    def abort_and_prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> AsyncRun:
+    def abort_and_prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
         """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
         a failure with the same id may follow.
 
@@ -1251,7 +1252,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
-    def ask(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: float | None = None) -> Coroutine[Any, Any, str]:
+    def ask(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: float | None = None, limits: RunLimits | None = None) -> Coroutine[Any, Any, str]:
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.

@@ -428,7 +428,7 @@ class _Commands:
         """
         return self._call("session/start", {"model": model, "system_prompt": system_prompt, "working_dir": working_dir, "tools": tools, "mcp_servers": mcp_servers, "features": features, "session": session, "session_id": session_id}, timeout)
 
-    def agent_prompt(self, *, session_id, text, timeout=DEFAULT):
+    def agent_prompt(self, *, session_id, text, timeout=DEFAULT, limits=None):
         """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
 
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
@@ -437,7 +437,7 @@ class _Commands:
         No timeout by default.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
-        return self._start("agent/prompt", {"session_id": session_id, "text": text}, timeout)
+        return self._start("agent/prompt", {"session_id": session_id, "text": text}, timeout, limits)
 
     def agent_abort(self, session_id, *, timeout=DEFAULT):
         """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
@@ -634,12 +634,12 @@ class _Commands:
         """
         return self._call("opal/version", {}, timeout)
 
-    def ask(self, *, session_id, text, timeout=None):
+    def ask(self, *, session_id, text, timeout=None, limits=None):
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
         """
-        return self._start("agent/prompt", {"session_id": session_id, "text": text}, DEFAULT).text(timeout=timeout)
+        return self._start("agent/prompt", {"session_id": session_id, "text": text}, DEFAULT, limits).text(timeout=timeout)
 
 
 class _Acts:

@@ -113,6 +113,7 @@ from agentese.generated.failures import (
     UnknownTool as UnknownTool,
 )
 from agentese.values import JsonObject, JsonValue
+from agentese.limits import RunLimits
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
@@ -366,7 +367,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
-    def agent_prompt(self, *, session_id: str, text: str, timeout: Timeout = ...) -> Run:
+    def agent_prompt(self, *, session_id: str, text: str, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
         """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
 
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
@@ -528,7 +529,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
-    def ask(self, *, session_id: str, text: str, timeout: float | None = None) -> str:
+    def ask(self, *, session_id: str, text: str, timeout: float | None = None, limits: RunLimits | None = None) -> str:
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
@@ -551,7 +552,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
-    def agent_prompt(self, *, session_id: str, text: str, timeout: Timeout = ...) -> AsyncRun:
+    def agent_prompt(self, *, session_id: str, text: str, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
         """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
@@ -713,7 +714,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
-    def ask(self, *, session_id: str, text: str, timeout: float | None = None) -> Coroutine[Any, Any, str]:
+    def ask(self, *, session_id: str, text: str, timeout: float | None = None, limits: RunLimits | None = None) -> Coroutine[Any, Any, str]:
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.

@@ -423,7 +423,7 @@ DIALOGS = {
 class _Commands:
     __slots__ = ()
 
-    def prompt(self, text, *, options=None, timeout=DEFAULT):
+    def prompt(self, text, *, options=None, timeout=DEFAULT, limits=None):
         """Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
         begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
         agent there.
@@ -434,7 +434,7 @@ class _Commands:
         No timeout by default.
         Source: Operator, docs/rpc.md.
         """
-        return self._start("prompt", {"text": text, "options": options}, timeout)
+        return self._start("prompt", {"text": text, "options": options}, timeout, limits)
 
     def compact(self, *, custom_instructions=None, timeout=DEFAULT):
         """Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
@@ -572,12 +572,12 @@ class _Commands:
         """
         return self._call("set_auto_compaction", {"enabled": enabled}, timeout)
 
-    def ask(self, text, *, options=None, timeout=None):
+    def ask(self, text, *, options=None, timeout=None, limits=None):
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
         """
-        return self._start("prompt", {"text": text, "options": options}, DEFAULT).text(timeout=timeout)
+        return self._start("prompt", {"text": text, "options": options}, DEFAULT, limits).text(timeout=timeout)
 
 
 class _Acts:

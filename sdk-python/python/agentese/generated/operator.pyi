@@ -102,6 +102,7 @@ from agentese.generated.failures import (
     UnknownThinkingLevel as UnknownThinkingLevel,
 )
 from agentese.values import JsonObject, JsonValue
+from agentese.limits import RunLimits
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
@@ -400,7 +401,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
 class Client(SyncClient[Event, Dialogs]):
     """A client of the operator dialect: a method for every command."""
     dialect: ClassVar[str]
-    def prompt(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: Timeout = ...) -> Run:
+    def prompt(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
         """Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
         begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
         agent there.
@@ -517,7 +518,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def ask(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: float | None = None) -> str:
+    def ask(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: float | None = None, limits: RunLimits | None = None) -> str:
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
@@ -526,7 +527,7 @@ class Client(SyncClient[Event, Dialogs]):
 class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     """A client of the operator dialect for asyncio: a method for every command."""
     dialect: ClassVar[str]
-    def prompt(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: Timeout = ...) -> AsyncRun:
+    def prompt(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
         """Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
         begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
         agent there.
@@ -643,7 +644,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def ask(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: float | None = None) -> Coroutine[Any, Any, str]:
+    def ask(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: float | None = None, limits: RunLimits | None = None) -> Coroutine[Any, Any, str]:
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.

@@ -634,7 +634,7 @@ DIALOGS = {
 class _Commands:
     __slots__ = ()
 
-    def prompt(self, message, *, images=None, streaming_behavior=None, timeout=DEFAULT):
+    def prompt(self, message, *, images=None, streaming_behavior=None, timeout=DEFAULT, limits=None):
         """Sends a prompt to the agent. Events follow until the run has ended; while the agent is
         working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
 
@@ -644,7 +644,7 @@ class _Commands:
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
-        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout)
+        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout, limits)
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
@@ -922,12 +922,12 @@ class _Commands:
         """
         return self._call("get_commands", {}, timeout)
 
-    def ask(self, message, *, images=None, streaming_behavior=None, timeout=None):
+    def ask(self, message, *, images=None, streaming_behavior=None, timeout=None, limits=None):
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
         """
-        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, DEFAULT).text(timeout=timeout)
+        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, DEFAULT, limits).text(timeout=timeout)
 
 
 class _Acts:

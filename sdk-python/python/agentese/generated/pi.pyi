@@ -181,6 +181,7 @@ from agentese.generated.failures import (
     UnknownCommand as UnknownCommand,
 )
 from agentese.values import JsonObject, JsonValue
+from agentese.limits import RunLimits
 from agentese.members import Default, Timeout
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
@@ -556,7 +557,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
 class Client(SyncClient[Event, Dialogs]):
     """A client of the pi dialect: a method for every command."""
     dialect: ClassVar[str]
-    def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ...) -> Run:
+    def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
         """Sends a prompt to the agent. Events follow until the run has ended; while the agent is
         working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
 
@@ -778,7 +779,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
-    def ask(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: float | None = None) -> str:
+    def ask(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: float | None = None, limits: RunLimits | None = None) -> str:
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
@@ -787,7 +788,7 @@ class Client(SyncClient[Event, Dialogs]):
 class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     """A client of the pi dialect for asyncio: a method for every command."""
     dialect: ClassVar[str]
-    def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ...) -> AsyncRun:
+    def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
         """Sends a prompt to the agent. Events follow until the run has ended; while the agent is
         working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
 
@@ -1009,7 +1010,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
-    def ask(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: float | None = None) -> Coroutine[Any, Any, str]:
+    def ask(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: float | None = None, limits: RunLimits | None = None) -> Coroutine[Any, Any, str]:
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.

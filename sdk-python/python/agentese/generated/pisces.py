@@ -596,7 +596,7 @@ DIALOGS = {
 class _Commands:
     __slots__ = ()
 
-    def prompt(self, message, *, images=None, streaming_behavior=None, timeout=DEFAULT):
+    def prompt(self, message, *, images=None, streaming_behavior=None, timeout=DEFAULT, limits=None):
         """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
         While the agent is working, `streamingBehavior` has to say how the prompt is queued.
 
@@ -605,7 +605,7 @@ class _Commands:
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
-        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout)
+        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout, limits)
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
         """Queues a message that interrupts the agent: delivered after the tool that is running, the
@@ -811,7 +811,7 @@ class _Commands:
         """
         return self._call("set_session_name", {"name": name}, timeout)
 
-    def abort_and_prompt(self, message, *, images=None, timeout=DEFAULT):
+    def abort_and_prompt(self, message, *, images=None, timeout=DEFAULT, limits=None):
         """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
         a failure with the same id may follow.
 
@@ -819,7 +819,7 @@ class _Commands:
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
-        return self._start("abort_and_prompt", {"message": message, "images": images}, timeout)
+        return self._start("abort_and_prompt", {"message": message, "images": images}, timeout, limits)
 
     def set_interrupt_mode(self, mode, *, timeout=DEFAULT):
         """Sets when steering messages reach the agent.
@@ -847,12 +847,12 @@ class _Commands:
         """
         return self._call("get_branch_messages", {}, timeout)
 
-    def ask(self, message, *, images=None, streaming_behavior=None, timeout=None):
+    def ask(self, message, *, images=None, streaming_behavior=None, timeout=None, limits=None):
         """Sends a prompt, waits for the end of the run and returns the text of its last message.
 
         Raises TimedOutError where the run is not over after `timeout` seconds, and how the run failed.
         """
-        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, DEFAULT).text(timeout=timeout)
+        return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, DEFAULT, limits).text(timeout=timeout)
 
 
 class _Acts:

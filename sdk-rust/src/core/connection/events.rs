@@ -143,14 +143,21 @@ impl Shared {
     }
 
     /// Tells the runs of a session what an event says of how they stand.
-    fn tell_runs(&self, spec: Option<&'static EventSpec>, event: &EventFrame, session: Option<&str>) {
-        let mut state = self.state();
-        for run in state.runs.iter_mut().filter(|run| run.hears(session)) {
+    fn tell_runs(
+        self: &Arc<Self>,
+        spec: Option<&'static EventSpec>,
+        event: &EventFrame,
+        session: Option<&str>,
+    ) {
+        let mut limited = Vec::new();
+        for run in self.state().runs.iter_mut().filter(|run| run.hears(session)) {
             match spec {
-                Some(spec) => run.tell(spec, event.body().as_str()),
+                Some(spec) if run.tell(spec, event.body().as_str()) => limited.push(run.token()),
+                Some(_) => {}
                 None => run.hear(),
             }
         }
+        limited.into_iter().for_each(|token| self.stop_limited(token));
     }
 
     /// Whether an event, one of no session, may be queued with others like it, by [`Shared::plain_events`]: it is declared, says
@@ -172,7 +179,7 @@ impl Shared {
         };
         match (&**subscribers, &mut **runs) {
             ([subscriber], []) => subscriber.0.push_while_room(events, size),
-            ([], [run]) if run.is_held() => {
+            ([], [run]) if run.is_held() && !run.is_metered() => {
                 let before = events.len();
                 run.sender().push_while_room(events, |event| size(event).filter(|_| !is_told(event)));
                 if events.len() < before {

@@ -8,10 +8,11 @@ use tokio::sync::oneshot;
 use super::events::{EventQueue, EventSender};
 use super::{RawAnswer, Shared, Waiter};
 use crate::error::Error;
-use crate::outcome::{Standing, Verdict};
+use crate::outcome::{RunFailure, Standing, Verdict};
 use crate::queue;
+use crate::run_limits::RunMeter;
 use crate::run_tracker::{Action, EndedBy, Input, Outcome, RunTracker};
-use crate::spec::{Answer, EventSpec, RunEffect};
+use crate::spec::{Answer, EventSpec, RunEffect, RunRole};
 
 /// What a run's handle reads from.
 pub(crate) struct RunQueue {
@@ -44,6 +45,10 @@ pub(super) struct Slot {
     held: bool,
     /// How it stands.
     standing: Standing,
+    /// What it has used of its limits, if it has some.
+    meter: Option<RunMeter>,
+    /// Why it was stopped by this side: it has reached a limit.
+    limit: Option<RunFailure>,
 }
 
 impl Slot {
@@ -73,18 +78,36 @@ impl Slot {
         let _ = self.tracker.feed(Input::Heard);
     }
 
-    /// Takes what an event of its session says of how it stands.
-    pub fn tell(&mut self, spec: &'static EventSpec, body: &str) {
+    /// Whether its events are measured.
+    pub fn is_metered(&self) -> bool {
+        self.meter.is_some() && self.limit.is_none()
+    }
+
+    /// Takes what an event of its session says of how it stands. Returns whether it has reached a limit with it.
+    pub fn tell(&mut self, spec: &'static EventSpec, body: &str) -> bool {
+        let meter = self.meter.as_mut().filter(|_| self.limit.is_none());
+        let reached = meter.and_then(|meter| meter.hear(spec.name, body));
+        let is_reached = reached.is_some();
+        self.limit = self.limit.take().or(reached);
         self.standing.hear(spec.outcome, body);
         // An end of which nothing else is told may be that of earlier work.
         if !matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends) || self.standing.is_amiss() {
             self.hear();
         }
+        is_reached
     }
 
     /// Ends it. A refusal that comes while its work goes on is how the work failed, where no document names another reason.
     pub fn finish(mut self, result: Result<Outcome, Error>) {
         let ended = |outcome, verdict| Ok(RunEnded { outcome, verdict });
+        if let Some(failure) = self.limit.take() {
+            let outcome = match result {
+                Ok(outcome) => Ok(outcome),
+                Err(Error::Refused(_)) => Ok(Outcome { ended_by: EndedBy::Answer, confirmed: true }),
+                Err(error) => Err(error),
+            };
+            return self.sender.close(outcome.and_then(|outcome| ended(outcome, Verdict::Failed(failure))));
+        }
         self.sender.close(match result {
             Ok(outcome) if outcome.ended_by == EndedBy::Handled => ended(outcome, Verdict::Done),
             Ok(outcome) => ended(outcome, self.standing.verdict()),
@@ -115,6 +138,7 @@ impl Shared {
         command: &str,
         members: &str,
         session: Option<String>,
+        meter: Option<RunMeter>,
     ) -> Result<RunQueue, Error> {
         let (events, receiver) = queue::channel(self.settings.queue_bytes, self.settings.overflow);
         let (sender, answer) = oneshot::channel();
@@ -133,9 +157,42 @@ impl Shared {
                 asked: 0,
                 held,
                 standing: Standing::default(),
+                meter,
+                limit: None,
             });
         })?;
         Ok(RunQueue { events: receiver, answer, token })
+    }
+
+    /// Stops a run when it has lasted as long as it may.
+    pub fn limit_time(self: &Arc<Self>, token: u64, after: Duration, failure: RunFailure) {
+        self.later(after, move |shared| {
+            {
+                let mut state = shared.state();
+                let run = state.runs.iter_mut().find(|run| run.token == token && run.limit.is_none());
+                let Some(run) = run else { return };
+                run.limit = Some(failure);
+            }
+            shared.stop_limited(token);
+        });
+    }
+
+    /// Tells the agent to stop a run that has reached a limit. One that it does not stop counts as over.
+    pub(super) fn stop_limited(self: &Arc<Self>, token: u64) {
+        let stops = |row: &&crate::spec::CommandSpec| row.run == RunRole::Stops;
+        let command = self.spec.commands.iter().find(stops).map(|row| row.wire).unwrap_or_default();
+        let members = self.session_members(token);
+        let (shared, stop) = (self.clone(), self.stop.clone());
+        tokio::spawn(async move {
+            let limit = shared.timeout(command);
+            let stopped = tokio::select! {
+                stopped = shared.call(command, &members, limit) => stopped,
+                () = stop.cancelled() => return,
+            };
+            if stopped.is_err() {
+                shared.finish_run(token, Ok(Outcome { ended_by: EndedBy::Stopped, confirmed: false }));
+            }
+        });
     }
 
     /// Forgets a run whose handle is gone; the work goes on.

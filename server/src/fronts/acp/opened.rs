@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::client::Client;
 use super::options::Offers;
 use super::sink::Sink;
-use super::{failed, history, options, teller};
+use super::{failed, history, invalid, options, teller};
 use crate::desk::{Caller, Desk, Refused, Said, Taken};
 use crate::engine::PromptError;
 use crate::resources::CommandSource;
@@ -102,6 +102,9 @@ impl Opened {
                 Ok(Taken::Handled) => return Ok(AcpStopReason::EndTurn),
                 Err(Refused::Prompt(PromptError::Compacting)) => engine.wait_until_idle().await,
                 Err(Refused::Prompt(PromptError::Budget(_))) => return Ok(AcpStopReason::MaxTurnRequests),
+                Err(Refused::Prompt(error @ PromptError::Blank)) => {
+                    return Err(invalid("session/prompt", &error.to_string()));
+                }
                 Err(Refused::GivenUp) => return Ok(AcpStopReason::Cancelled),
                 Err(error) => return Err(failed(error)),
             }

@@ -70,10 +70,6 @@ impl Tool for InTerminal {
         self.bash.is_terminal()
     }
 
-    fn aborted_text(&self) -> &str {
-        self.bash.aborted_text()
-    }
-
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
             let mut context = context.clone();

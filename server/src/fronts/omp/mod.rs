@@ -35,6 +35,8 @@ pub(super) const CUSTOMS: Customs = Customs {
     exports_empty: true,
     reads_mentions: true,
     keeps_shell: true,
+    empty_messages: true,
+    silent_if_compacted: true,
     repeats_begun: false,
     begins_what_waits: true,
     pauses_refuse_prompts: true,

@@ -12,6 +12,7 @@ use agentese::types::Model;
 
 use super::convert::{Level, history, model};
 use super::features::Features;
+use super::invalid;
 use super::sink::Sink;
 use super::tools::TaskList;
 use crate::desk::{Caller, Desk, Refused, Said, Taken};
@@ -102,6 +103,9 @@ impl Opened {
                     call.answer(PromptQueued::new(false));
                     self.sink.refused(&error.to_string());
                     return Ok(PromptQueued::new(false));
+                }
+                Err(Refused::Prompt(error @ PromptError::Blank)) => {
+                    return Err(invalid("agent/prompt", &error.to_string()));
                 }
                 // The abort sends its own event.
                 Err(Refused::GivenUp) => return Ok(PromptQueued::new(false)),

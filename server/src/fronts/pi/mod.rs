@@ -31,6 +31,7 @@ pub(super) const NEWER: Customs = Customs {
     interrupt: InterruptMode::Wait,
     levels: LevelCustoms { ids_tell: false, strongest: ThinkingLevel::Max },
     lists_edits: true,
+    empty_messages: true,
     notes_are_prompts: true,
     tells_instructions: true,
     answers_begin_late: true,
@@ -56,7 +57,12 @@ pub(super) const NEWER: Customs = Customs {
 };
 
 /// The behaviour of the first revision: an answer that a compaction cuts off is dropped.
-pub(super) const FIRST: Customs = Customs { compaction_drops_cut_answer: true, ..Customs::PI };
+pub(super) const FIRST: Customs = Customs {
+    compaction_drops_cut_answer: true,
+    empty_messages: true,
+    silent_if_compacted: true,
+    ..Customs::PI
+};
 
 /// Returns the outcome of queued input, if the revision reports it.
 fn queued(front: &Front) -> Option<WordsTaken> {

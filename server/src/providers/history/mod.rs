@@ -16,6 +16,7 @@ use agentese::types::{
     StopReason, TextContent, ToolResultMessageBuilder, UserMessage,
 };
 
+use super::is_blank;
 use crate::roles;
 
 /// What a call is answered with whose result was never recorded.
@@ -26,6 +27,9 @@ const COMPACTED: &str =
 /// What stands before the summary of a branch.
 const BRANCH: &str =
     "The conversation returned here from a branch. This is a summary of what happened there:";
+
+/// Stands in place of a message of the user in which nothing can be seen: APIs refuse such a message.
+const BLANK: &str = "[The user sent an empty message.]";
 
 /// The messages for a model, oldest first, each as it is reached. Answers that failed or were aborted are left out with
 /// the results of their calls; commands of the user, summaries and messages of extensions become user
@@ -75,9 +79,12 @@ impl History {
                     self.messages.push_back(message);
                 }
             }
-            AgentMessage::User(_) => {
+            AgentMessage::User(said) => {
                 self.answer_open_calls();
-                self.messages.push_back(message);
+                match shows_nothing(&said.content) {
+                    true => self.push_text(BLANK.to_owned(), said.timestamp),
+                    false => self.messages.push_back(message),
+                }
             }
             AgentMessage::BashExecution(command) if command.exclude_from_context != Some(true) => {
                 self.answer_open_calls();
@@ -127,6 +134,23 @@ impl History {
         let content = InputContent::from(vec![InputBlock::from(TextContent::new(text))]);
         self.messages.push_back(Arc::new(UserMessage::new(content, timestamp).into()));
     }
+}
+
+/// Returns whether nothing of the content can be seen.
+fn shows_nothing(content: &InputContent) -> bool {
+    match content {
+        InputContent::Text(text) => is_blank(text),
+        InputContent::Blocks(blocks) => {
+            blocks.iter().all(|block| matches!(block, InputBlock::Text(block) if is_blank(&block.text)))
+        }
+    }
+}
+
+/// Returns whether a request with these messages would ask a model nothing: none of them can be seen.
+pub fn asks_nothing(messages: &[Arc<AgentMessage>]) -> bool {
+    messages
+        .iter()
+        .all(|message| matches!(&**message, AgentMessage::User(said) if shows_nothing(&said.content)))
 }
 
 fn calls(answer: &AssistantMessage) -> Vec<(String, String)> {

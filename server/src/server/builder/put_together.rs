@@ -70,7 +70,7 @@ impl Builder {
         if customs.lists_edits {
             tools.exchange(Arc::new(Edit::List));
         }
-        let budget = settings.task.budget;
+        let (budget, run_limits) = (settings.task.budget, settings.limits);
         let depth = usize::try_from(settings.task.max_recursion_depth).unwrap_or(usize::MAX);
         let options = Options {
             catalog,
@@ -90,7 +90,7 @@ impl Builder {
             afterwards: Vec::new(),
             bounds: Bounds::new(depth, CHILDREN),
             lead: self.lead,
-            ledger: Arc::new(Ledger::limited(budget)),
+            ledger: Arc::new(Ledger::limited(budget, run_limits)),
             tools,
             only_these_tools: false,
             context,

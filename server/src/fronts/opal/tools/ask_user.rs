@@ -51,7 +51,7 @@ impl Tool for AskUser {
             let Some(asked) = self.0.ask_user(question, choices) else { return nobody() };
             let answer = tokio::select! {
                 biased;
-                () = context.abort.cancelled() => return ToolOutput::error(self.aborted_text()),
+                () = context.abort.cancelled() => return ToolOutput::error("Operation aborted"),
                 answer = asked.answer(None) => answer,
             };
             match answer.map(outcome) {

@@ -56,10 +56,6 @@ impl Tool for Named {
         self.inner.is_terminal()
     }
 
-    fn aborted_text(&self) -> &str {
-        self.inner.aborted_text()
-    }
-
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         self.inner.execute(context, arguments)
     }

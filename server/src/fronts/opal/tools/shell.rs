@@ -39,10 +39,6 @@ impl Tool for Shell {
         Bash.is_terminal()
     }
 
-    fn aborted_text(&self) -> &str {
-        Bash.aborted_text()
-    }
-
     fn execute<'a>(&'a self, context: &'a ToolContext, mut arguments: Value) -> BoxFuture<'a, ToolOutput> {
         if let Some(milliseconds) = arguments[TIMEOUT].as_f64() {
             arguments[TIMEOUT] = (milliseconds / 1000.0).into();

@@ -15,7 +15,7 @@ use super::super::features::Features;
 use super::super::sink::{ChildOf, Sink};
 use super::short;
 use crate::engine::Hooks as _;
-use crate::providers::Catalog;
+use crate::providers::{Catalog, is_blank};
 use crate::tools::{
     Agents, AgentsError, ChildAnswer, ChildStep, Order, Tool, ToolContext, ToolOutput, ToolSet, Watch,
 };
@@ -78,6 +78,9 @@ impl SubAgent {
     async fn work(&self, context: &ToolContext, arguments: &Value) -> Result<ToolOutput, String> {
         let agents = context.agents.as_ref().ok_or("Sub-agents cannot be started here.")?;
         let prompt = arguments["prompt"].as_str().unwrap_or_default();
+        if is_blank(prompt) {
+            return Err("`prompt` is missing or blank: say what the sub-agent is to do.".to_owned());
+        }
         let tools = self.tools_of(arguments)?;
         let model = self.model_of(arguments)?;
         let id = format!("sub-{}", self.ids.uuid().replace('-', ""));

@@ -1,0 +1,103 @@
+//! The events that tell what a run uses: typed clients end a run by them that reaches a limit.
+//!
+//! Paths are names with dots between.
+
+/// What the events of a dialect tell of the use of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Measures {
+    /// The dialect.
+    pub dialect: &'static str,
+    /// The event with which a turn begins: the model is asked.
+    pub turn: &'static str,
+    /// The cost of an answer in US dollars. `None` in a dialect that does not tell it.
+    pub cost: Option<Place>,
+    /// A call of a tool begins.
+    pub call: Call,
+    /// The result of a call.
+    pub result: CallResult,
+}
+
+/// A member of an event.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The event.
+    pub event: &'static str,
+    /// The path of the member.
+    pub path: &'static str,
+}
+
+/// The event with which a call begins, and the paths of its members.
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    /// The event.
+    pub event: &'static str,
+    /// The call's id.
+    pub id: &'static str,
+    /// The tool's name.
+    pub tool: &'static str,
+    /// The arguments.
+    pub arguments: &'static str,
+}
+
+/// The event that has the result of a call, and the paths of its members.
+#[derive(Debug, Clone, Copy)]
+pub struct CallResult {
+    /// The event.
+    pub event: &'static str,
+    /// The call's id.
+    pub id: &'static str,
+    /// The member that says whether the call failed, and its value in that case.
+    pub failed: (&'static str, &'static str),
+    /// The result.
+    pub output: &'static str,
+}
+
+/// Those of pi and of the dialects that took its events over.
+const PI: Measures = Measures {
+    dialect: "pi",
+    turn: "turn_start",
+    cost: Some(Place { event: "message_end", path: "message.usage.cost.total" }),
+    call: Call { event: "tool_execution_start", id: "toolCallId", tool: "toolName", arguments: "args" },
+    result: CallResult {
+        event: "tool_execution_end",
+        id: "toolCallId",
+        failed: ("isError", "true"),
+        output: "result",
+    },
+};
+
+/// Those of each dialect.
+pub const MEASURES: &[Measures] = &[
+    PI,
+    Measures { dialect: "omp", ..PI },
+    Measures { dialect: "pisces", ..PI },
+    Measures {
+        dialect: "operator",
+        turn: "turn_start",
+        cost: Some(Place { event: "message_end", path: "message.usage.cost.total" }),
+        call: Call {
+            event: "tool_execution_start",
+            id: "tool_call.id",
+            tool: "tool_call.name",
+            arguments: "tool_call.args",
+        },
+        result: CallResult {
+            event: "tool_execution_end",
+            id: "tool_result.id",
+            failed: ("tool_result.is_error", "true"),
+            output: "tool_result.content",
+        },
+    },
+    Measures {
+        dialect: "opal",
+        turn: "message_start",
+        cost: None,
+        call: Call { event: "tool_execution_start", id: "call_id", tool: "tool", arguments: "args" },
+        result: CallResult {
+            event: "tool_execution_end",
+            id: "call_id",
+            failed: ("result.ok", "false"),
+            output: "result",
+        },
+    },
+];

@@ -1,0 +1,53 @@
+"""Limits of a run: the client has the agent stop it, and it fails with the limit's name. For both clients."""
+
+import pytest
+from support.driver import BOTH, LIMIT
+from support.peer import STATE, playing
+
+from agentese import EncodeError, RunFailedError, RunLimits, opal, pi
+
+IDLE = {**STATE, "isStreaming": False}
+
+
+@pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
+def test_a_run_that_reaches_a_limit_is_stopped_and_fails_with_the_limits_name(kind):
+    def script(peer):
+        peer.answer(peer.hear())
+        peer.say({"type": "agent_start"}, *[{"type": "turn_start"}] * 3)
+        abort = peer.hear()
+        assert abort["type"] == "abort"
+        peer.say({"type": "agent_end", "messages": []})
+        peer.answer(abort)
+        peer.answer(peer.hear(), data=IDLE)
+        peer.rest()
+
+    with playing(script) as end, kind().connect(pi, end, timeout=LIMIT) as client:
+        run = client.call("prompt", "go", limits=RunLimits(max_turns=2))
+        with pytest.raises(RunFailedError, match="it has had 2 turns, which is its limit") as failed:
+            client.result(run)
+        assert (failed.value.code, failed.value.retryable) == ("max_turns", False)
+
+
+@pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
+def test_time_stops_a_run(kind):
+    def script(peer):
+        peer.answer(peer.hear())
+        peer.say({"type": "agent_start"})
+        abort = peer.hear()
+        peer.say({"type": "agent_end", "messages": []})
+        peer.answer(abort)
+        peer.answer(peer.hear(), data=IDLE)
+        peer.rest()
+
+    with playing(script) as end, kind().connect(pi, end, timeout=LIMIT) as client:
+        run = client.call("prompt", "go", limits=RunLimits(max_time=0.02))
+        with pytest.raises(RunFailedError, match="it has lasted 0.02 s, which is its limit") as failed:
+            client.result(run)
+        assert failed.value.code == "max_time"
+
+
+@pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
+def test_a_limit_of_something_that_a_dialect_does_not_tell_is_refused(kind):
+    with playing(lambda peer: peer.rest()) as end, kind().connect(opal, end, timeout=LIMIT) as client:
+        with pytest.raises(EncodeError, match="do not tell what a run costs: leave max_cost out"):
+            client.call("agent_prompt", session_id="s", text="go", limits=RunLimits(max_cost=1.0))

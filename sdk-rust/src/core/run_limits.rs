@@ -1,0 +1,243 @@
+//! Limits of a run that a client keeps: a meter without I/O, fed with the events of the run.
+//!
+//! Which events tell of turns, cost and calls, and where, is declared.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::generated::measures::MEASURES;
+use crate::outcome::{RunFailure, find, word};
+
+/// Limits of a run. When it reaches one, the client tells the agent to abort, and the run fails with
+/// [`RunFailure`], whose code is the name of the limit.
+///
+/// `None` stands for no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RunLimits {
+    /// How many turns it may have (`max_turns`). It is stopped when another one begins.
+    pub max_turns: Option<u64>,
+    /// How many US dollars it may cost (`max_cost`), as the agent tells. It is stopped when another turn begins.
+    pub max_cost: Option<f64>,
+    /// How long it may last (`max_time`), from the prompt on.
+    pub max_time: Option<Duration>,
+    /// How many times one call may fail (`max_equal_calls`): the same tool with the same arguments. A call that succeeds
+    /// with a result that it has not just had is progress, after which the counts begin anew.
+    pub max_equal_calls: Option<u64>,
+}
+
+/// The events of a dialect that tell what a run uses.
+#[derive(Debug, Clone, Copy)]
+pub struct Measures {
+    /// The dialect.
+    pub dialect: &'static str,
+    /// The event with which a turn begins.
+    pub turn: &'static str,
+    /// The event that has the cost of an answer, and the path of that. `None` in a dialect that does not tell it.
+    pub cost: Option<(&'static str, Path)>,
+    /// A call begins.
+    pub call: Call,
+    /// The result of a call.
+    pub result: CallResult,
+}
+
+/// The names that lead to a member.
+pub type Path = &'static [&'static str];
+
+/// The event with which a call begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    /// Its type.
+    pub event: &'static str,
+    /// The call's id.
+    pub id: Path,
+    /// The tool.
+    pub tool: Path,
+    /// The arguments.
+    pub arguments: Path,
+}
+
+/// The event that has the result of a call.
+#[derive(Debug, Clone, Copy)]
+pub struct CallResult {
+    /// Its type.
+    pub event: &'static str,
+    /// The call's id.
+    pub id: Path,
+    /// The member that says whether the call failed, and its value in that case.
+    pub failed: (Path, &'static str),
+    /// The result.
+    pub output: Path,
+}
+
+impl RunLimits {
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the meter of a run of that dialect; why the dialect cannot keep the limits.
+    pub(crate) fn meter(self, dialect: &str) -> Result<RunMeter, String> {
+        let measures = MEASURES.iter().find(|measures| measures.dialect == dialect);
+        let measures = measures.ok_or_else(|| format!("agents of {dialect} do not tell what a run uses"))?;
+        if self.max_cost.is_some() && measures.cost.is_none() {
+            return Err(format!("agents of {dialect} do not tell what a run costs: leave max_cost out"));
+        }
+        Ok(RunMeter {
+            limits: self,
+            measures,
+            turns: 0,
+            cost: 0.0,
+            calls: HashMap::new(),
+            repeats: Repeats::default(),
+        })
+    }
+
+    /// Returns the failure of a run that has lasted as long as it may.
+    pub(crate) fn out_of_time(&self) -> RunFailure {
+        let seconds = self.max_time.unwrap_or_default().as_secs_f64();
+        failure("max_time", format!("it has lasted {seconds} s, which is its limit"))
+    }
+}
+
+fn failure(code: &str, reason: String) -> RunFailure {
+    RunFailure {
+        message: format!("the run was stopped: {reason}"),
+        code: Some(code.to_owned()),
+        retryable: false,
+    }
+}
+
+/// What a run has used of its limits.
+#[derive(Debug)]
+pub(crate) struct RunMeter {
+    pub limits: RunLimits,
+    measures: &'static Measures,
+    turns: u64,
+    cost: f64,
+    /// Calls that have no result yet, by id.
+    calls: HashMap<String, String>,
+    repeats: Repeats,
+}
+
+impl RunMeter {
+    /// Takes an event; returns the failure of the run if it has reached a limit.
+    pub fn hear(&mut self, kind: &str, body: &str) -> Option<RunFailure> {
+        let Measures { turn, cost, call, result, .. } = self.measures;
+        if let Some((_, path)) = cost.filter(|(event, _)| *event == kind) {
+            let cost = find(body, path).and_then(|raw| raw.trim().parse::<f64>().ok());
+            self.cost += cost.unwrap_or_default();
+        }
+        if kind == *turn {
+            return self.begin_turn();
+        }
+        if kind == call.event && self.limits.max_equal_calls.is_some() {
+            let name = find(body, call.tool).and_then(word).unwrap_or_default();
+            let arguments = find(body, call.arguments).map(sorted).unwrap_or_default();
+            self.calls.insert(id(body, call.id), format!("{name} {arguments}"));
+        }
+        if kind == result.event {
+            let most = self.limits.max_equal_calls?;
+            let call = self.calls.remove(&id(body, result.id))?;
+            let failed =
+                find(body, result.failed.0).and_then(word).is_some_and(|word| word == result.failed.1);
+            let output = find(body, result.output).unwrap_or_default();
+            if failed && self.repeats.fail(&call) >= most {
+                let tool = call.split(' ').next().unwrap_or_default();
+                let reason = format!("one call of the tool {tool} has failed {most} times");
+                return Some(failure("max_equal_calls", reason));
+            }
+            if !failed {
+                self.repeats.succeed(call, output);
+            }
+        }
+        None
+    }
+
+    fn begin_turn(&mut self) -> Option<RunFailure> {
+        if let Some(most) = self.limits.max_turns.filter(|most| self.turns >= *most) {
+            return Some(failure("max_turns", format!("it has had {most} turns, which is its limit")));
+        }
+        if let Some(most) = self.limits.max_cost.filter(|most| self.turns > 0 && self.cost >= *most) {
+            let reason = format!("it has cost {} US dollars, and its limit is {most}", self.cost);
+            return Some(failure("max_cost", reason));
+        }
+        self.turns += 1;
+        None
+    }
+}
+
+fn id(body: &str, path: Path) -> String {
+    find(body, path).and_then(word).unwrap_or_default().into_owned()
+}
+
+/// The same text for the same value, in whatever order its members stand.
+fn sorted(raw: &str) -> String {
+    let Ok(mut value) = serde_json::from_str::<serde_json::Value>(raw) else { return raw.to_owned() };
+    value.sort_all_objects();
+    value.to_string()
+}
+
+/// Calls that failed, and how many times; and the last result of those that succeeded.
+#[derive(Debug, Default)]
+struct Repeats {
+    failures: HashMap<String, u64>,
+    results: HashMap<String, String>,
+}
+
+impl Repeats {
+    fn fail(&mut self, call: &str) -> u64 {
+        let count = self.failures.entry(call.to_owned()).or_default();
+        *count += 1;
+        *count
+    }
+
+    fn succeed(&mut self, call: String, output: &str) {
+        self.failures.remove(&call);
+        if self.results.get(&call).is_none_or(|known| known != output) {
+            self.failures.clear();
+            self.results.insert(call, output.to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// The cases that the clients of all languages share.
+    #[test]
+    fn the_vectors_of_all_languages() {
+        let cases: Vec<Value> =
+            serde_json::from_str(include_str!("../../../conformance/vectors/run_limits.json")).unwrap();
+        assert!(cases.len() > 10);
+        for case in cases {
+            let limits = &case["limits"];
+            let limits = RunLimits {
+                max_turns: limits["maxTurns"].as_u64(),
+                max_cost: limits["maxCost"].as_f64(),
+                max_time: None,
+                max_equal_calls: limits["maxEqualCalls"].as_u64(),
+            };
+            let name = format!("{}: {}", case["dialect"], case["name"]);
+            let mut meter = match limits.meter(case["dialect"].as_str().unwrap()) {
+                Ok(meter) => meter,
+                Err(reason) => {
+                    assert_eq!(case["refused"], reason, "{name}");
+                    continue;
+                }
+            };
+            let events = case["events"].as_array().unwrap().iter().flat_map(|event| {
+                let times = event["times"].as_u64().unwrap_or(1);
+                let all = event["events"].as_array().cloned().unwrap_or_else(|| vec![event.clone()]);
+                (0..times).flat_map(move |_| all.clone())
+            });
+            let reached = events.enumerate().find_map(|(at, event)| {
+                let failure = meter.hear(event["type"].as_str().unwrap(), &event.to_string())?;
+                Some(serde_json::json!({"at": at, "code": failure.code, "message": failure.message}))
+            });
+            assert_eq!(reached.unwrap_or(Value::Null), case["expect"], "{name}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+/** Limits of a run that a client keeps: fed with the events of the run. Which of them tell what it uses is declared. */
+
+import { RunFailedError, UsageError } from "./error.js";
+import { measures } from "./generated/measures.js";
+import type { JsonObject, JsonValue } from "./generated/types.js";
+import { at, word } from "./outcome.js";
+
+/** Limits of a run; what is left out has no limit. */
+export interface Limits {
+  /** How many turns it may have (`max_turns`). It is stopped when another one begins. */
+  readonly maxTurns?: number | undefined;
+  /** How many US dollars it may cost (`max_cost`), as the agent tells. It is stopped when another turn begins. */
+  readonly maxCost?: number | undefined;
+  /** How long it may last (`max_time`), in milliseconds from the prompt on. */
+  readonly maxTime?: number | undefined;
+  /**
+   * How many times one call may fail (`max_equal_calls`): the same tool with the same arguments. A call that succeeds with a
+   * result that it has not just had is progress, after which the counts begin anew.
+   */
+  readonly maxEqualCalls?: number | undefined;
+}
+
+/** The events of a dialect that tell what a run uses. Paths are names with dots between. */
+export interface Measures {
+  /** The event with which a turn begins. */
+  readonly turn: string;
+  /** The event that has the cost of an answer, and the path of that. */
+  readonly cost?: readonly [string, string];
+  /** A call begins. */
+  readonly call: { readonly event: string; readonly id: string; readonly tool: string; readonly arguments: string };
+  /** The result of a call; `failed` is the member that says so, and its value in that case. */
+  readonly result: {
+    readonly event: string;
+    readonly id: string;
+    readonly failed: readonly [string, string];
+    readonly output: string;
+  };
+}
+
+/** Measures one run. */
+export interface Meter {
+  /** Takes an event of the run. */
+  hear(type: string, body: JsonObject): void;
+  /** The run is over. */
+  end(): void;
+}
+
+/**
+ * Limits as the option `limits` of a prompt. When the run reaches one, the client tells the agent to abort, and the run
+ * fails with a {@link RunFailedError} whose code is the name of the limit, as `max_turns`.
+ *
+ * ```ts
+ * const run = await client.prompt({ message: "go" }, { limits: new RunLimits({ maxTurns: 5 }) });
+ * ```
+ */
+export class RunLimits {
+  constructor(readonly limits: Limits) {}
+
+  /**
+   * Begins to measure a run of that dialect. `reached` is called once, with the failure of the run.
+   *
+   * @throws UsageError The agents of the dialect do not tell what is limited.
+   */
+  meter(dialect: string, reached: (failure: RunFailedError) => void): Meter {
+    const found = Object.hasOwn(measures, dialect) ? measures[dialect] : undefined;
+    if (found === undefined) throw new UsageError(`agents of ${dialect} do not tell what a run uses`);
+    if (this.limits.maxCost !== undefined && found.cost === undefined) {
+      throw new UsageError(`agents of ${dialect} do not tell what a run costs: leave max_cost out`);
+    }
+    return new RunMeter(this.limits, found, reached);
+  }
+}
+
+class RunMeter implements Meter {
+  readonly #limits: Limits;
+  readonly #measures: Measures;
+  #reached: ((failure: RunFailedError) => void) | undefined;
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  #turns = 0;
+  #cost = 0;
+  /** Calls that have no result yet, by id. */
+  readonly #calls = new Map<string, { tool: string; key: string }>();
+  readonly #failures = new Map<string, number>();
+  /** What each call that succeeded had as its last result. */
+  readonly #results = new Map<string, string>();
+
+  constructor(limits: Limits, found: Measures, reached: (failure: RunFailedError) => void) {
+    this.#limits = limits;
+    this.#measures = found;
+    this.#reached = reached;
+    const { maxTime } = limits;
+    if (maxTime !== undefined) {
+      const late = (): void => this.#reach("max_time", `it has lasted ${maxTime / 1000} s, which is its limit`);
+      this.#timer = setTimeout(late, Math.min(maxTime, 2 ** 31 - 1));
+    }
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#reached = undefined;
+  }
+
+  hear(type: string, body: JsonObject): void {
+    const { turn, cost, call, result } = this.#measures;
+    if (cost?.[0] === type) {
+      const value = at(body, cost[1]);
+      this.#cost += typeof value === "number" ? value : 0;
+    }
+    if (type === turn) this.#beginTurn();
+    const { maxEqualCalls: most } = this.#limits;
+    if (most === undefined) return;
+    if (type === call.event) {
+      const tool = text(at(body, call.tool));
+      const key = `${tool} ${JSON.stringify(sorted(at(body, call.arguments)))}`;
+      this.#calls.set(text(at(body, call.id)), { tool, key });
+    } else if (type === result.event) {
+      const id = text(at(body, result.id));
+      const known = this.#calls.get(id);
+      this.#calls.delete(id);
+      if (known === undefined) return;
+      const { tool, key } = known;
+      if (text(at(body, result.failed[0])) !== result.failed[1]) return this.#succeed(key, at(body, result.output));
+      const count = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, count);
+      if (count >= most) this.#reach("max_equal_calls", `one call of the tool ${tool} has failed ${most} times`);
+    }
+  }
+
+  #beginTurn(): void {
+    const { maxTurns, maxCost } = this.#limits;
+    if (maxTurns !== undefined && this.#turns >= maxTurns) {
+      this.#reach("max_turns", `it has had ${maxTurns} turns, which is its limit`);
+    } else if (maxCost !== undefined && this.#turns > 0 && this.#cost >= maxCost) {
+      this.#reach("max_cost", `it has cost ${this.#cost} US dollars, and its limit is ${maxCost}`);
+    }
+    this.#turns += 1;
+  }
+
+  #succeed(key: string, output: JsonValue | undefined): void {
+    const result = JSON.stringify(output) ?? "";
+    this.#failures.delete(key);
+    if (this.#results.get(key) !== result) this.#failures.clear();
+    this.#results.set(key, result);
+  }
+
+  #reach(code: string, reason: string): void {
+    const reached = this.#reached;
+    this.end();
+    reached?.(new RunFailedError(`the run was stopped: ${reason}`, code));
+  }
+}
+
+function text(value: JsonValue | undefined): string {
+  return word(value) ?? "";
+}
+
+/** The same value with the members of its objects in order. */
+function sorted(value: JsonValue | undefined): JsonValue | undefined {
+  if (Array.isArray(value)) return value.map((item) => sorted(item) ?? null);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([name, member]): [string, JsonValue] => [name, sorted(member) ?? null]);
+  return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
+}

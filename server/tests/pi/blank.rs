@@ -1,0 +1,141 @@
+//! Messages in which nothing can be seen: refused before anything is stored, in the whole family.
+
+use agentese::omp::Omp;
+use agentese::pi::Pi;
+use agentese::pisces::Pisces;
+use serde_json::{Value, json};
+
+use crate::support::link::{Link, builder};
+
+const BLANK: &str =
+    "The message is blank: it has neither visible text nor an image. Send some text or an image";
+const TEXTS: [&str; 6] = [" ", "  \n\t", "\u{a0}\u{2003}", "\u{200b}", "\u{feff}\n", "\u{2060}\u{ad}"];
+
+/// The smallest PNG.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+fn family(script: &Value) -> Vec<(&'static str, Link, tempfile::TempDir)> {
+    let make = |revision: &'static str| {
+        let (builder, place) = builder(script.clone());
+        let link = match revision {
+            "omp" => Link::speaking::<Omp>(builder),
+            "pisces" => Link::speaking::<Pisces>(builder),
+            pi => Link::speaking_in::<Pi>(pi, builder),
+        };
+        (revision, link, place)
+    };
+    ["pi@0.55", "pi@1.5", "omp", "pisces"].map(make).into()
+}
+
+/// The roles of the messages, but for what the model is told beforehand.
+async fn roles(link: &mut Link) -> Vec<String> {
+    let roles = link.messages().await.into_iter().map(|message| message["role"].as_str().unwrap().to_owned());
+    roles.filter(|role| role != "system").collect()
+}
+
+/// Reads the frames up to the failure with that id; answers that acknowledge it may stand before.
+async fn failure(link: &mut Link, id: &str) -> (Vec<Value>, Value) {
+    let mut frames = link.until(id, |frame| frame["id"] == id && frame["success"] == false).await;
+    let last = frames.pop().unwrap();
+    (frames, last)
+}
+
+#[tokio::test]
+async fn blank_prompts_are_refused_and_leave_no_trace() {
+    for (revision, mut link, _place) in family(&json!({"responses": [], "default": {"text": "ok"}})) {
+        for text in TEXTS {
+            link.send(json!({"id": "b", "type": "prompt", "message": text})).await;
+            let (before, refused) = failure(&mut link, "b").await;
+            assert_eq!(
+                (&refused["command"], &refused["error"]),
+                (&json!("prompt"), &json!(BLANK)),
+                "{revision}"
+            );
+            assert!(before.iter().all(|frame| frame["type"] != "agent_start"), "{revision} {before:?}");
+        }
+        for kind in ["steer", "follow_up"] {
+            for text in ["\u{200b}", " \n"] {
+                link.send(json!({"id": "q", "type": kind, "message": text})).await;
+                // omp answers failures of handlers without an id.
+                let refused =
+                    link.until("the refusal", |frame| frame["type"] == "response").await.pop().unwrap();
+                assert_eq!(refused["success"], false, "{revision} {kind}");
+                assert!(refused["error"].as_str().unwrap().ends_with(BLANK), "{revision} {refused}");
+            }
+        }
+        assert_eq!(roles(&mut link).await, [""; 0], "{revision}");
+        let state = link.state().await;
+        let waiting = state.get("pendingMessageCount").or_else(|| state.get("queuedMessageCount"));
+        assert_eq!(waiting, Some(&json!(0)), "{revision}");
+        link.send(json!({"type": "prompt", "message": "hello"})).await;
+        link.until_event("agent_end").await;
+        assert_eq!(roles(&mut link).await, ["user", "assistant"], "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn a_blank_prompt_neither_joins_nor_ends_a_run() {
+    for (revision, mut link, _place) in
+        family(&json!({"responses": [{"hang_after": -1}], "default": {"text": "ok"}}))
+    {
+        link.send(json!({"type": "prompt", "message": "go"})).await;
+        link.until_event("turn_start").await;
+        for behavior in ["steer", "followUp"] {
+            for text in [" ", "\n"] {
+                link.send(
+                    json!({"id": "b", "type": "prompt", "message": text, "streamingBehavior": behavior}),
+                )
+                .await;
+                assert_eq!(failure(&mut link, "b").await.1["error"], BLANK, "{revision}");
+            }
+        }
+        if !revision.starts_with("pi@") {
+            link.send(json!({"id": "b", "type": "abort_and_prompt", "message": " "})).await;
+            assert_eq!(failure(&mut link, "b").await.1["error"], BLANK, "{revision}");
+        }
+        assert_eq!(link.state().await["isStreaming"], true, "{revision}");
+        link.data(json!({"type": "abort"})).await;
+    }
+}
+
+#[tokio::test]
+async fn a_blank_text_with_an_image_is_a_message() {
+    for (revision, mut link, _place) in family(&json!({"responses": [], "default": {"text": "seen"}})) {
+        let image = json!({"type": "image", "data": PIXEL, "mimeType": "image/png"});
+        link.send(json!({"id": "i", "type": "prompt", "message": " ", "images": [image]})).await;
+        link.until_event("agent_end").await;
+        assert_eq!(roles(&mut link).await, ["user", "assistant"], "{revision}");
+    }
+}
+
+/// Recorded so: these agents begin a run. The model is told that the message is empty, for no API takes it as it is.
+#[tokio::test]
+async fn an_empty_prompt_begins_a_run_in_which_the_model_is_told_so() {
+    let script = json!({"responses": [
+        {"when": {"user": "[The user sent an empty message.]"}, "text": "you said nothing"},
+    ], "default": {"text": "something was said"}});
+    for (revision, mut link, _place) in family(&script) {
+        link.send(json!({"id": "e", "type": "prompt", "message": ""})).await;
+        link.until_event("agent_end").await;
+        let messages = link.messages().await;
+        let [.., said, answer] = &messages[..] else { panic!("{revision} {messages:?}") };
+        assert_eq!(said["content"], json!([{"type": "text", "text": ""}]), "{revision}");
+        assert_eq!(answer["content"][0]["text"], "you said nothing", "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_steering_message_is_delivered_and_the_model_told_so() {
+    let script = json!({"responses": [
+        {"when": {"user": "[The user sent an empty message.]"}, "text": "you said nothing"},
+    ], "default": {"text": "something was said"}});
+    for (revision, mut link, _place) in family(&script) {
+        link.data(json!({"type": "steer", "message": ""})).await;
+        link.send(json!({"type": "prompt", "message": "hello"})).await;
+        link.until_event("agent_end").await;
+        assert_eq!(roles(&mut link).await, ["user", "user", "assistant"], "{revision}");
+        let answer = link.messages().await.pop().unwrap();
+        assert_eq!(answer["content"][0]["text"], "you said nothing", "{revision}");
+    }
+}

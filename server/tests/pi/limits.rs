@@ -1,0 +1,313 @@
+//! Limits that end a run: equal calls that fail, turns, cost and time.
+
+use std::sync::Arc;
+
+use agentese::omp::Omp;
+use agentese::pi::Pi;
+use agentese::pisces::Pisces;
+use agentese::types::{Model, ModelScript};
+use agentese_server::config::{RunLimits, Settings};
+use agentese_server::providers::scripted::Scripted;
+use agentese_server::providers::{Catalog, Provider, Request, StreamEvent, number};
+use agentese_server::tools::{Tool, ToolContext, ToolOutput, ToolSet};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use serde_json::{Value, json};
+
+use crate::support::link::{Link, builder};
+use crate::support::script;
+use crate::support::trace::{check_history, results};
+
+fn settings(limits: RunLimits) -> Settings {
+    let mut settings = Settings { limits, ..Settings::default() };
+    settings.retry.enabled = false;
+    settings
+}
+
+fn linked(revision: &str, limits: RunLimits, script: Value) -> (Link, tempfile::TempDir) {
+    let (builder, place) = builder(script);
+    let builder = builder.settings(settings(limits));
+    let link = match revision {
+        "omp" => Link::speaking::<Omp>(builder),
+        "pisces" => Link::speaking::<Pisces>(builder),
+        pi => Link::speaking_in::<Pi>(pi, builder),
+    };
+    (link, place)
+}
+
+/// A model that does the same again and again, until a prompt says `again`.
+fn always(blocks: Value) -> Value {
+    json!({"responses": [{"when": {"user": "again"}, "keep": true, "text": "fine"}], "default": {"blocks": blocks}})
+}
+
+fn call(id: &str, name: &str, args: Value) -> Value {
+    json!({"tool": {"id": id, "name": name, "args": args}})
+}
+
+async fn run(link: &mut Link, message: &str) -> Vec<Value> {
+    link.send(json!({"type": "prompt", "message": message})).await;
+    link.until_event("agent_end").await
+}
+
+/// The messages of the run that frames tell of, but for what the model is told beforehand.
+fn messages(frames: &[Value]) -> Vec<Value> {
+    frames.last().unwrap()["messages"].as_array().unwrap().clone()
+}
+
+fn last_error(frames: &[Value]) -> String {
+    let last = messages(frames).pop().unwrap();
+    assert_eq!((&last["role"], &last["stopReason"]), (&json!("assistant"), &json!("error")), "{last}");
+    last["errorMessage"].as_str().unwrap().to_owned()
+}
+
+fn turns(frames: &[Value]) -> usize {
+    frames.iter().filter(|frame| frame["type"] == "turn_end").count()
+}
+
+/// The history is one that a model takes, and another prompt is answered.
+async fn goes_on(link: &mut Link) {
+    let told: Vec<_> =
+        link.messages().await.into_iter().filter(|message| message["role"] != "system").collect();
+    check_history(&told);
+    let frames = run(link, "again").await;
+    let answer = messages(&frames).pop().unwrap();
+    assert_eq!(answer["content"][0]["text"], "fine", "{answer}");
+    assert_eq!(link.state().await["isStreaming"], false);
+}
+
+#[tokio::test]
+async fn one_failing_call_is_told_to_the_model_and_then_ends_the_run() {
+    for revision in ["pi@0.55", "pi@1.5", "omp", "pisces"] {
+        let script = always(json!([call("", "read", json!({"path": "nope"}))]));
+        let (mut link, _place) = linked(revision, RunLimits::default(), script);
+        let frames = run(&mut link, "go").await;
+        let results = results(&frames);
+        assert_eq!(results.len(), 8, "{revision}");
+        assert_eq!(results[0], results[1], "{revision}");
+        let notice = "[This call has failed 3 times with the same arguments and the same error. Do something else: after 8 such failures the run is ended.]";
+        assert_eq!(results[2], format!("{}\n\n{notice}", results[0]), "{revision}");
+        assert!(results[7].ends_with("The run was ended.]"), "{revision} {}", results[7]);
+        let error = last_error(&frames);
+        assert_eq!(
+            error,
+            "The run was ended: the same call of the tool read has failed 8 times with the same error (limits.maxEqualCalls, --max-equal-calls). Send another prompt to go on."
+        );
+        goes_on(&mut link).await;
+    }
+}
+
+#[tokio::test]
+async fn two_calls_that_fail_in_turn_end_the_run_too() {
+    for revision in ["pi@0.55", "omp"] {
+        let turn = |path: &str, uses: usize| {
+            let answer = json!({"blocks": [call("", "read", json!({"path": path}))]});
+            vec![answer; uses]
+        };
+        let answers: Vec<_> =
+            turn("a", 20).into_iter().zip(turn("b", 20)).flat_map(|(a, b)| [a, b]).collect();
+        let script = json!({"responses": answers, "default": {"text": "never"}});
+        let (mut link, _place) = linked(revision, RunLimits::default(), script);
+        let frames = run(&mut link, "go").await;
+        assert_eq!(results(&frames).len(), 15, "the eighth failure of the first one: {revision}");
+        assert!(last_error(&frames).contains("has failed 8 times"));
+    }
+}
+
+#[tokio::test]
+async fn equal_calls_of_one_answer_count_each_and_the_rest_is_not_carried_out() {
+    for (revision, started) in [("pi@0.55", 4), ("pi@1.5", 6), ("omp", 6), ("pisces", 6)] {
+        let calls: Vec<_> =
+            (0..6).map(|id| call(&format!("c{id}"), "read", json!({"path": "nope"}))).collect();
+        let limits = RunLimits { max_equal_calls: 4, ..RunLimits::default() };
+        let (mut link, _place) = linked(revision, limits, always(json!(calls)));
+        let frames = run(&mut link, "go").await;
+        let results = results(&frames);
+        assert_eq!(results.len(), 6, "every call has a result: {revision}");
+        let carried_out =
+            results.iter().filter(|text| !text.starts_with("Not started: the run had reached a limit."));
+        assert_eq!(carried_out.count(), started, "{revision} {results:?}");
+        assert!(last_error(&frames).contains("has failed"), "{revision}");
+        goes_on(&mut link).await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_succeeds_or_fails_otherwise_each_time_never_ends_a_run() {
+    let polls = ["cat state; echo x >> state", "echo $RANDOM$RANDOM$$; date +%N; false", "true"];
+    for command in polls {
+        let answer = json!({"blocks": [call("", "bash", json!({"command": command}))]});
+        let script = json!({"responses": vec![answer; 20], "default": {"text": "done"}});
+        let (mut link, place) = linked("pi@0.55", RunLimits::default(), script);
+        std::fs::write(place.path().join("state"), "").unwrap();
+        let frames = run(&mut link, "go").await;
+        assert_eq!(messages(&frames).pop().unwrap()["content"][0]["text"], "done", "{command}");
+        assert!(results(&frames).iter().all(|text| !text.contains("has failed")), "{command}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_has_as_many_turns_as_its_limit_and_no_more() {
+    for revision in ["pi@0.55", "pi@1.5", "omp", "pisces"] {
+        let blocks = json!([call("", "bash", json!({"command": "echo hi"}))]);
+        let limits = RunLimits { max_turns: 3, ..RunLimits::default() };
+        let (mut link, _place) = linked(revision, limits, always(blocks));
+        let frames = run(&mut link, "go").await;
+        assert_eq!((results(&frames).len(), turns(&frames)), (3, 4), "{revision}");
+        assert_eq!(
+            last_error(&frames),
+            "The run was ended: it has had 3 turns, which is its limit (limits.maxTurns, --max-turns). Send another prompt to go on."
+        );
+        goes_on(&mut link).await;
+        // A run that needs no more than its limit ends as usual.
+        let answers = vec![json!({"blocks": [call("", "bash", json!({"command": "true"}))]}); 2];
+        let script = json!({"responses": answers, "default": {"text": "done"}});
+        let (mut link, _place) = linked(revision, limits, script);
+        let frames = run(&mut link, "go").await;
+        assert_eq!(messages(&frames).pop().unwrap()["content"][0]["text"], "done", "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn messages_that_wait_when_a_limit_is_reached_are_kept() {
+    let script = json!({"responses": [{"blocks": [call("", "bash", json!({"command": "until [ -e go ]; do sleep 0.01; done"}))]}], "default": {"text": "fine"}});
+    let limits = RunLimits { max_turns: 1, ..RunLimits::default() };
+    let (mut link, place) = linked("pi@0.55", limits, script);
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    link.until_event("tool_execution_start").await;
+    link.data(json!({"type": "follow_up", "message": "later"})).await;
+    std::fs::write(place.path().join("go"), "").unwrap();
+    let frames = link.until_event("agent_end").await;
+    assert!(last_error(&frames).contains("1 turns"));
+    assert_eq!(link.state().await["pendingMessageCount"], 1);
+}
+
+#[tokio::test]
+async fn time_ends_a_run_in_the_middle_of_an_answer_and_of_a_call() {
+    for revision in ["pi@0.55", "pi@1.5", "omp", "pisces"] {
+        let sleeps = json!({"blocks": [call("a", "bash", json!({"command": "sleep 1000"})), call("b", "read", json!({"path": "nope"}))]});
+        let hangs = json!({"blocks": [{"text": ["part", "ial", "never"]}], "hang_after": 2});
+        for answer in [sleeps, hangs, json!({"hang_after": -1})] {
+            let script = json!({"responses": [{"when": {"user": "again"}, "keep": true, "text": "fine"}], "default": answer});
+            let limits = RunLimits { max_time_ms: 300, ..RunLimits::default() };
+            let (mut link, _place) = linked(revision, limits, script);
+            let frames = run(&mut link, "go").await;
+            assert_eq!(
+                last_error(&frames),
+                "The run was ended: it has lasted 0.3 s, which is its limit (limits.maxTimeMs, --max-time). Send another prompt to go on.",
+                "{revision} {answer}"
+            );
+            if revision == "pi@1.5" {
+                let settled = link.until_event("agent_settled").await.pop().unwrap();
+                assert_eq!(settled["aborted"], false);
+            }
+            goes_on(&mut link).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_abort_stays_an_abort_although_there_are_limits() {
+    let limits =
+        RunLimits { max_time_ms: 3_600_000, max_turns: 9, max_cost_usd: 9.0, ..RunLimits::default() };
+    let (mut link, _place) =
+        linked("pi@1.5", limits, json!({"responses": [{"hang_after": -1}], "default": {"text": "ok"}}));
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    link.until_event("turn_start").await;
+    link.send(json!({"id": "a", "type": "abort"})).await;
+    let frames = link.until_event("agent_end").await;
+    let last = messages(&frames).pop().unwrap();
+    assert_eq!(last["stopReason"], "aborted", "{last}");
+    assert_eq!(link.until_event("agent_settled").await.pop().unwrap()["aborted"], true);
+}
+
+/// The embedded model at a price: a dollar for each of its output tokens.
+struct Priced {
+    scripted: Scripted,
+    models: [Model; 1],
+}
+
+impl Priced {
+    fn new(script: ModelScript) -> Self {
+        let scripted = Scripted::script(script);
+        let mut model = scripted.models()[0].clone();
+        model.cost.output = number(1_000_000.0);
+        Self { scripted, models: [model] }
+    }
+}
+
+impl Provider for Priced {
+    fn name(&self) -> &str {
+        self.scripted.name()
+    }
+
+    fn models(&self) -> &[Model] {
+        &self.models
+    }
+
+    fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
+        self.scripted.stream(request)
+    }
+}
+
+#[tokio::test]
+async fn cost_ends_a_run_once_the_calls_that_were_paid_for_are_carried_out() {
+    for revision in ["pi@0.55", "pi@1.5", "omp", "pisces"] {
+        let mut answer = json!({"blocks": [call("", "bash", json!({"command": "echo hi"}))]});
+        answer["usage"] = json!({"input": 1, "output": 2});
+        let (builder, _place) = builder(json!({"responses": []}));
+        let text = json!({"responses": [{"when": {"user": "again"}, "keep": true, "text": "fine"}], "default": answer});
+        let catalog = Catalog::new(vec![Arc::new(Priced::new(script(text)))]);
+        let limits = RunLimits { max_cost_usd: 5.0, ..RunLimits::default() };
+        let builder = builder.catalog(catalog).settings(settings(limits));
+        let mut link = match revision {
+            "omp" => Link::speaking::<Omp>(builder),
+            "pisces" => Link::speaking::<Pisces>(builder),
+            pi => Link::speaking_in::<Pi>(pi, builder),
+        };
+        for _ in 0..2 {
+            // What the run before has cost does not count.
+            let frames = run(&mut link, "go").await;
+            assert_eq!(results(&frames), ["hi\n"; 3], "{revision}");
+            assert_eq!(
+                last_error(&frames),
+                "The run was ended: it has cost 6.0000 US dollars, and its limit is 5 (limits.maxCostUsd, --max-cost). Send another prompt to go on."
+            );
+        }
+        goes_on(&mut link).await;
+    }
+}
+
+/// Fails and says something else each time.
+struct Fickle;
+
+impl Tool for Fickle {
+    fn name(&self) -> &str {
+        "fickle"
+    }
+    fn description(&self) -> &str {
+        "fails"
+    }
+    fn parameters(&self) -> Value {
+        json!({"type": "object"})
+    }
+    fn read_only(&self) -> bool {
+        true
+    }
+    fn execute<'a>(&'a self, _: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        async move { ToolOutput::error(arguments.to_string()) }.boxed()
+    }
+}
+
+#[tokio::test]
+async fn calls_that_differ_are_ended_by_other_limits_alone() {
+    let answers: Vec<_> =
+        (0..40).map(|number| json!({"blocks": [call("", "fickle", json!({"n": number}))]})).collect();
+    let (builder, _place) = builder(json!({"responses": answers, "default": {"text": "done"}}));
+    let mut tools = ToolSet::none();
+    tools.add(Arc::new(Fickle));
+    let mut link = Link::to(builder.tools(tools).build());
+    let frames = run(&mut link, "go").await;
+    assert_eq!(results(&frames).len(), 40);
+    assert_eq!(messages(&frames).pop().unwrap()["content"][0]["text"], "done");
+}
