@@ -10,6 +10,21 @@ export interface EventBus {
   clear(): void;
 }
 
+/** The bus as one extension sees it: `failed` is called for each failure of one of its listeners. */
+export function withFailures(bus: EventBus, failed: (channel: string, error: unknown) => void): EventBus {
+  return {
+    ...bus,
+    on: (channel, handler) =>
+      bus.on(channel, async (data) => {
+        try {
+          await handler(data);
+        } catch (error) {
+          failed(channel, error);
+        }
+      }),
+  };
+}
+
 /** A bus without listeners. */
 export function createEventBus(): EventBus {
   const emitter = new EventEmitter();

@@ -53,13 +53,13 @@ export class Known {
     const place = this.#revisions.findIndex(({ name }) => name === told);
     this.#told = place < 0 ? undefined : place;
     this.#youngest = Math.max(0, this.#revisions.length - 1);
-    this.isSettled = this.#youngest === 0;
+    this.isSettled = !this.#isOpen(this.#oldest, this.#youngest);
   }
 
-  /** The revision: the one that was named, or the only one that is left. */
+  /** The revision: the one that was named, or the only one that is left. Of revisions with the same frames it is the oldest. */
   get revision(): RevisionSpec | undefined {
     const [from, to] = this.#possible;
-    return from === to ? this.#revisions[from] : undefined;
+    return this.#isOpen(from, to) ? undefined : this.#revisions[from];
   }
 
   /** As `pi@1.5`. */
@@ -98,6 +98,11 @@ export class Known {
     return undefined;
   }
 
+  /** Whether a frame can still tell these revisions apart: some revision after the first of them has a sign. */
+  #isOpen(from: number, to: number): boolean {
+    return this.#revisions.slice(from + 1, to + 1).some(({ shows, excludes }) => shows.length + excludes.length > 0);
+  }
+
   get #possible(): readonly [number, number] {
     return this.#told === undefined ? [this.#oldest, this.#youngest] : [this.#told, this.#told];
   }
@@ -122,7 +127,7 @@ export class Known {
     const told = this.#told;
     const isYounger = told !== undefined && told < this.#oldest;
     const isOlder = told !== undefined && told > this.#youngest;
-    this.isSettled = this.#oldest === this.#youngest || isYounger || isOlder;
+    this.isSettled = !this.#isOpen(this.#oldest, this.#youngest) || isYounger || isOlder;
     if (told === undefined || (!isYounger && !isOlder)) return undefined;
     return { told: this.id(this.#revisions[told]), seen: this.id(this.#revisions[isYounger ? this.#oldest : this.#youngest]) };
   }
