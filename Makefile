@@ -41,7 +41,7 @@ test-instructions: ## The instructions of hot paths in an optimised build; COUNT
 	env AGENTESE_COUNTS=$(COUNTS) $(CARGO) test --profile counted -p agentese-server --test instructions
 
 # The dialects whose whole set the reference agent passes.
-PASSED := pi pi@1.5 omp pisces operator opal
+PASSED := pi pi@1.5 pi@1.6 omp pisces operator opal
 
 test-conformance: build ## The conformance suite's sets against the reference agent; see docs/conformance.md.
 	$(PART) sh -ec 'for dialect in $(PASSED); do \

@@ -7,7 +7,7 @@
 mod rules;
 mod shapes;
 
-use agentese_protocol::dialect::Edges;
+use agentese_protocol::dialect::{Behavior, Edges};
 use agentese_protocol::model::{Command, Event, RunEffect};
 use agentese_protocol::{DIALECTS, Index};
 use serde::Serialize;
@@ -58,7 +58,7 @@ pub struct Change {
     /// The kind of the change.
     pub change: How,
     /// The kind of the item: `command`, `parameter`, `result`, `event`, `dialog`, `member`, `value`,
-    /// `variant`, `failure`, `edge`, `run`.
+    /// `variant`, `failure`, `edge`, `run`, `behavior`.
     pub what: &'static str,
     /// Its name. The name of a member, value or variant includes its owner, as in `prompt.images`.
     pub name: String,
@@ -124,6 +124,7 @@ pub fn between(old: &Index, new: &Index) -> Changes {
     failures(&mut changes, old, new);
     edges(&mut changes, &old.revision.edges, &new.revision.edges);
     run_end(&mut changes, old, new);
+    behavior(&mut changes, &old.revision.behavior, &new.revision.behavior);
     renames(&mut changes);
     changes.sort_by_key(|change| change.change);
     let survives = changes.iter().all(|change| change.survives);
@@ -287,6 +288,30 @@ fn run_end(changes: &mut Vec<Change>, old: &Index, new: &Index) {
         let rule = if there && before.barrier.is_some() { rules::RUN_CHANGED } else { rules::END_LOST };
         changes
             .push(Change::new(How::Changed, "run", "the command that proves its end", rule).between(was, is));
+    }
+}
+
+/// Adds changes of behavior that no frame declares, each by its name in the declaration.
+fn behavior(changes: &mut Vec<Change>, old: &Behavior, new: &Behavior) {
+    let debug = |value: &dyn std::fmt::Debug| format!("{value:?}");
+    let pairs = |of: &Behavior| {
+        let Behavior { skips_textless_answers, blind_model_detail, retried_words, reports_listener_failures } =
+            of;
+        [
+            ("skips_textless_answers", debug(skips_textless_answers)),
+            ("blind_model_detail", blind_model_detail.unwrap_or("none").to_owned()),
+            (
+                "retried_words",
+                if retried_words.is_empty() { "none".to_owned() } else { retried_words.join(", ") },
+            ),
+            ("reports_listener_failures", debug(reports_listener_failures)),
+        ]
+    };
+    for ((name, before), (_, after)) in pairs(old).into_iter().zip(pairs(new)) {
+        if before != after {
+            let change = Change::new(How::Changed, "behavior", name, rules::BEHAVIOR);
+            changes.push(change.between(before, after));
+        }
     }
 }
 

@@ -319,6 +319,12 @@ fn dialect_json(index: &Index) -> Value {
             "gapMs": index.revision.run_end.gap_ms,
             "answerEnds": index.revision.run_end.answer_ends,
         },
+        "behavior": {
+            "skipsTextlessAnswers": index.revision.behavior.skips_textless_answers,
+            "blindModelDetail": index.revision.behavior.blind_model_detail,
+            "retriedWords": index.revision.behavior.retried_words,
+            "reportsListenerFailures": index.revision.behavior.reports_listener_failures,
+        },
         "shows": index.revision.shows.iter().map(sign).collect::<Vec<_>>(),
         "excludes": index.revision.excludes.iter().map(sign).collect::<Vec<_>>(),
         "probeCommand": row.probe_command,

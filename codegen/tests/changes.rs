@@ -156,3 +156,13 @@ fn every_pair_of_revisions_has_its_changes() {
             && is(How::MadeOptional, "SessionState.model")
     );
 }
+
+#[test]
+fn behavior_that_no_frame_shows_is_a_change_that_an_old_client_survives() {
+    let found = between(&Index::named("pi@1.5").unwrap(), &Index::named("pi@1.6").unwrap());
+    assert!(found.survives && found.changes.iter().all(|change| change.what == "behavior"), "{found:?}");
+    let names: Vec<&str> = found.changes.iter().map(|change| change.name.as_str()).collect();
+    let declared =
+        ["skips_textless_answers", "blind_model_detail", "retried_words", "reports_listener_failures"];
+    assert_eq!(names, declared);
+}

@@ -27,7 +27,7 @@ fn frames_of_every_revision_fit_its_schemas_apart_from_those_with_a_reason() {
         assert_eq!(fits, reason.is_none(), "line {}, {revision}, {side}: {}", number + 1, case["frame"]);
         refused += usize::from(reason.is_some_and(|reason| !reason.is_empty()));
     }
-    assert_eq!(validators.len(), 6, "both sides of pi@1.5, omp@18.2 and operator@live");
+    assert_eq!(validators.len(), 8, "both sides of pi@1.5, pi@1.6, omp@18.2 and operator@live");
     assert!(refused > 0 && refused < 10, "{refused} frames are refused with a reason");
 }
 

@@ -11,6 +11,7 @@ use agentese_conformance::matching::{Pattern, expectations};
 use agentese_conformance::player::needs;
 use agentese_conformance::transcript::Record;
 use agentese_protocol::Index;
+use agentese_protocol::dialect::Behavior;
 use regex::Regex;
 use serde_json::Value;
 
@@ -49,7 +50,7 @@ fn index(dialect: &str) -> Index {
 /// Returns the sets of cases: each dialect's first revision, and later revisions with cases of their own.
 fn sets(suite: &Suite) -> Vec<String> {
     let mut sets = suite.dialects();
-    sets.push("pi@1.5".to_owned());
+    sets.extend(["pi@1.5", "pi@1.6"].map(str::to_owned));
     sets
 }
 
@@ -68,7 +69,8 @@ fn missing(dialect: &str) -> Vec<String> {
     let suite = Suite::embedded();
     let mut covered = covered(&suite.cases(dialect).unwrap());
     // Cases of the first revision cover items that a later revision keeps.
-    for older in [("pisces", "omp"), ("pi@1.5", "pi")].into_iter().filter(|(set, _)| *set == dialect) {
+    let older = [("pisces", "omp"), ("pi@1.5", "pi"), ("pi@1.6", "pi@1.5"), ("pi@1.6", "pi")];
+    for older in older.into_iter().filter(|(set, _)| *set == dialect) {
         covered.extend(self::covered(&suite.cases(older.1).unwrap()));
     }
     declared(&index(dialect)).difference(&covered).cloned().collect()
@@ -106,6 +108,23 @@ fn edges_with_rules_are_edges_of_cases() {
         let with_rules = edges::of_rules(&index(&dialect).revision.edges);
         let missing: Vec<_> = with_rules.difference(&named).collect();
         assert!(missing.is_empty(), "{dialect}: {missing:?}");
+    }
+}
+
+/// Behavior that no frame declares needs a case, too. A new attribute does not compile before it is listed here.
+#[test]
+fn every_behavior_that_a_revision_declares_has_a_case() {
+    let Behavior { skips_textless_answers, blind_model_detail, retried_words, reports_listener_failures } =
+        index("pi@1.6").revision.behavior;
+    let declared = [
+        (skips_textless_answers, "pi16-last-text"),
+        (blind_model_detail.is_some(), "pi16-blind-model"),
+        (!retried_words.is_empty(), "pi16-retried-words"),
+        (reports_listener_failures, "pi16-listener-failure"),
+    ];
+    let cases = Suite::embedded().cases("pi@1.6").unwrap();
+    for (is_declared, name) in declared {
+        assert!(is_declared && cases.iter().any(|case| case.name == name), "{name}");
     }
 }
 

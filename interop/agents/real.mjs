@@ -27,12 +27,14 @@ const OMP = "node_modules/@oh-my-pi/pi-coding-agent/src/cli.ts";
 export const PROGRAM = {
   "pi@0.55": () => [process.execPath, here("pi/node_modules/@mariozechner/pi-coding-agent/dist/cli.js")],
   "pi@1.5": () => [here("pi152/node24/node_modules/.bin/node"), here(`pi152/x/${PI}`)],
+  "pi@1.6": () => [here("pi160/node24/node_modules/.bin/node"), here(`pi160/x/${PI}`)],
 };
 
 /** Functions that return the command line of the real agent, by revision. */
 export const REAL = {
   "pi@0.55": () => [...PROGRAM["pi@0.55"](), ...WORDS, "--offline"],
   "pi@1.5": () => [...PROGRAM["pi@1.5"](), ...WORDS, "--offline"],
+  "pi@1.6": () => [...PROGRAM["pi@1.6"](), ...WORDS, "--offline"],
   "omp@13.19": () => [bun(), here(`omp/v13/${OMP}`), ...WORDS],
   "omp@18.2": () => [bun(), here(`omp/v182/${OMP}`), ...WORDS],
 };

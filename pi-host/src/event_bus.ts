@@ -13,6 +13,21 @@ export interface EventBus {
   clear(): void;
 }
 
+/** Returns the bus for one extension, which calls `failed` for each failure of one of its listeners. */
+export function withFailures(bus: EventBus, failed: (channel: string, error: unknown) => void): EventBus {
+  return {
+    ...bus,
+    on: (channel, handler) =>
+      bus.on(channel, async (data) => {
+        try {
+          await handler(data);
+        } catch (error) {
+          failed(channel, error);
+        }
+      }),
+  };
+}
+
 /** Creates a bus without listeners. */
 export function createEventBus(): EventBus {
   const emitter = new EventEmitter();

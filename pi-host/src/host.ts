@@ -2,7 +2,7 @@
 
 import { createApi, type Shared } from "./api.js";
 import { Contexts } from "./context.js";
-import { createEventBus } from "./event_bus.js";
+import { createEventBus, withFailures } from "./event_bus.js";
 import { Extension, type Handler } from "./extension.js";
 import { handle } from "./handle.js";
 import { Link } from "./link.js";
@@ -153,7 +153,7 @@ export class Host {
     return {
       link: this.link,
       mirror,
-      events: this.#events,
+      events: withFailures(this.#events, (channel, error) => this.#failed(path, `events:${channel}`, error, channel)),
       get ready() {
         return isReady();
       },
@@ -217,12 +217,13 @@ export class Host {
     return loaded;
   }
 
-  #failed(extension: string | undefined, event: string, error: unknown): void {
+  #failed(extension: string | undefined, event: string, error: unknown, channel?: string): void {
     this.link.tell({
       type: "failed",
       ...(extension === undefined ? {} : { extension }),
       event,
       error: messageOf(error),
+      ...(channel === undefined ? {} : { channel }),
     });
   }
 }

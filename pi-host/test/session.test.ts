@@ -222,8 +222,17 @@ test("extensions of one process talk to each other", async (t) => {
   const id = agent.command("a.ts", "say", "hello");
   const heard = await agent.next("notify");
   assert.deepEqual([heard.message, heard.extension], ["heard hello", agent.path("b.ts")]);
+  assert.deepEqual(await agent.next("failed"), {
+    type: "failed",
+    extension: agent.path("b.ts"),
+    event: "events:error",
+    error: "a listener that fails",
+    channel: "error",
+  });
   await agent.response(id);
-  await agent.response(agent.command("a.ts", "say", "again"));
+  const again = agent.command("a.ts", "say", "again");
+  assert.equal((await agent.next("failed")).channel, "error");
+  await agent.response(again);
 });
 
 test("a question about what is not there is refused", async (t) => {

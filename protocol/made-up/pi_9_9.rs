@@ -1,7 +1,7 @@
 //! A revision of pi that nobody speaks: `make made-up-revision` compiles the generators with this file alone added, and looks
 //! whether clients, schemas, pages and the list of missing cases follow.
 
-use crate::dialect::{Change, Revision, Sign};
+use crate::dialect::{Behavior, Change, Revision, Sign};
 use crate::dsl::protocol;
 use crate::model::{Field, Presence, RunEffect, Span, Ty};
 use crate::typed::{Bool, Count, List, Opt, Str};
@@ -44,6 +44,7 @@ pub const REVISION: Revision = Revision {
     parent: None,
     edges: super::EDGES,
     run_end: super::RUN_END,
+    behavior: Behavior::FIRST,
     shows: &[Sign::Event("agent_rests")],
     excludes: &[],
     changes: &[

@@ -18,9 +18,9 @@ def test_a_command_that_the_named_revision_lacks_is_not_sent(kind):
         peer.rest()
 
     with playing(script) as end, kind().connect(pi, end, revision="0.55", timeout=LIMIT) as client:
-        with pytest.raises(NotInRevisionError, match="it is in pi@1.5") as told:
+        with pytest.raises(NotInRevisionError, match="it is in pi@1.5, pi@1.6") as told:
             client.call("get_tree")
-        assert (told.value.command, told.value.revision, told.value.known) == ("get_tree", "pi@0.55", "pi@1.5")
+        assert (told.value.command, told.value.revision, told.value.known) == ("get_tree", "pi@0.55", "pi@1.5, pi@1.6")
         assert client.call("get_state").message_count == STATE["messageCount"]
 
 
@@ -40,6 +40,21 @@ def test_an_unknown_command_of_another_revision_is_the_same_failure_and_tells_th
             client.call("get_entries")
         with pytest.raises(RefusedError):
             client.call("get_state")
+
+
+@BOTH_CLIENTS
+@pytest.mark.parametrize(("named", "wanted"), [(None, "pi@1.5"), ("pi@1.5", "pi@1.5"), ("pi@1.6", "pi@1.6")])
+def test_of_revisions_with_the_same_frames_the_oldest_is_meant_unless_one_is_named(kind, named, wanted):
+    def script(peer):
+        peer.say({"type": "agent_settled", "aborted": False})
+        peer.answer(peer.hear(), data=STATE)
+        peer.rest()
+
+    options = {} if named is None else {"revision": named}
+    with playing(script) as end, kind().connect(pi, end, timeout=LIMIT, **options) as client:
+        client.call("get_state")
+        assert client.client.revision == wanted
+        assert "other_revision" not in [found for found, _ in client.client.diagnostics()]
 
 
 @BOTH_CLIENTS

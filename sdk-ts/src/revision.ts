@@ -56,13 +56,13 @@ export class Known {
     const place = this.#revisions.findIndex(({ name }) => name === told);
     this.#told = place < 0 ? undefined : place;
     this.#youngest = Math.max(0, this.#revisions.length - 1);
-    this.isSettled = this.#youngest === 0;
+    this.isSettled = !this.#isOpen(this.#oldest, this.#youngest);
   }
 
-  /** Revision that the caller named, or the only remaining candidate. */
+  /** Revision that the caller named, or the only remaining candidate: of revisions with the same frames, the oldest. */
   get revision(): RevisionSpec | undefined {
     const [from, to] = this.#possible;
-    return from === to ? this.#revisions[from] : undefined;
+    return this.#isOpen(from, to) ? undefined : this.#revisions[from];
   }
 
   /** Returns the full name of a revision, for example `pi@1.5`. */
@@ -104,6 +104,11 @@ export class Known {
     return undefined;
   }
 
+  /** Whether a frame can still tell these revisions apart: some revision after the first of them has a sign. */
+  #isOpen(from: number, to: number): boolean {
+    return this.#revisions.slice(from + 1, to + 1).some(({ shows, excludes }) => shows.length + excludes.length > 0);
+  }
+
   get #possible(): readonly [number, number] {
     return this.#told === undefined ? [this.#oldest, this.#youngest] : [this.#told, this.#told];
   }
@@ -128,7 +133,7 @@ export class Known {
     const told = this.#told;
     const isYounger = told !== undefined && told < this.#oldest;
     const isOlder = told !== undefined && told > this.#youngest;
-    this.isSettled = this.#oldest === this.#youngest || isYounger || isOlder;
+    this.isSettled = !this.#isOpen(this.#oldest, this.#youngest) || isYounger || isOlder;
     if (told === undefined || (!isYounger && !isOlder)) return undefined;
     return { told: this.id(this.#revisions[told]), seen: this.id(this.#revisions[isYounger ? this.#oldest : this.#youngest]) };
   }

@@ -44,6 +44,8 @@ mod retry;
 mod revisions;
 #[path = "pi/runs.rs"]
 mod runs;
+#[path = "pi/same_frames.rs"]
+mod same_frames;
 #[path = "pi/seat.rs"]
 mod seat;
 #[path = "pi/sessions.rs"]

@@ -30,6 +30,8 @@ pub(super) const EDGE_LENGTH: Rule = (false, "a command that was short enough be
 pub(super) const EDGE_END_OF_INPUT: Rule =
     (false, "what happens to running work when it closes stdin is different");
 
+pub(super) const BEHAVIOR: Rule = (true, "the frames are those that it knows");
+
 /// Rules for what agents send.
 pub(super) mod received {
     use super::Rule;

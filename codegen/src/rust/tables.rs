@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::dialect::{Barrier, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign};
+use agentese_protocol::dialect::{
+    Barrier, Behavior, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign,
+};
 use agentese_protocol::index::named;
 use agentese_protocol::meaning::Test;
 use agentese_protocol::model::{
@@ -40,6 +42,14 @@ pub fn specs(out: &mut String, index: &Index) {
     if client_name(index) == "CLIENT" {
         spec(out, index, "CLIENT", "The tables of clients: what any revision has.", &all);
     }
+}
+
+fn behavior(of: &Behavior) -> String {
+    format!(
+        "spec::Behavior {{ skips_textless_answers: {:?}, blind_model_detail: {:?}, retried_words: &{:?}, \
+         reports_listener_failures: {:?} }}",
+        of.skips_textless_answers, of.blind_model_detail, of.retried_words, of.reports_listener_failures
+    )
 }
 
 fn sign(sign: &Sign) -> String {
@@ -103,7 +113,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
          unknown_command_text: {:?},\n        handler_failure: spec::HandlerFailure::{failure},\n        \
          parse_prefix: {:?},\n        parse_command: {:?},\n        blank_line_is_error: {},\n        unfinished_line_counts: {},\n        empty_data: {},\n        \
          response_order: spec::ResponseOrder::{order},\n        end_of_input: spec::EndOfInput::{end},\n        longest_command: {:?},\n    }},\n    \
-         run_end: spec::RunEnd {{ barrier: {barrier}, state: {state}, gap: Duration::from_millis({}), answer_ends: {} }},\n    \
+         run_end: spec::RunEnd {{ barrier: {barrier}, state: {state}, gap: Duration::from_millis({}), answer_ends: {} }},\n    behavior: {},\n    \
          revisions: &[{revisions}],\n    shows: &[{}],\n    excludes: &[{}],\n    commands: &[",
         dialect.name,
         index.revision.name,
@@ -121,6 +131,7 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
         edges.longest_command,
         index.revision.run_end.gap_ms,
         index.revision.run_end.answer_ends,
+        behavior(&index.revision.behavior),
         index.revision.shows.iter().map(sign).collect::<Vec<_>>().join(", "),
         index.revision.excludes.iter().map(sign).collect::<Vec<_>>().join(", "),
     );

@@ -546,6 +546,10 @@ class ExtensionFailed(TypedDict):
     """The event that it handled, or what else it was at."""
     error: "str"
     """The error message."""
+    channel: NotRequired["str"]
+    """The channel, if a listener failed by which extensions talk to each other. The client gets an `extension_error` from
+    pi@1.6 on only.
+    """
 
 ExtensionFrame: TypeAlias = "ExtensionResponse | ToolProgress | ExtensionFailed | ExtensionLog | AskSelect | AskConfirm | AskInput | AskEditor | AskWithdraw | ShowNotice | ShowStatus | ShowWidget | ShowTitle | ShowEditorText | DoSendMessage | DoSendUserMessage | DoAppendEntry | DoSetSessionName | DoSetLabel | DoSetActiveTools | DoSetModel | DoSetThinkingLevel | DoAbort | DoShutdown | DoCompact | DoWaitForIdle | DoNewSession | DoFork | DoSwitchSession | DoGetState | DoGetEntries | DoRegister | Mapping[str, JsonValue]"
 

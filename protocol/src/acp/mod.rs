@@ -30,7 +30,8 @@ pub mod terminals;
 pub mod updates;
 
 use crate::dialect::{
-    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd, TextPieces,
+    Behavior, Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd,
+    TextPieces,
 };
 use crate::matching::{Matching, Sessions};
 use crate::model::{ErrorText, Span};
@@ -54,6 +55,7 @@ const REVISIONS: &[Revision] = &[Revision {
         longest_command: None,
     },
     run_end: RunEnd { barrier: None, state: None, gap_ms: 0, answer_ends: true },
+    behavior: Behavior::FIRST,
     shows: &[],
     excludes: &[],
     changes: &[],

@@ -19,7 +19,8 @@ mod meaning;
 pub mod messages;
 
 use crate::dialect::{
-    Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd, TextPieces,
+    Behavior, Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd,
+    TextPieces,
 };
 use crate::matching::{Matching, Sessions};
 use crate::model::{ErrorText, Span};
@@ -43,6 +44,7 @@ const REVISIONS: &[Revision] = &[Revision {
         longest_command: None,
     },
     run_end: RunEnd { barrier: None, state: None, gap_ms: 0, answer_ends: false },
+    behavior: Behavior::FIRST,
     shows: &[],
     excludes: &[],
     changes: &[],

@@ -11,8 +11,8 @@ pub mod subagents;
 pub mod today;
 
 use crate::dialect::{
-    Case, Chunks, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision,
-    RunEnd, Sign,
+    Behavior, Case, Chunks, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder,
+    Revision, RunEnd, Sign,
 };
 use crate::dialects::pi;
 use crate::dsl::protocol;
@@ -348,6 +348,7 @@ const REVISIONS: &[Revision] = &[
         parent: Some("0.55"),
         edges: EDGES,
         run_end: RUN_END,
+        behavior: Behavior::FIRST,
         shows: &[],
         excludes: &[],
         changes: &[],
@@ -358,6 +359,7 @@ const REVISIONS: &[Revision] = &[
         parent: Some("0.55"),
         edges: EDGES,
         run_end: RUN_END,
+        behavior: Behavior::FIRST,
         shows: &[Sign::Event("ready")],
         excludes: &[],
         changes: &[],
@@ -368,6 +370,7 @@ const REVISIONS: &[Revision] = &[
         parent: Some("0.55"),
         edges: Edges { handler_failure: HandlerFailure::OwnCommandAndId, ..EDGES },
         run_end: RUN_END,
+        behavior: Behavior::FIRST,
         shows: &[
             Sign::EventMember("ready", "protocolVersion"),
             Sign::EventMember("agent_end", "isTerminal"),

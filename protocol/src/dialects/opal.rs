@@ -11,8 +11,8 @@ pub mod requests;
 pub mod types;
 
 use crate::dialect::{
-    BARRIER_LIMIT_MS, Barrier, Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder,
-    Revision, RunEnd, TextPieces,
+    BARRIER_LIMIT_MS, Barrier, Behavior, Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure,
+    ResponseOrder, Revision, RunEnd, TextPieces,
 };
 use crate::model::{ErrorText, Field, Presence, Span, Ty};
 
@@ -40,6 +40,7 @@ const REVISIONS: &[Revision] = &[Revision {
         longest_command: None,
     },
     run_end: RunEnd { barrier: None, state: Some(STATE), gap_ms: 0, answer_ends: false },
+    behavior: Behavior::FIRST,
     shows: &[],
     excludes: &[],
     changes: &[],

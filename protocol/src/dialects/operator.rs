@@ -16,8 +16,8 @@ pub mod meaning;
 pub mod types;
 
 use crate::dialect::{
-    Barrier, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder,
-    Revision, RunEnd, Sign, TextPieces,
+    Barrier, Behavior, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure,
+    ResponseOrder, Revision, RunEnd, Sign, TextPieces,
 };
 use crate::dsl::protocol;
 use crate::model::Timeout::Never;
@@ -247,6 +247,7 @@ const REVISIONS: &[Revision] = &[
         parent: None,
         edges: EDGES,
         run_end: RunEnd { barrier: None, state: Some(STATE), gap_ms: 0, answer_ends: true },
+        behavior: Behavior::FIRST,
         shows: &[],
         excludes: &[],
         changes: &[],
@@ -260,6 +261,7 @@ const REVISIONS: &[Revision] = &[
         // `settled` ends a run, and is missing after failures and where words of the user still wait. What a retry follows
         // with comes at once.
         run_end: RunEnd { barrier: Some(STATE), state: None, gap_ms: 250, answer_ends: false },
+        behavior: Behavior::FIRST,
         shows: &[
             Sign::BareEvent,
             Sign::AnswerBare("prompt"),

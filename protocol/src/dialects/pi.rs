@@ -1,7 +1,7 @@
-//! pi, the base of the family: revision 0.55, and 1.5 with what it changed.
+//! pi, the base of the family: revision 0.55, 1.5 with what it changed, and 1.6, which has the frames of 1.5.
 //!
 //! Sources: the document "RPC Mode" as it stood from pi 0.52.10 to 0.55.4, and the documents of pi 1.5.2 about RPC mode, its
-//! commands and events, messages, dialogs and session files.
+//! commands and events, messages, dialogs and session files. What pi 1.6.0 does otherwise was recorded.
 
 pub mod allowances;
 pub mod commands;
@@ -12,8 +12,8 @@ pub mod matching;
 pub mod meaning;
 
 use crate::dialect::{
-    BARRIER_LIMIT_MS, Barrier, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure,
-    ResponseOrder, Revision, RunEnd, Sign, TextPieces,
+    BARRIER_LIMIT_MS, Barrier, Behavior, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing,
+    HandlerFailure, ResponseOrder, Revision, RunEnd, Sign, TextPieces,
 };
 use crate::model::{ErrorText, Span};
 use crate::types;
@@ -62,6 +62,7 @@ const REVISIONS: &[Revision] = &[
         parent: None,
         edges: EDGES,
         run_end: RUN_END,
+        behavior: Behavior::FIRST,
         shows: &[],
         excludes: &[],
         changes: &[],
@@ -73,6 +74,7 @@ const REVISIONS: &[Revision] = &[
         // The end of stdin disposes of what is going on, and nothing is said of it any more.
         edges: Edges { end_of_input: EndOfInput::Abort, ..EDGES },
         run_end: RUN_END,
+        behavior: Behavior::FIRST,
         shows: &[
             Sign::AnswerMember("prompt", "disposition"),
             Sign::AnswerMember("steer", "disposition"),
@@ -92,6 +94,31 @@ const REVISIONS: &[Revision] = &[
             Sign::EventMember("message_update", "message"),
             Sign::Event("auto_compaction_start"),
         ],
+        changes: &[],
+    },
+    Revision {
+        name: "1.6",
+        document: "pi, docs/rpc-commands.md and what it sends (1.6.0)",
+        parent: None,
+        edges: Edges { end_of_input: EndOfInput::Abort, ..EDGES },
+        run_end: RUN_END,
+        behavior: Behavior {
+            skips_textless_answers: true,
+            blind_model_detail: Some("imageUnsupportedByModel"),
+            retried_words: &[
+                "connection closed",
+                "connection reset by peer",
+                "econnreset",
+                "econnaborted",
+                "econnrefused",
+                "etimedout",
+                "epipe",
+                "websocket connection limit reached",
+            ],
+            reports_listener_failures: true,
+        },
+        shows: &[],
+        excludes: &[],
         changes: &[],
     },
     #[cfg(agentese_made_up)]

@@ -2,7 +2,7 @@
 //!
 //! Source: the document "RPC Protocol Reference" of pisces 13.18.0.
 
-use crate::dialect::{Case, Dialect, Framing, Revision};
+use crate::dialect::{Behavior, Case, Dialect, Framing, Revision};
 use crate::dialects::{omp, pi};
 use crate::dsl::protocol;
 use crate::model::Setting;
@@ -346,6 +346,7 @@ const REVISIONS: &[Revision] = &[Revision {
     parent: Some("12.7"),
     edges: omp::EDGES,
     run_end: omp::RUN_END,
+    behavior: Behavior::FIRST,
     shows: &[],
     excludes: &[],
     changes: &[],

@@ -50,6 +50,9 @@ protocol! {
         event: Str,
         /// The error message.
         error: Str,
+        /// The channel, if a listener failed by which extensions talk to each other. The client gets an `extension_error` from
+        /// pi@1.6 on only.
+        channel: Opt<Str>,
         ;
         example {
             "type": "failed", "extension": "/home/user/.pi/agent/extensions/guard", "event": "agent_end",

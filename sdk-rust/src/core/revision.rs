@@ -35,7 +35,15 @@ impl Known {
         let revisions = client.revisions;
         let told = told.and_then(|told| revisions.iter().position(|spec| spec.revision == told.revision));
         let youngest = revisions.len().saturating_sub(1);
-        Known { revisions, told, oldest: 0, youngest, settled: youngest == 0 }
+        let mut known = Known { revisions, told, oldest: 0, youngest, settled: false };
+        known.settled = !known.is_open();
+        known
+    }
+
+    /// Whether a frame can still tell the possible revisions apart: some revision after the oldest of them has a sign.
+    fn is_open(&self) -> bool {
+        let later = self.revisions.get(self.oldest + 1..=self.youngest).unwrap_or_default();
+        later.iter().any(|spec| !spec.shows.is_empty() || !spec.excludes.is_empty())
     }
 
     /// Whether frames can say nothing more, so that none has to be looked at.
@@ -43,9 +51,9 @@ impl Known {
         self.settled
     }
 
-    /// The revision: the one that was named, or the only one that is left.
+    /// The revision: the one that was named, or the only one that is left. Of revisions with the same frames it is the oldest.
     pub fn revision(&self) -> Option<&'static Spec> {
-        let place = self.told.or((self.oldest == self.youngest).then_some(self.oldest))?;
+        let place = self.told.or((!self.is_open()).then_some(self.oldest))?;
         self.revisions.get(place).copied()
     }
 
@@ -137,7 +145,7 @@ impl Known {
             self.youngest = self.oldest;
         }
         let contradicted = self.told.filter(|told| *told < self.oldest || *told > self.youngest);
-        self.settled = self.oldest == self.youngest || contradicted.is_some();
+        self.settled = !self.is_open() || contradicted.is_some();
         let seen = contradicted.map(|told| if told < self.oldest { self.oldest } else { self.youngest });
         let (told, seen) = contradicted.zip(seen)?;
         Some(Contradiction { told: self.revisions[told].id(), seen: self.revisions[seen].id() })
@@ -266,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_the_revision_lacks_is_known_and_what_no_revision_has_is_not() {
-        let wanted = Some(("pi@0.55".to_owned(), "pi@1.5".to_owned()));
+        let wanted = Some(("pi@0.55".to_owned(), "pi@1.5, pi@1.6".to_owned()));
         assert_eq!(new(Some(0)).lacks("get_tree"), wanted);
         assert_eq!((new(Some(1)).lacks("get_tree"), new(None).lacks("get_tree")), (None, None));
         assert_eq!((new(Some(0)).lacks("teleport"), new(Some(0)).lacks("get_state")), (None, None));
@@ -284,6 +292,20 @@ mod tests {
         assert_eq!(told, Some(Contradiction { told: "pi@0.55".into(), seen: "pi@1.5".into() }));
         assert_eq!(known.event("agent_settled", r#"{"type":"agent_settled"}"#, false), None);
         assert_eq!(known.revision().unwrap().revision, "0.55");
+    }
+
+    #[test]
+    fn of_revisions_with_the_same_frames_the_oldest_is_meant_unless_one_is_named() {
+        let settled = r#"{"type":"agent_settled"}"#;
+        for (told, wanted) in [(None, "1.5"), (Some(1), "1.5"), (Some(2), "1.6")] {
+            let mut known = new(told);
+            assert_eq!(known.event("agent_settled", settled, false), None);
+            assert_eq!(known.revision().unwrap().revision, wanted);
+            assert!(known.is_settled() && known.lacks("get_tree").is_none());
+        }
+        let mut known = new(Some(2));
+        let told = known.answer("prompt", None);
+        assert_eq!(told, Some(Contradiction { told: "pi@1.6".into(), seen: "pi@0.55".into() }));
     }
 
     #[test]

@@ -165,6 +165,31 @@ pub struct Edges {
     pub longest_command: Option<u64>,
 }
 
+/// Behavior of agents in which revisions differ although their frames are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Behavior {
+    /// Whether a request for the model's last text skips each answer without text that did not end normally. False: it skips only
+    /// an aborted answer without content.
+    pub skips_textless_answers: bool,
+    /// The member of a result's details that names the model, if a tool reads an image and the model takes none. `None`: there is
+    /// no such member.
+    pub blind_model_detail: Option<&'static str>,
+    /// Words of a provider's refusal after which the request is retried, in lower case.
+    pub retried_words: &'static [&'static str],
+    /// Whether a failure of a listener by which extensions talk to each other is reported to the client. False: it is logged.
+    pub reports_listener_failures: bool,
+}
+
+impl Behavior {
+    /// The behavior of the first revisions.
+    pub const FIRST: Self = Self {
+        skips_textless_answers: false,
+        blind_model_detail: None,
+        retried_words: &[],
+        reports_listener_failures: false,
+    };
+}
+
 /// A command whose answer proves that a run is over.
 #[derive(Debug, Clone, Copy)]
 pub struct Barrier {
@@ -400,6 +425,8 @@ pub struct Spec {
     pub edges: Edges,
     /// How a run ends.
     pub run_end: RunEnd,
+    /// What the agent of the revision does beside what frames show.
+    pub behavior: Behavior,
     /// In the tables of a client: those of each revision, the oldest first. Empty in those of one revision.
     pub revisions: &'static [&'static Spec],
     /// Frames that only this revision and younger ones send.

@@ -74,6 +74,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         longest_command: None,
     },
     run_end: spec::RunEnd { barrier: None, state: None, gap: Duration::from_millis(0), answer_ends: true },
+    behavior: spec::Behavior { skips_textless_answers: false, blind_model_detail: None, retried_words: &[], reports_listener_failures: false },
     revisions: &[],
     shows: &[],
     excludes: &[],

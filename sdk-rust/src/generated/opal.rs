@@ -76,6 +76,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         longest_command: None,
     },
     run_end: spec::RunEnd { barrier: None, state: Some(spec::Barrier { command: "agent/state", busy: "status", idle: Some("idle"), limit: Duration::from_millis(5000) }), gap: Duration::from_millis(0), answer_ends: false },
+    behavior: spec::Behavior { skips_textless_answers: false, blind_model_detail: None, retried_words: &[], reports_listener_failures: false },
     revisions: &[],
     shows: &[],
     excludes: &[],

@@ -89,6 +89,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         longest_command: None,
     },
     run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "isStreaming", idle: None, limit: Duration::from_millis(5000) }), state: Some(spec::Barrier { command: "get_state", busy: "isStreaming", idle: None, limit: Duration::from_millis(5000) }), gap: Duration::from_millis(150), answer_ends: false },
+    behavior: spec::Behavior { skips_textless_answers: false, blind_model_detail: None, retried_words: &[], reports_listener_failures: false },
     revisions: &[],
     shows: &[],
     excludes: &[],

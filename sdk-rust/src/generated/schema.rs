@@ -11,6 +11,10 @@ pub const SCHEMAS: &[(&str, &str, &str, &str)] = &[
     ("pi", "1.5", "server", include_str!("../../schema/pi@1.5/server.json")),
     #[cfg(feature = "pi")]
     ("pi", "1.5", "client", include_str!("../../schema/pi@1.5/client.json")),
+    #[cfg(feature = "pi")]
+    ("pi", "1.6", "server", include_str!("../../schema/pi@1.6/server.json")),
+    #[cfg(feature = "pi")]
+    ("pi", "1.6", "client", include_str!("../../schema/pi@1.6/client.json")),
     #[cfg(feature = "omp")]
     ("omp", "12.7", "server", include_str!("../../schema/omp@12.7/server.json")),
     #[cfg(feature = "omp")]
@@ -63,6 +67,10 @@ pub const OPENRPC: &[(&str, &str, &str)] = &[
 pub const CHANGES: &[(&str, &str, &str)] = &[
     #[cfg(feature = "pi")]
     ("pi@0.55", "pi@1.5", include_str!("../../schema/changes/pi@0.55..pi@1.5.json")),
+    #[cfg(feature = "pi")]
+    ("pi@0.55", "pi@1.6", include_str!("../../schema/changes/pi@0.55..pi@1.6.json")),
+    #[cfg(feature = "pi")]
+    ("pi@1.5", "pi@1.6", include_str!("../../schema/changes/pi@1.5..pi@1.6.json")),
     #[cfg(feature = "omp")]
     ("omp@12.7", "omp@13.19", include_str!("../../schema/changes/omp@12.7..omp@13.19.json")),
     #[cfg(feature = "omp")]

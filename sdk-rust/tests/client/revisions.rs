@@ -62,7 +62,10 @@ async fn a_command_that_the_named_revision_lacks_is_not_sent() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default().revision("0.55").unwrap());
     let error = within("the failure", client.get_tree()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotInRevision);
-    assert_eq!(error.to_string(), "`get_tree` is not in pi@0.55, which the agent speaks; it is in pi@1.5");
+    assert_eq!(
+        error.to_string(),
+        "`get_tree` is not in pi@0.55, which the agent speaks; it is in pi@1.5, pi@1.6"
+    );
     let call = tokio::spawn(async move { client.get_state().await });
     peer.answer("get_state", &state(false)).await;
     within("the state", call).await.unwrap().unwrap();
@@ -80,7 +83,7 @@ async fn an_unknown_command_of_another_revision_is_the_same_failure_and_tells_th
     let error = within("the failure", call).await.unwrap().unwrap_err();
     match &error {
         Error::NotInRevision { command, revision, known } => {
-            assert_eq!((&**command, &**revision, &**known), ("clear_queue", "pi@0.55", "pi@1.5"));
+            assert_eq!((&**command, &**revision, &**known), ("clear_queue", "pi@0.55", "pi@1.5, pi@1.6"));
         }
         other => panic!("{other}"),
     }
@@ -107,10 +110,27 @@ async fn a_frame_against_the_named_revision_is_reported_once() {
     assert_eq!(revision(&client), Some("0.55"));
 }
 
+/// No frame tells pi 1.6 from 1.5: the older one is meant unless the newer one is named, and that is no contradiction.
+#[tokio::test]
+async fn of_revisions_with_the_same_frames_the_oldest_is_meant_unless_one_is_named() {
+    for (named, wanted) in [(None, "1.5"), (Some("pi@1.5"), "1.5"), (Some("pi@1.6"), "1.6")] {
+        let builder = Builder::<Pi>::default();
+        let (client, mut peer, seen) = pair(match named {
+            Some(named) => builder.revision(named).unwrap(),
+            None => builder,
+        });
+        let mut events = client.events().unwrap();
+        peer.say(r#"{"type":"agent_settled","aborted":false}"#).await;
+        within("an event", events.next()).await.unwrap().unwrap();
+        assert_eq!(revision(&client), Some(wanted));
+        assert!(seen.diagnostics.lock().unwrap().is_empty());
+    }
+}
+
 #[tokio::test]
 async fn the_newest_revision_is_named_by_latest() {
     let (client, _peer, _) = pair(Builder::<Pi>::default().revision("latest").unwrap());
-    assert_eq!(revision(&client), Some("1.5"));
+    assert_eq!(revision(&client), Some("1.6"));
     let (client, mut peer, _) = pair(Builder::<omp::Omp>::default());
     let mut events = client.events().unwrap();
     peer.say(r#"{"type":"ready"}"#).await;

@@ -444,6 +444,11 @@ export interface ExtensionFailed {
   event: string;
   /** The error message. */
   error: string;
+  /**
+   * The channel, if a listener failed by which extensions talk to each other. The client gets an `extension_error` from
+   * pi@1.6 on only.
+   */
+  channel?: string | undefined;
 }
 
 /**

@@ -39,7 +39,7 @@ test("a command that the named revision lacks is not sent", async () => {
   const { client, agent } = connected(pi.Client, { revision: "0.55" });
   const error = await failure(client.getTree());
   assert.ok(error instanceof NotInRevisionError && error.kind === "not_in_revision");
-  assert.deepEqual([error.command, error.revision, error.known], ["get_tree", "pi@0.55", "pi@1.5"]);
+  assert.deepEqual([error.command, error.revision, error.known], ["get_tree", "pi@0.55", "pi@1.5, pi@1.6"]);
   const asking = client.getState();
   await agent.answer(await soon(agent.expect("get_state")), {});
   await soon(asking);
@@ -57,6 +57,18 @@ test("an unknown command of another revision is the same failure, and tells the 
   assert.ok((await soon(asking)) instanceof RefusedError);
 });
 
+test("of revisions with the same frames the oldest is meant unless one is named", async () => {
+  for (const [revision, wanted] of [[undefined, "pi@1.5"], ["pi@1.5", "pi@1.5"], ["pi@1.6", "pi@1.6"]] as const) {
+    const told: Diagnostic[] = [];
+    const tap = { diagnostic: (one: Diagnostic) => void told.push(one) };
+    const { client, agent } = connected(pi.Client, revision === undefined ? { tap } : { revision, tap });
+    await agent.say({ type: "agent_settled", aborted: false });
+    await settle();
+    assert.equal(client.revision, wanted);
+    assert.deepEqual(told, []);
+  }
+});
+
 test("a frame against the named revision is reported once", async () => {
   const told: Diagnostic[] = [];
   const { client, agent } = connected(pi.Client, { revision: "pi@0.55", tap: { diagnostic: (one: Diagnostic) => void told.push(one) } });
@@ -67,7 +79,7 @@ test("a frame against the named revision is reported once", async () => {
 });
 
 test("the newest revision is named by latest, and an unknown one is refused with the known ones", async () => {
-  assert.equal(connected(pi.Client, { revision: "latest" }).client.revision, "pi@1.5");
+  assert.equal(connected(pi.Client, { revision: "latest" }).client.revision, "pi@1.6");
   assert.throws(() => connected(pi.Client, { revision: "9.9" }), (error) => error instanceof UsageError && /0\.55, 1\.5/.test(error.message));
   const { client, agent } = connected(omp.Client);
   await agent.say({ type: "ready" });

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use agentese::types::{
-    AgentMessage, ImageContent, InputBlock, TextContent, ToolCall, ToolResultMessage,
+    AgentMessage, ImageContent, InputBlock, InputKind, TextContent, ToolCall, ToolResultMessage,
     ToolResultMessageBuilder,
 };
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -161,6 +161,11 @@ impl Run {
         let latest = Arc::new(Latest::default());
         let mut context = self.shared.context().clone();
         context.as_data = options.customs.results_as_data;
+        context.blind_model = options.customs.behavior.blind_model_detail.and_then(|member| {
+            let state = self.shared.state();
+            let model = state.model.as_ref().filter(|model| !model.input.contains(&InputKind::Image))?;
+            Some(json!({ member: model.id }))
+        });
         context.abort = stop.child_token();
         context.call_id = Some(call.id.clone());
         context.agents =

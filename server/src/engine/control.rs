@@ -127,7 +127,8 @@ impl Engine {
 
     /// The text of the model's last answer; see [`crate::session::Session::last_assistant_text`].
     pub fn last_assistant_text(&self) -> Option<String> {
-        self.shared.state().session.last_assistant_text()
+        let skips_textless = self.shared.options.customs.behavior.skips_textless_answers;
+        self.shared.state().session.last_assistant_text(skips_textless)
     }
 
     /// Counts, tokens and cost of what the model sees of the session, or of all of it, as the customs have it; its

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agentese::spec::Behavior;
 use agentese::types::{InterruptMode, ThinkingLevel, ToolCall};
 
 use super::compaction::NothingToDo;
@@ -43,6 +44,8 @@ pub enum CutAnswer {
 /// The ways of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Customs {
+    /// What the revision declares of behavior.
+    pub behavior: Behavior,
     /// How the calls of one answer are carried out.
     pub calls: Calls,
     /// When steering reaches the run, until a client says otherwise.
@@ -149,6 +152,7 @@ pub struct Customs {
 impl Customs {
     /// Those of pi.
     pub const PI: Self = Self {
+        behavior: Behavior::FIRST,
         calls: Calls::OneByOne,
         interrupt: InterruptMode::Immediate,
         thinking: ThinkingLevel::Medium,

@@ -32,6 +32,21 @@ pub(super) fn next_try(settings: &RetrySettings, failure: &Failure, retries: u64
     (may_help && left).then(|| pause(settings, retries + 1).max(failure.retry_after.unwrap_or_default()))
 }
 
+/// The failure, as one of the network if it is a refusal whose text has one of these words. Words are compared without regard to case
+/// and punctuation.
+pub(super) fn with_retried_words(failure: Failure, words: &[&str]) -> Failure {
+    if failure.kind != FailureKind::BadRequest || words.is_empty() {
+        return failure;
+    }
+    let lower = failure.text.to_lowercase();
+    let parts = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|part| !part.is_empty());
+    let text = format!(" {} ", parts.collect::<Vec<_>>().join(" "));
+    match words.iter().any(|word| text.contains(&format!(" {word} "))) {
+        true => Failure { kind: FailureKind::Network, ..failure },
+        false => failure,
+    }
+}
+
 /// Whether the same request may succeed later.
 fn is_transient(kind: FailureKind) -> bool {
     matches!(
@@ -199,6 +214,27 @@ mod tests {
         ] {
             assert_eq!(decide("error", failure(kind), 0, 0, false), Then::Rest, "{kind:?}");
             assert_eq!(decide("error", failure(kind), 2, 0, false), Then::GiveUp { attempt: 2 }, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_with_a_declared_word_is_tried_again() {
+        let kind = |kind: FailureKind, text: &str, words: &[&str]| {
+            with_retried_words(Failure::new(kind, text), words).kind
+        };
+        let words = ["econnreset", "connection closed", "websocket connection limit reached"];
+        for text in [
+            "read ECONNRESET",
+            "400 {\"message\":\"Connection closed.\"}",
+            "websocket_connection_limit_reached",
+            "{\"code\":\"ECONNRESET\"}",
+        ] {
+            assert_eq!(kind(FailureKind::BadRequest, text, &words), FailureKind::Network, "{text}");
+            assert_eq!(kind(FailureKind::BadRequest, text, &[]), FailureKind::BadRequest, "{text}");
+            assert_eq!(kind(FailureKind::Quota, text, &words), FailureKind::Quota, "{text}");
+        }
+        for text in ["", "bad request", "ECONNRESETS", "connection is closed"] {
+            assert_eq!(kind(FailureKind::BadRequest, text, &words), FailureKind::BadRequest, "{text}");
         }
     }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::Hooks as _;
 use super::agent_loop::{AgentLoop, Asked, Step};
 use super::limits::RunLimitError;
-use super::retry::too_long;
+use super::retry::{too_long, with_retried_words};
 use super::state::State;
 use super::{Calls, CutAnswer, Event, Shared};
 use crate::providers::{Answer, Assembler, Failure, FailureKind, Provider};
@@ -344,6 +344,7 @@ impl Run {
     async fn answered(&mut self, entry: EntryId, Answer { mut message, unusable, failure }: Answer) {
         let stop: StopReason = message.stop_reason;
         let customs = &self.shared.options.customs;
+        let failure = failure.map(|failure| with_retried_words(failure, customs.behavior.retried_words));
         let tools = self.shared.tools();
         let shared = |name: &str| match customs.calls {
             Calls::OneByOne => false,

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::compact::{CompactError, Job};
 use super::compaction::{Part, request, system_prompt};
-use super::retry::next_try;
+use super::retry::{next_try, with_retried_words};
 use super::{Event, Shared};
 use crate::providers::{Assembler, Failure, FailureKind, Request, StreamEvent, sum_of};
 
@@ -86,7 +86,7 @@ async fn again_and_again(
     for attempt in 0.. {
         let failure = match ask(shared, job, part, focus).await {
             Ok(answer) => return summary_of(answer, part),
-            Err(failure) => failure,
+            Err(failure) => with_retried_words(failure, shared.options.customs.behavior.retried_words),
         };
         let Some(pause) = next_try(&job.retry, &failure, attempt).filter(|_| !quietly) else {
             return Err(CompactError::Failed(format!("{}: {}", part.failure(), failure.text)));

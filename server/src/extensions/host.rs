@@ -231,6 +231,11 @@ impl Host {
         }
     }
 
+    /// Whether the client is told that a listener failed by which extensions talk to each other.
+    pub(super) fn reports_listener_failures(&self) -> bool {
+        self.engine().is_some_and(|engine| engine.customs().behavior.reports_listener_failures)
+    }
+
     /// Those who want to hear of an event, in the order in which they were loaded.
     pub(super) fn subscribers(&self, event: &str) -> Vec<Member> {
         self.state().members.iter().filter(|member| member.hears(event)).cloned().collect()

@@ -60,7 +60,12 @@ impl Host {
             Frame::SetEditorText(notice) => self.show(Notice::EditorText(notice)),
             Frame::Failed(failed) => {
                 let path = failed.extension.unwrap_or_else(|| process.name());
-                self.fail(&path, &failed.event, &failed.error);
+                let is_reported = failed.channel.is_none() || self.reports_listener_failures();
+                if is_reported {
+                    self.fail(&path, &failed.event, &failed.error);
+                } else {
+                    tracing::error!("{path}: {}: {}", failed.event, failed.error);
+                }
             }
             Frame::Log(line) => match line.level {
                 LogLevel::Error => tracing::error!("{}: {}", process.name(), line.message),

@@ -71,7 +71,7 @@ impl Frontend {
         Self {
             spec: F::Dialect::REVISIONS[revision],
             home: F::HOME,
-            customs: F::customs,
+            customs: customs::<F>,
             serve: |spec, parts, transport, options| serve::<F>(spec, parts, transport, options).boxed(),
         }
     }
@@ -140,6 +140,11 @@ pub enum NoFront {
     },
 }
 
+/// The ways of a front's agent, with the behavior that its revision declares.
+fn customs<F: Front>(spec: &'static Spec) -> Customs {
+    Customs { behavior: spec.behavior, ..F::customs(spec) }
+}
+
 async fn serve<F: Front>(
     spec: &'static Spec,
     mut parts: Parts,
@@ -149,7 +154,7 @@ async fn serve<F: Front>(
     // An extension may end this agent, but nothing else that the token of the caller stops.
     options.stop = options.stop.child_token();
     options.revision = Some(spec);
-    parts.options.customs = F::customs(spec);
+    parts.options.customs = customs::<F>(spec);
     F::equip(&mut parts);
     let front = std::sync::Arc::new(F::new(parts, spec, options.stop.clone()));
     let connected = front.clone();
@@ -168,7 +173,7 @@ mod tests {
         }
         let found = |name: &str| Frontend::find(name).unwrap().spec().id();
         assert_eq!([found("pi"), found("omp")], ["pi@0.55", "omp@12.7"]);
-        assert_eq!([found("pi@latest"), found("omp@latest")], ["pi@1.5", "omp@13.19"]);
+        assert_eq!([found("pi@latest"), found("omp@latest")], ["pi@1.6", "omp@13.19"]);
         let unknown = Frontend::find("klingon").unwrap_err().to_string();
         assert!(unknown.starts_with("unknown dialect \"klingon\"; known: pi@"), "{unknown}");
         assert!(matches!(Frontend::find("pi@0.1"), Err(NoFront::Unknown { .. })));

@@ -23,6 +23,7 @@ pub static ACP: Frontend = Frontend::of::<acp::Front>();
 pub static FRONTENDS: &[Frontend] = &[
     Frontend::of::<pi::Front>(),
     Frontend::at::<pi::Front>(1),
+    Frontend::at::<pi::Front>(2),
     Frontend::of::<operator::Front>(),
     Frontend::of::<omp::Front>(),
     Frontend::at::<omp::Front>(1),

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentese::framing::FrameText;
-use agentese::types::{AgentMessage, AssistantBlock, StopReason, SystemMessage};
+use agentese::types::{
+    AgentMessage, AssistantBlock, AssistantMessage, StopReason, SystemMessage, ToolResultMessage,
+};
 
 use super::body::{Body, Role};
 use super::context::Seen;
@@ -211,9 +213,17 @@ impl Session {
     }
 
     /// The text of the model's last answer, its blocks joined and trimmed; none where it has no
-    /// text or there is no answer. An answer that was aborted before its first block does not count.
-    pub fn last_assistant_text(&self) -> Option<String> {
+    /// text or there is no answer. An answer that was aborted before its first block does not count. If `skips_textless`, none
+    /// without text counts, unless it ended normally.
+    pub fn last_assistant_text(&self, skips_textless: bool) -> Option<String> {
+        let has_text = |answer: &AssistantMessage| {
+            let is_text = |block: &AssistantBlock| matches!(block, AssistantBlock::Text(text) if !text.text.trim().is_empty());
+            answer.content.iter().any(is_text)
+        };
         let is_it = |message: &Arc<AgentMessage>| match &**message {
+            AgentMessage::Assistant(answer) if skips_textless => {
+                answer.stop_reason == StopReason::Stop || has_text(answer)
+            }
             AgentMessage::Assistant(answer) => {
                 answer.stop_reason != StopReason::Aborted || !answer.content.is_empty()
             }

@@ -102,6 +102,8 @@ pub struct ToolContext {
     pub block_images: bool,
     /// Whether results are wanted as data, too, where that takes work.
     pub as_data: bool,
+    /// The details of a result with an image, if the model takes none and clients are to know it.
+    pub blind_model: Option<Value>,
 }
 
 impl ToolContext {
@@ -123,6 +125,7 @@ impl ToolContext {
             auto_resize_images: true,
             block_images: false,
             as_data: false,
+            blind_model: None,
         }
     }
 }

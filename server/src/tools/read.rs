@@ -63,6 +63,7 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
         count: arguments["limit"].as_u64(),
         auto_resize: context.auto_resize_images,
         block_images: context.block_images,
+        blind_model: context.blind_model.clone(),
     };
     let result = match context.read_elsewhere(&job.path).await {
         Ok(Some(text)) => blocking::run_unless_aborted(&context.abort, move |_| job.show(&text)).await,
@@ -79,6 +80,8 @@ struct Job {
     count: Option<u64>,
     auto_resize: bool,
     block_images: bool,
+    /// The details of a result with an image.
+    blind_model: Option<Value>,
 }
 
 impl Job {
@@ -139,7 +142,7 @@ impl Job {
         let image = ToolContent::Image { data: prepared.data, mime_type: prepared.mime_type.to_owned() };
         Ok(ToolOutput {
             content: vec![ToolContent::Text(text), image],
-            details: None,
+            details: self.blind_model.clone(),
             is_error: false,
             took: None,
             structured: Some(Structured::AsShown),

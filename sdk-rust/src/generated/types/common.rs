@@ -2211,6 +2211,9 @@ record! {
         required event: String = "event",
         /// The error message.
         required error: String = "error",
+        /// The channel, if a listener failed by which extensions talk to each other. The client gets an `extension_error` from
+        /// pi@1.6 on only.
+        optional channel: String = "channel",
     }
 }
 
@@ -2221,6 +2224,7 @@ impl ExtensionFailed {
             extension: None,
             event: event.into(),
             error: error.into(),
+            channel: None,
             extra: crate::wire::Extra::default(),
         }
     }

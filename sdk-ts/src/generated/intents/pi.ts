@@ -89,7 +89,7 @@ export const pi: Carriers = {
       {"command":"abort_retry","sends":{},"gives":{}}
     ],
     "bash": [
-      {"command":"bash","sends":{"command":"command","excludeFromContext":"hidden"},"gives":{"output":"data.output","exitCode":"data.exitCode","cancelled":"data.cancelled","truncated":"data.truncated"},"only":{"excludeFromContext":["pi@1.5"]}}
+      {"command":"bash","sends":{"command":"command","excludeFromContext":"hidden"},"gives":{"output":"data.output","exitCode":"data.exitCode","cancelled":"data.cancelled","truncated":"data.truncated"},"only":{"excludeFromContext":["pi@1.5","pi@1.6"]}}
     ],
     "abortBash": [
       {"command":"abort_bash","sends":{},"gives":{}}

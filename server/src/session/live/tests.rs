@@ -43,16 +43,38 @@ fn a_name_is_trimmed_and_an_empty_one_changes_nothing() {
 fn the_last_text_skips_an_empty_aborted_answer_only() {
     let text = |text: &str| json!([{"type": "text", "text": text}]);
     let mut session = session();
-    assert_eq!(session.last_assistant_text(), None);
+    assert_eq!(session.last_assistant_text(false), None);
     session
         .append(answer(json!([{"type": "text", "text": " one"}, {"type": "text", "text": "two "}]), "stop"));
-    assert_eq!(session.last_assistant_text().as_deref(), Some("onetwo"));
+    assert_eq!(session.last_assistant_text(false).as_deref(), Some("onetwo"));
     session.append(answer(json!([]), "aborted"));
-    assert_eq!(session.last_assistant_text().as_deref(), Some("onetwo"));
+    assert_eq!(session.last_assistant_text(false).as_deref(), Some("onetwo"));
     session.append(answer(text("part"), "aborted"));
-    assert_eq!(session.last_assistant_text().as_deref(), Some("part"));
+    assert_eq!(session.last_assistant_text(false).as_deref(), Some("part"));
     session.append(answer(json!([]), "error"));
-    assert_eq!(session.last_assistant_text(), None);
+    assert_eq!(session.last_assistant_text(false), None);
+}
+
+#[test]
+fn the_last_text_skips_what_has_none_and_did_not_end_normally() {
+    let mut session = session();
+    assert_eq!(session.last_assistant_text(true), None);
+    session.append(answer(json!([{"type": "text", "text": "one"}]), "stop"));
+    let thought = json!([{"type": "thinking", "thinking": "hm"}]);
+    let call = json!([
+        {"type": "text", "text": " \n"},
+        {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {}},
+    ]);
+    for (content, stop) in
+        [(json!([]), "aborted"), (json!([]), "error"), (thought.clone(), "length"), (call, "toolUse")]
+    {
+        session.append(answer(content, stop));
+        assert_eq!(session.last_assistant_text(true).as_deref(), Some("one"), "{stop}");
+    }
+    session.append(answer(json!([{"type": "text", "text": " part"}]), "aborted"));
+    assert_eq!(session.last_assistant_text(true).as_deref(), Some("part"));
+    session.append(answer(thought, "stop"));
+    assert_eq!(session.last_assistant_text(true), None);
 }
 
 #[test]
