@@ -37,7 +37,7 @@ impl Run {
     /// a failure and an abort end it where it is, and so does a hook; says whether one did.
     pub(super) async fn ask(&self, entry: &EntryId) -> (Answer, bool) {
         let request = self.request().await;
-        if history::asks_nothing(&request.messages) {
+        if history::asks_nothing(request.messages.iter()) {
             return (self.unasked(entry, Failure::new(FailureKind::BadRequest, NOTHING_TO_ASK)), false);
         }
         let mut incoming = Incoming::new(self.provider.stream(request), self.provider.name());

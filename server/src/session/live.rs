@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentese::framing::FrameText;
-use agentese::types::{
-    AgentMessage, AssistantBlock, AssistantMessage, StopReason, SystemMessage, ToolResultMessage,
-};
+use agentese::types::{AgentMessage, AssistantBlock, AssistantMessage, StopReason, SystemMessage};
 
 use super::body::{Body, Role};
 use super::context::Seen;

@@ -147,10 +147,8 @@ fn shows_nothing(content: &InputContent) -> bool {
 }
 
 /// Returns whether a request with these messages would ask a model nothing: none of them can be seen.
-pub fn asks_nothing(messages: &[Arc<AgentMessage>]) -> bool {
-    messages
-        .iter()
-        .all(|message| matches!(&**message, AgentMessage::User(said) if shows_nothing(&said.content)))
+pub fn asks_nothing(mut messages: impl Iterator<Item = Arc<AgentMessage>>) -> bool {
+    messages.all(|message| matches!(&*message, AgentMessage::User(said) if shows_nothing(&said.content)))
 }
 
 fn calls(answer: &AssistantMessage) -> Vec<(String, String)> {
