@@ -156,9 +156,9 @@ async fn a_tool_that_an_api_refuses_is_sent_in_another_form_and_called_by_its_ow
         let result = json!({"role": "toolResult", "toolCallId": call.id, "toolName": call.name, "isError": false,
                             "timestamp": 1, "content": [{"type": "text", "text": "ok"}]});
         let answer: AgentMessage = answer.message.into();
-        request.messages.push(Arc::new(answer));
-        request.messages.push(Arc::new(serde_json::from_value(result).unwrap()));
-        request.messages = history::for_model(&request.messages);
+        let result = Arc::new(serde_json::from_value(result).unwrap());
+        let messages = request.messages.iter().chain([Arc::new(answer), result]);
+        request.messages = history::for_model(messages).collect::<Vec<_>>().into();
         ask(&catalog, request).await;
         let again = server.received()[1].body.to_string();
         assert!(!again.contains("1starts digit") && again.contains(&sent[1].0), "{api}: {again}");

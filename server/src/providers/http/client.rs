@@ -169,15 +169,24 @@ impl Client {
         if self.connect_timeout < Duration::MAX {
             builder = builder.connect_timeout(self.connect_timeout);
         }
-        let (mut found, mut instead) = (Vec::new(), false);
-        for certificates in &self.certificates {
-            let named_by = certificates.named_by;
+        let (instead, more): (Vec<_>, Vec<_>) = self.certificates.iter().partition(|place| place.instead);
+        let read = |place: &Certificates| {
             let unusable =
-                |reason: String| format!("The certificates that {named_by} names cannot be used: {reason}.");
-            found.extend(certificates.read().map_err(unusable)?);
-            instead |= certificates.instead;
+                |reason| format!("The certificates that {} names cannot be used: {reason}.", place.named_by);
+            place.read().map_err(unusable)
+        };
+        let mut found = Vec::new();
+        for place in more {
+            found.extend(read(place)?);
         }
-        if instead {
+        // One of the places is enough, as for OpenSSL.
+        let roots: Vec<_> = instead.into_iter().map(read).collect();
+        let is_missing = roots.iter().all(Result::is_err);
+        if let Some(Err(reason)) = roots.first().filter(|_| is_missing) {
+            return Err(reason.clone());
+        }
+        if !roots.is_empty() {
+            found.extend(roots.into_iter().flatten().flatten());
             builder = builder.tls_certs_only(found);
         } else if !found.is_empty() {
             builder = builder.tls_certs_merge(found);
@@ -285,6 +294,8 @@ mod tests {
         let none = || Err("there is none".to_owned());
         assert_eq!(read("SSL_CERT_DIR", &place("empty")), (true, none(), false));
         assert_eq!(read("SSL_CERT_FILE", &place("certs/readme")), (true, none(), false));
+        let (file, folder) = (place("own.pem"), place("nowhere"));
+        assert!(client(&[("SSL_CERT_FILE", &file), ("SSL_CERT_DIR", &folder)]).get().is_ok());
         let text = client(&[("SSL_CERT_DIR", &place("empty"))]).get().unwrap_err().text;
         assert!(text.contains("SSL_CERT_DIR") && !text.contains("empty"), "{text}");
     }
