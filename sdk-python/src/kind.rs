@@ -139,7 +139,7 @@ impl Kind {
                 "true" | "false" => scalar(py, raw),
                 _ => Err(misfit(py, "a boolean", raw)),
             },
-            Kind::Int if raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+            Kind::Int if raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && json::is_exact(raw) => {
                 let value = scalar(py, raw)?;
                 if raw.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
                     return Ok(value);

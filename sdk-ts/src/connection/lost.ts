@@ -58,8 +58,9 @@ export function lostLine(connection: Connection, text: string, reason: string): 
     // A line that begins with other text may be a log that quotes an answer which comes later.
     if (!/^\s*\{/.test(text)) {
       if (key !== undefined && connection.pending.waits(key)) {
-        const timer: { unref?(): void } = setTimeout(() => failCall(connection, key, reason, text), ANSWER_WITHIN);
-        timer.unref?.();
+        const timer: unknown = setTimeout(() => failCall(connection, key, reason, text), ANSWER_WITHIN);
+        // A program that waits for nothing else ends; a browser's timers are numbers.
+        (timer as { unref?(): void }).unref?.();
       }
     } else if (key !== undefined) {
       if (failCall(connection, key, reason, text)) return;
