@@ -4,7 +4,7 @@ import pytest
 from support.driver import BOTH, LIMIT
 from support.peer import STATE, playing
 
-from agentese import EncodeError, RunFailedError, RunLimits, opal, pi
+from agentese import RunFailedError, RunLimits, UsageError, opal, pi
 
 IDLE = {**STATE, "isStreaming": False}
 
@@ -49,5 +49,5 @@ def test_time_stops_a_run(kind):
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
 def test_a_limit_of_something_that_a_dialect_does_not_tell_is_refused(kind):
     with playing(lambda peer: peer.rest()) as end, kind().connect(opal, end, timeout=LIMIT) as client:
-        with pytest.raises(EncodeError, match="do not tell what a run costs: leave max_cost out"):
+        with pytest.raises(UsageError, match="do not tell what a run costs: leave max_cost out"):
             client.call("agent_prompt", session_id="s", text="go", limits=RunLimits(max_cost=1.0))

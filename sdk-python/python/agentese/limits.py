@@ -8,8 +8,8 @@ class RunLimits:
     """Limits of a run; `None` stands for no limit.
 
     When the run reaches one, the client tells the agent to abort, and the run fails with `RunFailedError`, whose `code` is
-    the name of the limit, as `max_turns`. `EncodeError` is raised for a limit of something that agents of the dialect do
-    not tell.
+    the name of the limit, as `max_turns`. A prompt raises `UsageError` for a limit of something that agents of the dialect
+    do not tell.
     """
 
     max_turns: int | None = None

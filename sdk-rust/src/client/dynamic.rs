@@ -293,9 +293,6 @@ impl Client {
         };
         let session = self.connection.shared.session_of(members);
         let queue = self.connection.shared.start_run(command, members, session.clone(), meter)?;
-        if let Some(time) = limits.max_time {
-            self.connection.shared.limit_time(queue.token, time, limits.out_of_time());
-        }
         let run = FollowedRun { token: queue.token, session: session.unwrap_or_default() };
         let stream = EventStream::new(self.clone(), queue.events, Some(run));
         let at_the_end = self.spec.command(command).is_some_and(|spec| spec.answer == Answer::Done);
@@ -304,6 +301,9 @@ impl Client {
         let command = command.to_owned();
         let (token, answer) = (queue.token, queue.answer);
         let accepted = async move {
+            if let Some(time) = limits.max_time {
+                connection.limit_time(token, time, limits.out_of_time());
+            }
             if at_the_end {
                 if let Some(after) = limit {
                     connection.limit_run(token, &command, after);

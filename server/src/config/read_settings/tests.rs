@@ -71,6 +71,7 @@ fn every_key_is_read() {
         "approval": {"tools": ["bash", "write"], "timeoutMs": 12},
         "ttsr": {"enabled": false, "contextMode": "keep", "interruptMode": "tool-only", "repeatMode": "after-gap", "repeatGap": 13},
         "todo": {"enabled": false, "reminders": false},
+        "limits": {"maxTurns": 14, "maxCostUsd": 1.5, "maxTimeMs": 15, "maxEqualCalls": 16},
         "extensions": ["e"], "skills": ["s"], "prompts": ["p"], "rpc": {"persistDefaults": true, "hideKeys": true, "trustDialogMs": 11},
     });
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
@@ -130,6 +131,12 @@ fn every_key_is_read() {
             repeat_gap: 13,
         },
         todo: TodoSettings { enabled: false, reminders: false, ..TodoSettings::default() },
+        limits: crate::config::RunLimits {
+            max_turns: 14,
+            max_cost_usd: 1.5,
+            max_time_ms: 15,
+            max_equal_calls: 16,
+        },
         extensions: vec![place.agent_dir().join("e")],
         skills: vec![place.agent_dir().join("s")],
         prompts: vec![place.agent_dir().join("p")],
