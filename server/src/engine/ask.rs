@@ -131,7 +131,10 @@ impl Run {
                 let seen = Messages::from(seen);
                 Messages::new(move || history::for_model(seen.iter()))
             }
-            None => Messages::new(move || history::for_model(transcript.iter())),
+            None => {
+                let is_long = transcript.is_long();
+                Messages::new(move || history::for_model(transcript.iter())).long(is_long)
+            }
         };
         let tools = tools.iter().map(|tool| ToolDescription {
             name: tool.name().to_owned(),

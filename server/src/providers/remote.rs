@@ -1,15 +1,17 @@
 //! A provider that is asked over the network.
 
+use std::sync::Arc;
+
 use agentese::types::{Model, ThinkingLevel};
 use futures::FutureExt;
 use futures::stream::BoxStream;
 use reqwest::header::AUTHORIZATION;
 use secrecy::ExposeSecret;
 
-use super::apis::{self, Asked};
+use super::apis::{self, Asked, Reader, Wire};
 use super::definitions::{Details, ModelDefinition};
 use super::http::{Exchange, Sender, answer};
-use super::key::{Secrets, secret_header};
+use super::key::{Key, Secrets, secret_header};
 use super::keys::{Keys, NotReady};
 use super::value::ConfigValue;
 use super::{Failure, FailureKind, Provider, Request, StreamEvent, is_strong, levels, levels_with};
@@ -85,20 +87,40 @@ struct Preparation {
 }
 
 impl Preparation {
-    async fn exchange(self) -> Result<Exchange, Failure> {
-        let clock = &*self.sender.clock;
-        let mut secrets = Secrets::default();
-        let key = self.keys.get(&self.name, self.key.as_ref()).await?;
-        secrets.add(key.secret().expose_secret());
+    /// Writes the request, and makes who reads its answer.
+    fn write(&self, key: &Key) -> Result<(Wire, Box<dyn Reader>), Failure> {
         let asked = Asked {
             request: &self.request,
             settings: &self.sender.settings,
             compat: &self.details.compat,
             efforts: &self.details.efforts,
-            key: Some(&key),
-            now: clock.now_ms(),
+            key: Some(key),
+            now: self.sender.clock.now_ms(),
         };
-        let mut wire = self.api.request(&asked)?;
+        Ok((self.api.request(&asked)?, self.api.reader(&asked)))
+    }
+
+    async fn exchange(self) -> Result<Exchange, Failure> {
+        let mut secrets = Secrets::default();
+        let key = Arc::new(self.keys.get(&self.name, self.key.as_ref()).await?);
+        secrets.add(key.secret().expose_secret());
+        let this = Arc::new(self);
+        let (mut wire, reader) = match this.request.messages.is_long() {
+            // Nobody waits for it who has other things to do.
+            true => {
+                let (this, key) = (this.clone(), key.clone());
+                tokio::task::spawn_blocking(move || this.write(&key)).await.map_err(|error| {
+                    Failure::new(FailureKind::BadRequest, format!("The request cannot be written: {error}."))
+                })??
+            }
+            false => this.write(&key)?,
+        };
+        this.complete(&key, &mut wire, &mut secrets).await?;
+        Ok(Exchange { api: this.api, wire, reader, secrets, repeats: this.request.repeats })
+    }
+
+    /// Adds the headers that `models.json` says.
+    async fn complete(&self, key: &Key, wire: &mut Wire, secrets: &mut Secrets) -> Result<(), Failure> {
         if self.details.auth_header {
             wire.headers.insert(AUTHORIZATION, key.header("Bearer ")?);
         }
@@ -113,8 +135,7 @@ impl Preparation {
             })?;
             wire.headers.insert(header, value);
         }
-        let reader = self.api.reader(&asked);
-        Ok(Exchange { api: self.api, wire, reader, secrets, repeats: self.request.repeats })
+        Ok(())
     }
 }
 

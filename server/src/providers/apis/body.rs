@@ -63,7 +63,7 @@ impl Body {
             out.write_all(b":")?;
             match write.take_if(|_| name == list) {
                 Some(write) => Items::write(&mut out, write)?,
-                None => serde_json::to_writer(&mut out, value)?,
+                None => out.write_all(value.to_string().as_bytes())?,
             }
         }
         out.write_all(b"}")?;
@@ -165,7 +165,7 @@ fn put(out: &mut impl Write, comma: bool, item: &Value) -> io::Result<()> {
     if comma {
         out.write_all(b",")?;
     }
-    Ok(serde_json::to_writer(out, item)?)
+    out.write_all(item.to_string().as_bytes())
 }
 
 #[cfg(test)]
