@@ -164,6 +164,7 @@ impl Session {
         self.edited.get(&position).cloned().or_else(|| self.entries[position].message())
     }
 
+    /// Decodes what the model gets to see, and keeps it so.
     fn keep_decoded(&mut self) {
         for at in self.told_again()..self.spoken.len() {
             let position = self.spoken[at];

@@ -25,7 +25,7 @@ impl Listening {
     /// The user's texts in the last request.
     fn texts(&self) -> Vec<String> {
         let heard = self.heard.lock().unwrap();
-        let texts = heard.last().unwrap().messages.iter().filter_map(|message| match &**message {
+        let texts = heard.last().unwrap().messages.iter().filter_map(|message| match &*message {
             AgentMessage::User(message) => match &message.content {
                 InputContent::Blocks(blocks) => match &blocks[..] {
                     [InputBlock::Text(block), ..] => Some(block.text.clone()),
@@ -201,7 +201,7 @@ async fn fm_f46_what_a_model_gets_to_see_after_an_abort_is_whole() {
         .unwrap()
         .messages
         .iter()
-        .map(|message| serde_json::to_value(&**message).unwrap())
+        .map(|message| serde_json::to_value(&*message).unwrap())
         .collect();
     let outline: Vec<_> = messages
         .iter()
