@@ -156,9 +156,13 @@ impl Run {
                 let seen = Messages::from(seen);
                 Messages::new(move || as_models_read(history::for_model(seen.iter()), is_terminal.clone()))
             }
-            None => Messages::new(move || {
-                as_models_read(history::for_model(transcript.iter()), is_terminal.clone())
-            }),
+            None => {
+                let is_long = transcript.is_long();
+                Messages::new(move || {
+                    as_models_read(history::for_model(transcript.iter()), is_terminal.clone())
+                })
+                .long(is_long)
+            }
         };
         let tools = tools.iter().map(|tool| ToolDescription {
             name: tool.name().to_owned(),

@@ -10,7 +10,10 @@ pub type MessageIter = Box<dyn Iterator<Item = Arc<AgentMessage>> + Send>;
 
 /// The messages of a conversation, which can be read again and again. Clones share what they are read from.
 #[derive(Clone)]
-pub struct Messages(Arc<dyn Fn() -> MessageIter + Send + Sync>);
+pub struct Messages {
+    read: Arc<dyn Fn() -> MessageIter + Send + Sync>,
+    is_long: bool,
+}
 
 impl Messages {
     /// Makes one of a function that begins to read them.
@@ -18,12 +21,22 @@ impl Messages {
     where
         I: Iterator<Item = Arc<AgentMessage>> + Send + 'static,
     {
-        Self(Arc::new(move || Box::new(read())))
+        Self { read: Arc::new(move || Box::new(read())), is_long: false }
     }
 
     /// Reads them, oldest first.
     pub fn iter(&self) -> MessageIter {
-        (self.0)()
+        (self.read)()
+    }
+
+    /// Says whether to read all of them takes so long that other work should not wait for it.
+    pub fn long(self, is_long: bool) -> Self {
+        Self { is_long, ..self }
+    }
+
+    /// Returns whether to read all of them takes long.
+    pub fn is_long(&self) -> bool {
+        self.is_long
     }
 }
 

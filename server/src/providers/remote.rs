@@ -9,7 +9,7 @@ use futures::stream::BoxStream;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use secrecy::ExposeSecret;
 
-use super::apis::{self, Asked, OtherForms, Wire};
+use super::apis::{self, Asked, OtherForms, Reader, Wire};
 use super::declarations::{self, Renames, restored};
 use super::definitions::{Details, ModelDefinition};
 use super::http::{Exchange, Sender, answer};
@@ -114,10 +114,14 @@ impl Preparation {
         }
         let draft = Draft { now: self.sender.clock.now_ms(), preparation: self, key, headers };
         let forms = draft.preparation.sender.forms.of(&draft.preparation.request.model);
-        let asked = draft.asked(&forms);
-        let (wire, reader) = (draft.wire(&asked)?, draft.preparation.api.reader(&asked));
-        let Preparation { api, ref request, .. } = draft.preparation;
-        let repeats = request.repeats;
+        let (api, repeats) = (draft.preparation.api, draft.preparation.request.repeats);
+        let (wire, reader, draft, forms) = match draft.preparation.request.messages.is_long() {
+            // Writing it takes long: the threads of the runtime go on with other work.
+            true => tokio::task::spawn_blocking(move || draft.write(forms)).await.map_err(|error| {
+                Failure::new(FailureKind::BadRequest, format!("The request cannot be written: {error}."))
+            })??,
+            false => draft.write(forms)?,
+        };
         Ok(Exchange { api, wire, reader, secrets, repeats, forms, draft })
     }
 }
@@ -132,6 +136,13 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// Writes the request, and creates the reader of its answer.
+    fn write(self, forms: OtherForms) -> Result<(Wire, Box<dyn Reader>, Self, OtherForms), Failure> {
+        let asked = self.asked(&forms);
+        let (wire, reader) = (self.wire(&asked)?, self.preparation.api.reader(&asked));
+        Ok((wire, reader, self, forms))
+    }
+
     fn asked<'a>(&'a self, forms: &'a OtherForms) -> Asked<'a> {
         let Preparation { request, details, sender, .. } = &self.preparation;
         Asked {

@@ -15,6 +15,9 @@ use super::writer::Writer;
 /// one each message is decoded when it is reached.
 const KEPT: usize = 256 << 10;
 
+/// How long texts are together at most that are decoded in one go, in bytes.
+const LONG: usize = 2 << 20;
+
 /// A message that is decoded when somebody reads it.
 #[derive(Clone)]
 pub struct StoredMessage(Stored);
@@ -31,6 +34,14 @@ impl StoredMessage {
         match &self.0 {
             Stored::Decoded(message) => Some(message.clone()),
             Stored::Source(source) => source.decoded().map(|decoded| decoded.message),
+        }
+    }
+
+    /// How long the text is that is to be decoded.
+    fn length(&self) -> usize {
+        match &self.0 {
+            Stored::Decoded(_) => 0,
+            Stored::Source(source) => source.text.len(),
         }
     }
 
@@ -70,12 +81,16 @@ impl fmt::Debug for StoredMessage {
 
 /// Messages of a conversation as they were at one moment. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Transcript(Arc<[StoredMessage]>);
+pub struct Transcript {
+    messages: Arc<[StoredMessage]>,
+    /// How long the texts are together that are to be decoded.
+    length: usize,
+}
 
 impl Transcript {
     /// Reads the messages, oldest first, each when it is reached.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Arc<AgentMessage>> + Send + use<> {
-        let messages = self.0.clone();
+        let messages = self.messages.clone();
         let file = messages.iter().find_map(StoredMessage::open);
         (0..messages.len()).filter_map(move |at| {
             let _open = &file;
@@ -85,18 +100,25 @@ impl Transcript {
 
     /// Returns the number of messages.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.messages.len()
     }
 
     /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.messages.is_empty()
+    }
+
+    /// Returns whether to read all of them takes so long that other work should not wait for it.
+    pub fn is_long(&self) -> bool {
+        self.length > LONG
     }
 }
 
 impl FromIterator<StoredMessage> for Transcript {
     fn from_iter<I: IntoIterator<Item = StoredMessage>>(messages: I) -> Self {
-        Self(messages.into_iter().collect())
+        let messages: Arc<[_]> = messages.into_iter().collect();
+        let length = messages.iter().map(StoredMessage::length).sum();
+        Self { messages, length }
     }
 }
 
@@ -142,6 +164,7 @@ impl Session {
         self.edited.get(&position).cloned().or_else(|| self.entries[position].message())
     }
 
+    /// Decodes what the model gets to see, and keeps it so.
     fn keep_decoded(&mut self) {
         for at in self.told_again()..self.spoken.len() {
             let position = self.spoken[at];

@@ -31,7 +31,8 @@ fn fm_f105_older_versions_are_replaced_and_kept() {
         drop(session);
         let session = Session::open(&path, start(place.path())).unwrap();
         assert_eq!(session.entries().len(), expected.len());
-        let roles: Vec<&str> = session.messages().iter().map(|message| message.tag()).collect();
+        let messages = session.messages();
+        let roles: Vec<&str> = messages.iter().map(|message| message.tag()).collect();
         let wanted: &[&str] = match version {
             "v1" => &["compactionSummary", "user", "user", "user"],
             _ => &["user", "custom", "user"],

@@ -98,7 +98,7 @@ What the user asked for in this turn.
 Be brief, and keep to what the rest needs.";
 
 /// How long one message of the request is, in bytes, if it ends between two items of the conversation.
-const PIECE: usize = 8 << 20;
+const PIECE: usize = 4 << 20;
 
 /// What the model is asked for that part of a plan: one message, or several if the conversation is long. `focus` is what
 /// the user wants the summary to care about.
@@ -108,7 +108,8 @@ pub(crate) fn request(plan: &Plan, part: Part, focus: Option<&str>) -> Messages 
         Part::Turn => plan.turn.as_ref().unwrap_or(&plan.history),
     };
     let (messages, wish): (_, Arc<str>) = (messages.clone(), wish(plan, part, focus).into());
-    Messages::new(move || pieces(written(&messages), wish.clone(), PIECE).map(message))
+    let is_long = messages.is_long();
+    Messages::new(move || pieces(written(&messages), wish.clone(), PIECE).map(message)).long(is_long)
 }
 
 fn message(text: String) -> Arc<AgentMessage> {

@@ -64,7 +64,7 @@ impl Body {
             out.write_all(b":")?;
             match write.take_if(|_| name == list) {
                 Some(write) => Items::write(&mut out, write)?,
-                None => serde_json::to_writer(&mut out, &JsonText(value))?,
+                None => out.write_all(&serde_json::to_vec(&JsonText(value))?)?,
             }
         }
         out.write_all(b"}")?;
@@ -171,7 +171,7 @@ fn put(out: &mut impl Write, comma: bool, item: &Value) -> io::Result<()> {
     if comma {
         out.write_all(b",")?;
     }
-    Ok(serde_json::to_writer(out, &JsonText(item))?)
+    out.write_all(&serde_json::to_vec(&JsonText(item))?)
 }
 
 #[cfg(test)]
