@@ -65,7 +65,6 @@ fn every_key_is_read() {
         "branchSummary": {"reserveTokens": 6, "skipPrompt": true},
         "httpConnectTimeoutMs": 14, "httpIdleTimeoutMs": "disabled", "httpProxy": "http://proxy:1",
         "httpCaFile": "~/ca.pem",
-        "limits": {"maxTurns": 15, "maxCostUsd": 1.5, "maxTimeMs": 16, "maxEqualCalls": 17},
         "thinkingBudgets": {"minimal": 7, "low": 8, "medium": 9, "high": 10},
         "shellPath": "~/bin/sh", "shellCommandPrefix": "set -e",
         "images": {"autoResize": false, "blockImages": true},
@@ -122,12 +121,6 @@ fn every_key_is_read() {
             idle_timeout: Some(TimeLimit(0)),
             proxy: Some(ProxyUrl("http://proxy:1".to_owned())),
             ca_file: Some("/home/me/ca.pem".into()),
-        },
-        limits: crate::config::RunLimits {
-            max_turns: 15,
-            max_cost_usd: 1.5,
-            max_time_ms: 16,
-            max_equal_calls: 17,
         },
         approval: ApprovalSettings { tools: vec!["bash".to_owned(), "write".to_owned()], timeout_ms: 12 },
         rules: RuleSettings {
