@@ -270,6 +270,23 @@ mod tests {
     }
 
     #[test]
+    fn a_message_of_the_user_that_shows_nothing_says_so_and_notes_alone_ask_nothing() {
+        let fitted = |messages| for_model(list(messages).into_iter()).collect::<Vec<_>>();
+        for content in [json!(""), json!(" \n\u{200b}"), json!([]), json!([{"type": "text", "text": "\t"}])] {
+            let fitted = fitted(json!([{"role": "user", "content": content, "timestamp": 1}]));
+            let text = serde_json::to_value(&*fitted[0]).unwrap()["content"][0]["text"].clone();
+            assert_eq!((text, asks_nothing(fitted.into_iter())), (json!(BLANK), false), "{content}");
+        }
+        let image =
+            json!([{"type": "text", "text": ""}, {"type": "image", "data": "AA==", "mimeType": "image/png"}]);
+        let sent = fitted(json!([{"role": "user", "content": image, "timestamp": 1}]));
+        assert_eq!(serde_json::to_value(&*sent[0]).unwrap()["content"], image);
+        let note =
+            json!({"role": "custom", "customType": "note", "content": " ", "display": true, "timestamp": 1});
+        assert!(asks_nothing(fitted(json!([note])).into_iter()) && asks_nothing(std::iter::empty()));
+    }
+
+    #[test]
     fn a_command_of_the_user_becomes_text_in_a_fence_it_cannot_close() {
         let text = |command: Value| {
             let mut whole = json!({
