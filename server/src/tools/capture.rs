@@ -6,7 +6,7 @@ use super::artifact::Artifact;
 use super::clean::Cleaner;
 use super::decode::Decoder;
 use super::os_error;
-use super::terminal::Screen;
+use super::terminal::{Screen, Size};
 use super::truncate::{Limits, Totals, Truncation, char_boundary_from, format_size, truncate_tail_of};
 
 /// Bytes kept beyond the limit, so that the cut can see that a line began before the limit.
@@ -21,7 +21,7 @@ pub struct Capture {
     cleaner: Option<Cleaner>,
     /// The end of the text: all of it up to twice the limit, then at least the limit and the margin.
     window: String,
-    total: Totals,
+    size: Size,
     /// The output as a terminal shows it.
     screen: Screen,
     file: FileState,
@@ -46,7 +46,7 @@ impl Capture {
             decoder: Decoder::default(),
             cleaner: clean.then(Cleaner::default),
             window: String::new(),
-            total: Totals { lines: 1, bytes: 0 },
+            size: Size::new(),
             screen: Screen::new(limits.max_bytes),
             file: FileState::NotNeeded(Vec::new()),
             temp_dir: temp_dir.to_owned(),
@@ -60,8 +60,8 @@ impl Capture {
             FileState::NotNeeded(_) => {
                 // Every byte may be a newline, or become a replacement character of three, and so may the three that
                 // wait for the rest of their character.
-                let lines = self.total.lines + bytes as u64;
-                let most = Totals { lines, bytes: self.total.bytes + 3 * (bytes as u64 + 3) };
+                let lines = self.size.total.lines + bytes as u64;
+                let most = Totals { lines, bytes: self.size.total.bytes + 3 * (bytes as u64 + 3) };
                 !most.fit(self.limits)
             }
             FileState::Open(_) => true,
@@ -90,13 +90,12 @@ impl Capture {
             cleaner.push(&text, &mut cleaned);
             text = cleaned;
         }
-        self.total.bytes += text.len() as u64;
-        self.total.lines += memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
+        self.size.push(&text);
         let kept = if self.cleaner.is_some() { text.as_bytes() } else { raw };
         match &mut self.file {
             FileState::NotNeeded(beginning) => {
                 beginning.extend_from_slice(kept);
-                if !self.total.fit(self.limits) {
+                if !self.size.total.fit(self.limits) {
                     let beginning = std::mem::take(beginning);
                     self.file = match Artifact::create(&self.temp_dir, self.artifact_limit) {
                         Ok(mut artifact) => {
@@ -121,33 +120,37 @@ impl Capture {
 
     /// Whether no text has come yet.
     pub fn is_empty(&self) -> bool {
-        self.total.bytes == 0
+        self.size.total.bytes == 0
     }
 
     /// How many bytes of text have come.
     pub fn bytes(&self) -> u64 {
-        self.total.bytes
+        self.size.total.bytes
     }
 
     /// The text behind the first so many bytes, as far as it is still here.
     pub fn since(&self, seen: u64) -> &str {
-        let new = usize::try_from(self.total.bytes.saturating_sub(seen)).unwrap_or(usize::MAX);
+        let new = usize::try_from(self.size.total.bytes.saturating_sub(seen)).unwrap_or(usize::MAX);
         let from = self.window.len().saturating_sub(new);
         &self.window[char_boundary_from(&self.window, from)..]
     }
 
-    /// The tail of the text so far. An output that fits the limits is as the command wrote it; one that does not, and each
-    /// that is cleaned, is as a terminal shows it. A character whose rest has not arrived is not part of it.
+    /// The tail of the text so far. It is as the command wrote it; a cleaned one, and a long one of which something was
+    /// drawn again, is as a terminal shows it. A character whose rest has not arrived is not part of it.
     pub fn tail(&self) -> Truncation {
-        if self.cleaner.is_none() && self.total.fit(self.limits) {
-            return truncate_tail_of(&self.window, self.total, self.limits);
+        if self.is_drawn() {
+            return truncate_tail_of(&self.screen.text(), self.screen.total(), self.limits);
         }
-        truncate_tail_of(&self.screen.text(), self.screen.total(), self.limits)
+        truncate_tail_of(&self.window, self.size.total, self.limits)
+    }
+
+    fn is_drawn(&self) -> bool {
+        self.cleaner.is_some() || (!self.size.total.fit(self.limits) && self.screen.is_redrawn())
     }
 
     /// The size of the line of which a partial tail shows the end.
     pub fn cut_line_size(&self) -> u64 {
-        self.screen.last_line()
+        if self.is_drawn() { self.screen.last_line() } else { self.size.last_line() }
     }
 
     /// The file with the full output, once the output exceeds the limits and if it could be created.
@@ -252,6 +255,17 @@ mod tests {
     }
 
     #[test]
+    fn control_characters_alone_leave_a_long_output_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut capture = capture(directory.path(), 10, 100, false);
+        capture.push(&[0; 120]);
+        capture.push(b"\r\n\x1b[31mred\x1b[0m\r\n");
+        capture.finish();
+        assert!(capture.tail().truncated());
+        assert_eq!(capture.tail().content, "\x1b[31mred\x1b[0m\r\n");
+    }
+
+    #[test]
     fn a_long_output_is_drawn_before_it_is_cut_and_its_file_has_every_byte() {
         let directory = tempfile::tempdir().unwrap();
         let limits = Limits { max_lines: 10, max_bytes: 100 };
@@ -289,7 +303,10 @@ mod tests {
             let text = if clean { super::super::clean::clean(&raw) } else { raw.clone() };
             let all = if clean { text.clone().into_bytes() } else { bytes };
             let fits = Totals::of(&text).fit(limits);
-            let shown = if fits && !clean { raw } else { render(&raw).into_owned() };
+            let mut screen = Screen::new(1000);
+            screen.push(&raw);
+            let drawn = clean || (!fits && screen.is_redrawn());
+            let shown = if drawn { render(&raw).into_owned() } else { raw };
             prop_assert_eq!(capture.tail(), truncate_tail(&shown, limits));
             prop_assert_eq!(capture.path().is_none(), fits);
             if let Some(path) = capture.path() {

@@ -59,20 +59,55 @@ impl Screen {
     pub fn total(&self) -> Totals {
         let mut rows = String::new();
         self.page.rows_in(&mut rows);
-        let total = self.page.total;
+        let total = self.page.size.total;
         Totals { lines: total.lines + Totals::of(&rows).lines - 1, bytes: total.bytes + rows.len() as u64 }
     }
 
-    /// The size of the last line that is not empty behind the last newline.
+    /// The size of the last line, without an empty one behind the last newline.
     pub fn last_line(&self) -> u64 {
         let mut rows = String::new();
         self.page.rows_in(&mut rows);
-        match (rows.rsplit_once('\n'), rows.is_empty()) {
-            (Some((_, last)), _) if !last.is_empty() => last.len() as u64,
-            (Some((before, _)), _) => before.rsplit('\n').next().unwrap_or_default().len() as u64,
-            (None, true) if self.page.line == 0 => self.page.line_before,
-            (None, _) => self.page.line + rows.len() as u64,
+        let Size { total, line, line_before } = self.page.size;
+        let mut size = Size { total, line, line_before };
+        size.push(&rows);
+        size.last_line()
+    }
+
+    /// Whether something was drawn over something else, or erased.
+    pub fn is_redrawn(&self) -> bool {
+        self.page.redrawn
+    }
+}
+
+/// The size of a text that grows, and of its last lines.
+#[derive(Debug)]
+pub(super) struct Size {
+    pub total: Totals,
+    /// Bytes behind the last newline, and of the line before it.
+    line: u64,
+    line_before: u64,
+}
+
+impl Size {
+    pub fn new() -> Self {
+        Self { total: Totals { lines: 1, bytes: 0 }, line: 0, line_before: 0 }
+    }
+
+    pub fn push(&mut self, text: &str) {
+        self.total.bytes += text.len() as u64;
+        let mut from = 0;
+        for at in memchr::memchr_iter(b'\n', text.as_bytes()) {
+            self.total.lines += 1;
+            self.line_before = self.line + (at - from) as u64;
+            self.line = 0;
+            from = at + 1;
         }
+        self.line += (text.len() - from) as u64;
+    }
+
+    /// The size of the last line, without an empty one behind the last newline.
+    pub fn last_line(&self) -> u64 {
+        if self.line == 0 { self.line_before } else { self.line }
     }
 }
 
@@ -82,10 +117,9 @@ struct Page {
     /// The end of what no cursor has reached since it was drawn.
     above: String,
     /// The size of all of it.
-    total: Totals,
-    /// Bytes behind the last newline above, and of the line before it.
-    line: u64,
-    line_before: u64,
+    size: Size,
+    /// Something was drawn over something else, or erased.
+    redrawn: bool,
     /// Lines that a cursor is in, never none.
     rows: Vec<Row>,
     at: usize,
@@ -146,9 +180,8 @@ impl Page {
     fn new(keep: usize) -> Self {
         Self {
             above: String::new(),
-            total: Totals { lines: 1, bytes: 0 },
-            line: 0,
-            line_before: 0,
+            size: Size::new(),
+            redrawn: false,
             rows: vec![Row::default()],
             at: 0,
             column: None,
@@ -167,10 +200,14 @@ impl Page {
 
     /// Draws text without newlines.
     fn draw(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
         let row = &mut self.rows[self.at];
         match self.column {
             None => row.text.push_str(text),
             Some(column) => {
+                self.redrawn = true;
                 row.draw(column, text);
                 let column = column + text.chars().count();
                 self.column = (column < row.columns()).then_some(column);
@@ -206,15 +243,7 @@ impl Page {
 
     /// Adds text to what is above.
     fn add(&mut self, text: &str) {
-        self.total.bytes += text.len() as u64;
-        let mut from = 0;
-        for at in memchr::memchr_iter(b'\n', text.as_bytes()) {
-            self.total.lines += 1;
-            self.line_before = self.line + (at - from) as u64;
-            self.line = 0;
-            from = at + 1;
-        }
-        self.line += (text.len() - from) as u64;
+        self.size.push(text);
         self.above.push_str(text);
         if self.above.len() > 2 * self.keep {
             let from = self.above.len() - (self.keep + MARGIN).min(self.above.len());
@@ -229,16 +258,16 @@ impl Page {
         let start = match memchr::memrchr(b'\n', lines.as_bytes()) {
             Some(before) => before + 1,
             // The beginning of the line may be lost.
-            None if self.above.len() as u64 == self.total.bytes => 0,
+            None if self.above.len() as u64 == self.size.total.bytes => 0,
             None => return false,
         };
         if self.rows.len() >= ROWS || lines.len() - start > LONGEST_ROW {
             return false;
         }
         let text = lines[start..].to_owned();
-        self.total.bytes -= text.len() as u64 + 1;
-        self.total.lines -= 1;
-        self.line_before = 0;
+        self.size.total.bytes -= text.len() as u64 + 1;
+        self.size.total.lines -= 1;
+        self.size.line_before = 0;
         self.above.truncate(start);
         self.rows.insert(0, Row { text, edited: false });
         self.at += 1;
@@ -319,9 +348,7 @@ impl Parts for Page {
             self.new_line();
             rest = &rest[end + 1..];
         }
-        if !rest.is_empty() {
-            self.draw(rest);
-        }
+        self.draw(rest);
     }
 
     fn control(&mut self, character: char) {
@@ -338,6 +365,7 @@ impl Parts for Page {
         // No number and zero are one, but for what is erased.
         let count = given.unwrap_or(1).max(1);
         let column = self.column();
+        self.redrawn |= "ABCDEFGHJKPXf`".contains(last);
         match last {
             'A' => self.up(count),
             'B' => self.down(count),
@@ -372,6 +400,7 @@ impl Parts for Page {
     }
 
     fn escape(&mut self, last: char) {
+        self.redrawn |= matches!(last, 'c' | 'M');
         match last {
             'c' => self.clear(),
             'M' => self.up(1),
@@ -404,7 +433,7 @@ mod tests {
         check("\x1b[31mred\x1b[0m\r\n", "red\n");
         check("\x1b]0;title\x07a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "alink");
         check("\u{9b}1mbold\u{9b}m\x00\x07 \u{fff9}x", "bold x");
-        check("one\r\ntwo\r\n", "one\ntwo\n");
+        check("one\r\ntwo  \r\n", "one\ntwo  \n");
     }
 
     #[test]
