@@ -68,7 +68,8 @@ pub enum Diagnostic {
         seen: String,
     },
     /// A number that Rust does not hold as it is written: an integer beyond 64 bits, which is read as the nearest double, or a
-    /// number beyond every double, which is read as the largest one. The frame was delivered, and its text is kept.
+    /// number beyond every double, which is read as the largest one. The frame was delivered, and its text is kept. In frames of
+    /// more than 4 KiB it is looked for only if the tap [wants frames](Tap::wants_frames).
     InexactNumber {
         /// The first such number of the frame, as it is written.
         number: String,

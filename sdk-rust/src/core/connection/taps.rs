@@ -8,6 +8,9 @@ use crate::numbers;
 use crate::redact::redact;
 use crate::tap::{Diagnostic, Direction, Tap};
 
+/// Frames up to this length are searched for numbers that are not read exactly, in bytes.
+const SEARCHED: usize = 4096;
+
 impl Shared {
     fn with_tap(&self, call: impl FnOnce(&dyn Tap)) {
         let Some(tap) = &self.settings.tap else { return };
@@ -33,9 +36,12 @@ impl Shared {
         self.with_tap(|tap| tap.diagnostic(&diagnostic));
     }
 
-    /// Reports the first number of a frame that is not read exactly. Frames are searched only if there is a tap.
+    /// Reports the first number of a frame that is not read exactly. Frames are searched only if there is a tap, and long ones
+    /// only if it sees frames: reading them takes less time than searching them.
     pub(super) fn report_inexact(&self, text: &str) {
-        let number = self.settings.tap.as_ref().and_then(|_| numbers::inexact(text));
+        let mut is_searched = false;
+        self.with_tap(|tap| is_searched = text.len() <= SEARCHED || tap.wants_frames());
+        let number = is_searched.then(|| numbers::inexact(text)).flatten();
         if let Some(number) = number.map(str::to_owned) {
             self.diagnose(Diagnostic::InexactNumber { number });
         }
