@@ -81,14 +81,14 @@ impl Encoding {
 /// Turns the bytes of a file into UTF-8 as they come: those of UTF-16 without the mark, all others as they are. What is not
 /// text becomes U+FFFD.
 #[derive(Debug)]
-pub(crate) struct ToUtf8 {
+pub(crate) struct Utf8Converter {
     encoding: Encoding,
     started: bool,
     /// The beginning of a character whose rest has not come: at most three bytes.
     pending: Vec<u8>,
 }
 
-impl ToUtf8 {
+impl Utf8Converter {
     pub fn new(encoding: Encoding) -> Self {
         Self { encoding, started: false, pending: Vec::new() }
     }
@@ -166,7 +166,7 @@ mod tests {
                 prop_assert_eq!(Encoding::of(&bytes), encoding);
                 let decoded = encoding.decode(&bytes).unwrap();
                 prop_assert_eq!(decoded.strip_prefix(MARK), Some(text.as_str()));
-                let (mut reader, mut read) = (ToUtf8::new(encoding), Vec::new());
+                let (mut reader, mut read) = (Utf8Converter::new(encoding), Vec::new());
                 for piece in bytes.chunks(size) {
                     read.extend_from_slice(&reader.push(piece));
                 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::encoding::{Encoding, ToUtf8};
+use crate::encoding::{Encoding, Utf8Converter};
 
 /// A text, and whether the file holds more of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub fn read_text(path: &Path, limit: u64) -> Result<TextFile, TextFileError> {
     let encoding = Encoding::of(&bytes);
     if encoding != Encoding::Utf8 {
         bytes.truncate(limit);
-        let mut reader = ToUtf8::new(encoding);
+        let mut reader = Utf8Converter::new(encoding);
         let mut text = reader.push(&bytes).into_owned();
         // Half of a character at the cut is left out.
         text.extend_from_slice(if cut { b"" } else { reader.finish() });

@@ -17,7 +17,7 @@ use super::failure::explain;
 use super::fault::Fault;
 use super::handler::Progress;
 use super::limits::LONGEST_CALL;
-use super::parts::{self, Listed, Page, first, page};
+use super::parts::{self, ListItem, Page, first, page};
 use super::secrets::Secrets;
 
 /// How many tools or prompts of one server count.
@@ -161,7 +161,7 @@ impl Connection {
     }
 
     /// A page of a list. An item that does not fit the protocol is left out.
-    async fn page<T: Listed>(&self, request: ClientRequest) -> Result<Page<T>, Failed> {
+    async fn page<T: ListItem>(&self, request: ClientRequest) -> Result<Page<T>, Failed> {
         let answer = self.peer.send_request(request).await.map_err(|error| self.failed(error))?;
         // An answer with such an item is none that the SDK knows, and comes as it is.
         let answer = serde_json::to_value(&answer).unwrap_or_default();

@@ -21,7 +21,7 @@ pub(super) struct Page<T> {
 }
 
 /// An item of a list.
-pub(super) trait Listed: DeserializeOwned {
+pub(super) trait ListItem: DeserializeOwned {
     /// The member with the list: the word for one, and an `s`.
     const MEMBER: &'static str;
 
@@ -29,7 +29,7 @@ pub(super) trait Listed: DeserializeOwned {
     fn problem(item: &Value) -> Option<String>;
 }
 
-impl Listed for Tool {
+impl ListItem for Tool {
     const MEMBER: &'static str = "tools";
 
     fn problem(item: &Value) -> Option<String> {
@@ -40,7 +40,7 @@ impl Listed for Tool {
     }
 }
 
-impl Listed for Prompt {
+impl ListItem for Prompt {
     const MEMBER: &'static str = "prompts";
 
     fn problem(_: &Value) -> Option<String> {
@@ -49,7 +49,7 @@ impl Listed for Prompt {
 }
 
 /// Reads a page item by item. Returns `None` if there is no list.
-pub(super) fn page<T: Listed>(result: &Value) -> Option<Page<T>> {
+pub(super) fn page<T: ListItem>(result: &Value) -> Option<Page<T>> {
     let list = result.get(T::MEMBER)?.as_array()?;
     let (mut items, mut left_out) = (Vec::with_capacity(list.len()), Vec::new());
     for item in list {

@@ -20,13 +20,13 @@ pub struct Cleaner {
 impl Cleaner {
     /// Appends the clean part of `text`.
     pub fn push(&mut self, text: &str, result: &mut String) {
-        self.sequences.push(text, &mut Clean(result));
+        self.sequences.push(text, &mut CleanText(result));
     }
 }
 
-struct Clean<'a>(&'a mut String);
+struct CleanText<'a>(&'a mut String);
 
-impl Parts for Clean<'_> {
+impl Parts for CleanText<'_> {
     fn text(&mut self, text: &str) {
         self.0.push_str(text);
     }

@@ -14,7 +14,7 @@ use super::image::{self, ImageError, Kind, MAGIC_LENGTH};
 use super::locks::ABORTED;
 use super::truncate::{Limits, Totals, TruncatedBy, Truncation, format_size, truncate_head_of};
 use super::{Structured, Tool, ToolContent, ToolContext, ToolOutput, blocking, os_error, paths};
-use crate::encoding::{Encoding, ToUtf8};
+use crate::encoding::{Encoding, Utf8Converter};
 
 /// Files beyond this are not read: counting their lines alone would take seconds.
 pub(crate) const LARGEST_FILE: u64 = 256 * 1024 * 1024;
@@ -160,7 +160,7 @@ impl Job {
             return Err(self.too_large(&format!("has {}", format_size(metadata.len()))));
         }
         let mut lines = Lines::new(self.first, self.count);
-        let mut text = ToUtf8::new(Encoding::of(start));
+        let mut text = Utf8Converter::new(Encoding::of(start));
         lines.push(&text.push(start));
         let (mut chunk, mut total) = (vec![0; CHUNK], start.len() as u64);
         loop {

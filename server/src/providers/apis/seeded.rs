@@ -241,12 +241,12 @@ fn without_lists(event: &mut Value) {
     }
 }
 
-struct Defective {
+struct DefectiveReader {
     reader: Box<dyn Reader>,
     input: Box<dyn FnMut(&mut Value) + Send + Sync>,
 }
 
-impl Reader for Defective {
+impl Reader for DefectiveReader {
     fn event(&mut self, data: &str, said: &mut Said) {
         match serde_json::from_str::<Value>(data) {
             Ok(mut event) => {
@@ -266,7 +266,7 @@ impl Reader for Defective {
 fn read(api: &dyn Api, events: &[Value], defect: Defect) -> Vec<String> {
     let mut reader = testing::asked_of("fake", "", Map::new().into(), |asked| api.reader(asked));
     if let Some(input) = defect.input {
-        reader = Box::new(Defective { reader, input });
+        reader = Box::new(DefectiveReader { reader, input });
     }
     let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
     let (mut events, mut said) = (Events::default(), Said::default());

@@ -55,7 +55,7 @@ const SINGLE: &[&str] = &[
 
 /// A schema in the form that an API takes.
 #[derive(Debug)]
-pub(super) struct Fitted {
+pub(super) struct FittedSchema {
     pub schema: Value,
     pub names: Properties,
     /// A sentence about what the schema cannot say any more.
@@ -89,7 +89,7 @@ fn kind(value: &Value) -> &'static str {
 }
 
 /// Rewrites a schema. Fails with the reason if no form of it is taken.
-pub(super) fn rewritten(schema: &Value, rules: &ToolRules) -> Result<Fitted, String> {
+pub(super) fn rewritten(schema: &Value, rules: &ToolRules) -> Result<FittedSchema, String> {
     if let Some(problem) = problem(schema) {
         return Err(problem);
     }
@@ -104,7 +104,7 @@ pub(super) fn rewritten(schema: &Value, rules: &ToolRules) -> Result<Fitted, Str
     // APIs refuse a schema that does not say so.
     schema.insert("type".into(), "object".into());
     schema.entry("properties").or_insert_with(|| json!({}));
-    Ok(Fitted { schema: Value::Object(schema), names, note })
+    Ok(FittedSchema { schema: Value::Object(schema), names, note })
 }
 
 /// The object that a schema describes whose forms stand at its top: it has the properties of all forms and requires what

@@ -15,17 +15,17 @@ pub(in crate::providers) fn restored(
     if renames.is_empty() {
         return events;
     }
-    let mut restoring = Restoring { renames, open: None };
+    let mut restoring = CallRestorer { renames, open: None };
     events.flat_map(move |event| stream::iter(restoring.event(event))).boxed()
 }
 
-struct Restoring {
+struct CallRestorer {
     renames: Renames,
     /// The tool that is called, and the text of its arguments so far.
     open: Option<(String, String)>,
 }
 
-impl Restoring {
+impl CallRestorer {
     fn event(&mut self, event: StreamEvent) -> Vec<StreamEvent> {
         match event {
             StreamEvent::ToolCallStart { id, name } => {
