@@ -249,7 +249,8 @@ mod tests {
     #[test]
     fn failures_that_alternate_are_counted_and_so_are_those_beside_a_success_that_says_nothing_new() {
         let mut two = meter(RunLimits::default());
-        failures(&mut two, 8, &[("b", ToolOutput::error("no")), ("c", ToolOutput::text("same"))]);
+        // The first success of `c` is something new.
+        failures(&mut two, 9, &[("b", ToolOutput::error("no")), ("c", ToolOutput::text("same"))]);
         assert!(two.reached().is_some());
         let mut polling = meter(RunLimits::default());
         for number in 0..50 {
