@@ -36,7 +36,7 @@ impl Limits {
 
 fn amount(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(amount) if amount >= 0.0 && amount < 1e12 => Ok(amount),
+        Ok(amount) if (0.0..1e12).contains(&amount) => Ok(amount),
         _ => Err("a number from 0 was expected".to_owned()),
     }
 }

@@ -86,9 +86,9 @@ async fn fails_each(
     bridge.says(behind).await;
     bridge.until_id(&json!("behind")).await;
     bridge.kill_the_agent();
-    let code = bridge.to_the_end().await;
+    let code = bridge.until_exit().await;
     for number in 0..20 {
-        let of_prompt = bridge.seen.iter().filter(|frame| frame["id"] == number.to_string());
+        let of_prompt = bridge.seen.iter().filter(|frame| frame["id"].as_str() == Some(&number.to_string()));
         let failures: Vec<_> = of_prompt.filter(|frame| !frame["error"].is_null()).collect();
         assert_eq!(failures.len(), 1, "{front}, {number}: {:#?}", bridge.seen);
         // While a turn runs, Operator's document has everything else refused.

@@ -69,7 +69,7 @@ impl Raw {
     }
 
     /// Reads until the bridge ends by itself. Returns its exit code.
-    pub async fn to_the_end(&mut self) -> Option<i32> {
+    pub async fn until_exit(&mut self) -> Option<i32> {
         while let Some(line) = soon("the rest", self.from.next_line()).await.unwrap() {
             self.seen.push(serde_json::from_str(&line).unwrap());
         }

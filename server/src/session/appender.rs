@@ -14,6 +14,9 @@ use super::text::{Shelf, Text};
 /// How much is written at once where many lines wait.
 const BATCH: usize = 1 << 23;
 
+/// A written line: its number among the lines of the session, and the offset of its first byte in the file.
+pub(super) type Placed = (usize, u64);
+
 /// A file that is written at its end, and is this process's alone: by a lock while it is open, else by a claim.
 pub(super) struct Appender {
     storage: Arc<dyn Storage>,
@@ -30,7 +33,7 @@ pub(super) struct Appender {
     /// Texts that are read from it.
     shelf: Option<Arc<Shelf>>,
     /// Lines that were written, and where each begins.
-    placed: Vec<(usize, u64)>,
+    placed: Vec<Placed>,
     claim: Option<Claim>,
     /// It stays open.
     place: Option<OpenPlace>,
@@ -93,8 +96,8 @@ impl Appender {
         }
     }
 
-    /// Gives the lines that were written since the last time, where each begins, and whoever reads them.
-    pub fn take_placed(&mut self) -> Option<(Vec<(usize, u64)>, Arc<Shelf>)> {
+    /// Removes and returns the places of the lines that were written since the last call, with their reader.
+    pub fn take_placed(&mut self) -> Option<(Vec<Placed>, Arc<Shelf>)> {
         let placed = std::mem::take(&mut self.placed);
         if placed.is_empty() {
             return None;

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::appender::Appender;
+use super::appender::{Appender, Placed};
 use super::crew::{Crew, OpenFiles};
 use super::error::{OpenError, StorageTrouble};
 use super::load::Tail;
@@ -235,8 +235,8 @@ impl SessionFile {
         }
     }
 
-    /// Gives the lines that were written since the last time, where each begins, and whoever reads them.
-    pub fn take_placed(&mut self) -> Option<(Vec<(usize, u64)>, Arc<Shelf>)> {
+    /// Removes and returns the places of the lines that were written since the last call, with their reader.
+    pub fn take_placed(&mut self) -> Option<(Vec<Placed>, Arc<Shelf>)> {
         self.open.as_mut()?.take_placed()
     }
 

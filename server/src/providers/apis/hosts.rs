@@ -62,5 +62,5 @@ pub(super) fn has(asked: &Asked<'_>, habit: Habit) -> bool {
         true => host == **name || host.strip_suffix(*name).is_some_and(|rest| rest.ends_with('.')),
         false => asked.model().provider == **name,
     };
-    HOSTS.iter().any(|(names, habits)| habits.contains(&habit) && names.iter().any(|name| is(&name)))
+    HOSTS.iter().any(|(names, habits)| habits.contains(&habit) && names.iter().any(is))
 }

@@ -145,10 +145,13 @@ fn google() -> Vec<Case> {
     ]
 }
 
-/// A defect: what it does to the events that a reader gets, and to those that it gives.
+/// A change of an event before a reader receives it.
+type Change = Box<dyn FnMut(&mut Value) + Send + Sync>;
+
+/// A defect: changes of the events that a reader receives, and of the events that it returns.
 #[derive(Default)]
 struct Defect {
-    input: Option<Box<dyn FnMut(&mut Value) + Send + Sync>>,
+    input: Option<Change>,
     output: Option<fn(Vec<StreamEvent>) -> Vec<StreamEvent>>,
 }
 

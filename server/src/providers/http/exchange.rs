@@ -113,15 +113,18 @@ struct State {
 
 enum Phase {
     Prepare(Prepare),
-    Send(Exchange),
-    Read {
-        reader: Box<dyn Reader>,
-        response: Response,
-        events: Events,
-        /// Runs out when no content has come for too long; whatever else comes does not wind it up.
-        idle: Option<BoxFuture<'static, ()>>,
-    },
+    Send(Box<Exchange>),
+    Read(Box<Reading>),
     Over,
+}
+
+/// A response that is read.
+struct Reading {
+    reader: Box<dyn Reader>,
+    response: Response,
+    events: Events,
+    /// Ends if no content has come for too long. Other data does not prolong it.
+    idle: Option<BoxFuture<'static, ()>>,
 }
 
 impl State {
@@ -130,7 +133,7 @@ impl State {
             Phase::Prepare(prepare) => {
                 let mut exchange = prepare.await?;
                 self.secrets = std::mem::take(&mut exchange.secrets);
-                self.phase = Phase::Send(exchange);
+                self.phase = Phase::Send(Box::new(exchange));
             }
             Phase::Send(mut exchange) => {
                 let response = self.sender.send(&mut exchange).await?;
@@ -138,26 +141,28 @@ impl State {
                     self.said.start();
                 }
                 let events = Events::default();
-                self.phase = Phase::Read { reader: exchange.reader, response, events, idle: None };
+                let reader = exchange.reader;
+                self.phase = Phase::Read(Box::new(Reading { reader, response, events, idle: None }));
             }
-            Phase::Read { mut reader, mut response, mut events, mut idle } => {
+            Phase::Read(mut reading) => {
+                let Reading { reader, response, events, idle } = &mut *reading;
                 let said = &mut self.said;
                 let before = said.amount();
                 // Begun where the waiting begins, so that a client that reads slowly takes nothing from it.
                 let overdue = idle.get_or_insert_with(|| self.sender.idle());
-                match self.sender.chunk(&mut response, overdue).await? {
+                match self.sender.chunk(response, overdue).await? {
                     Some(chunk) => {
-                        read(&mut events, &chunk, &mut *reader, said).map_err(|error| {
+                        read(events, &chunk, &mut **reader, said).map_err(|error| {
                             let text = format!("The provider's answer cannot be read: {error}.");
                             Failure::new(FailureKind::Protocol, text)
                         })?;
                     }
-                    None => finish(&mut events, &mut *reader, said),
+                    None => finish(events, &mut **reader, said),
                 }
                 if said.amount() > before {
-                    idle = None;
+                    *idle = None;
                 }
-                self.phase = Phase::Read { reader, response, events, idle };
+                self.phase = Phase::Read(reading);
             }
             Phase::Over => self.said.cut_off(),
         }
