@@ -17,9 +17,10 @@ import { PACKAGE, REPOSITORY, readText } from "./support/files.js";
  * drops what an event carries beside a key: whoever takes an agent for one of another dialect must not show it either. Another
  * quarter is how keys behind escapes are found. One and a half KiB are how calls and runs fail by name in place of waiting
  * for ever: at an agent of another dialect, at answers and last events that cannot be read, and at answers of handlers that
- * do not fit. The last KiB is how a client knows that a run failed, and when it is over though the agent is gone or does not obey.
+ * do not fit. The last 1.25 KiB are how a client knows that a run failed, when it is over though the agent is gone or does
+ * not obey, and when it has reached a limit.
  */
-const BUDGET = 19.75 * 1024;
+const BUDGET = 20 * 1024;
 
 /** What omp takes beyond that: it has three revisions, and the code that puts frames together which come in pieces. */
 const OMP_MORE = 1536;

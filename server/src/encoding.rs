@@ -22,6 +22,8 @@ impl Encoding {
     /// Returns the encoding of a text that begins like that: UTF-8 unless a mark says otherwise.
     pub fn of(start: &[u8]) -> Self {
         match start {
+            // The mark of UTF-32, which is not read: its bytes are not UTF-8.
+            [0xff, 0xfe, 0, 0, ..] => Self::Utf8,
             [0xff, 0xfe, ..] => Self::Utf16Le,
             [0xfe, 0xff, ..] => Self::Utf16Be,
             _ => Self::Utf8,
@@ -34,7 +36,7 @@ impl Encoding {
         let mut start = Vec::new();
         if regular && let Ok(file) = File::open(path) {
             // A file that ends there has no mark.
-            let _ = file.take(2).read_to_end(&mut start);
+            let _ = file.take(4).read_to_end(&mut start);
         }
         Self::of(&start)
     }
@@ -142,6 +144,7 @@ mod tests {
     fn a_mark_tells_the_encoding() {
         for (start, encoding) in [
             (&b"\xff\xfea\0"[..], Encoding::Utf16Le),
+            (b"\xff\xfe\0\0a\0\0\0", Encoding::Utf8),
             (b"\xfe\xff\0a", Encoding::Utf16Be),
             (b"\xef\xbb\xbfa", Encoding::Utf8),
             (b"\xff", Encoding::Utf8),

@@ -60,7 +60,10 @@ pub fn load_settings(
             for key in ["httpProxy", "httpCaFile"] {
                 object.shift_remove(key);
             }
+            let own = settings.limits;
             apply(settings, complaints, &path, object, home, of.tells_unknown);
+            // A project makes limits stricter, never looser.
+            settings.limits = settings.limits.within(own);
         }
     } else if would_count(settings, of, &path, home) {
         *left_out = Some(path);

@@ -133,6 +133,25 @@ pub struct RunLimits {
     pub max_equal_calls: u64,
 }
 
+impl RunLimits {
+    /// Returns the stricter one of each two limits.
+    pub(super) fn within(self, other: Self) -> Self {
+        let stricter =
+            |one: u64, other: u64| if one == 0 || other == 0 { one.max(other) } else { one.min(other) };
+        let (cost, other_cost) = (self.max_cost_usd, other.max_cost_usd);
+        Self {
+            max_turns: stricter(self.max_turns, other.max_turns),
+            max_cost_usd: if cost == 0.0 || other_cost == 0.0 {
+                cost.max(other_cost)
+            } else {
+                cost.min(other_cost)
+            },
+            max_time_ms: stricter(self.max_time_ms, other.max_time_ms),
+            max_equal_calls: stricter(self.max_equal_calls, other.max_equal_calls),
+        }
+    }
+}
+
 impl Default for RunLimits {
     fn default() -> Self {
         Self { max_turns: 0, max_cost_usd: 0.0, max_time_ms: 0, max_equal_calls: 8 }

@@ -92,7 +92,7 @@ pub(super) fn result(value: &Value) -> Option<CallToolResult> {
     };
     let mut result = CallToolResult::default();
     result.content = content;
-    result.structured_content = value.get("structuredContent").cloned();
+    result.structured_content = value.get("structuredContent").filter(|value| !value.is_null()).cloned();
     result.is_error = value["isError"].as_bool();
     Some(result)
 }

@@ -29,6 +29,15 @@ impl Messages {
         (self.read)()
     }
 
+    /// Returns these messages as `change` leaves each of them.
+    pub fn map<F>(self, change: F) -> Self
+    where
+        F: Fn(Arc<AgentMessage>) -> Arc<AgentMessage> + Clone + Send + Sync + 'static,
+    {
+        let is_long = self.is_long;
+        Self::new(move || self.iter().map(change.clone())).long(is_long)
+    }
+
     /// Says whether to read all of them takes so long that other work should not wait for it.
     pub fn long(self, is_long: bool) -> Self {
         Self { is_long, ..self }
@@ -53,5 +62,18 @@ impl From<Vec<Arc<AgentMessage>>> for Messages {
 impl fmt::Debug for Messages {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Messages").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changed_messages_take_as_long_to_read() {
+        for is_long in [false, true] {
+            let messages = Messages::from(Vec::new()).long(is_long);
+            assert_eq!(messages.map(|message| message).is_long(), is_long);
+        }
     }
 }

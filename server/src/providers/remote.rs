@@ -190,9 +190,9 @@ pub(super) struct Refusal<'a> {
     pub text: &'a str,
 }
 
-/// The forms in which servers take requests, by address and model, as refusals told.
+/// The forms in which servers take requests, by API, address and model.
 #[derive(Debug, Default)]
-pub(super) struct KnownForms(Mutex<HashMap<(String, String), OtherForms>>);
+pub(super) struct KnownForms(Mutex<HashMap<(String, String, String), OtherForms>>);
 
 impl KnownForms {
     fn of(&self, model: &Model) -> OtherForms {
@@ -204,8 +204,8 @@ impl KnownForms {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Self::key(model), forms);
     }
 
-    fn key(model: &Model) -> (String, String) {
-        (model.base_url.clone(), model.id.clone())
+    fn key(model: &Model) -> (String, String, String) {
+        (model.api.clone(), model.base_url.clone(), model.id.clone())
     }
 }
 

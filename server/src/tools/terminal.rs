@@ -360,6 +360,10 @@ impl Parts for Page {
     }
 
     fn sequence(&mut self, parameters: &str, last: char) {
+        // Private sequences and such with intermediate characters draw nothing.
+        if parameters.contains(|letter: char| !matches!(letter, '0'..=':' | ';')) {
+            return;
+        }
         let mut numbers = parameters.split(';').map(str::parse::<usize>);
         let given = numbers.next().and_then(Result::ok);
         // No number and zero are one, but for what is erased.
@@ -426,6 +430,13 @@ mod tests {
             assert!(matches!(render(text), Cow::Borrowed(_)));
             check(text, text);
         }
+    }
+
+    #[test]
+    fn private_sequences_and_intermediate_characters_erase_nothing() {
+        check("kept\r\x1b[?K\n", "kept\n");
+        check("a\nb\x1b[?2J", "a\nb");
+        check("kept\r\x1b[1 K\n", "kept\n");
     }
 
     #[test]

@@ -397,3 +397,13 @@ fn a_key_may_be_written_with_dots_or_as_objects() {
         "/agent/settings.json: task.isolation.mode is to be one of none, worktree, fuse-overlay, fuse-projfs, but is \"moon\"; it is ignored"
     );
 }
+
+#[test]
+fn a_project_makes_limits_stricter_and_never_looser() {
+    let user = r#"{"limits": {"maxTurns": 10, "maxCostUsd": 2.0}}"#;
+    let project = r#"{"limits": {"maxTurns": 0, "maxCostUsd": 5.0, "maxTimeMs": 7, "maxEqualCalls": 3}}"#;
+    let limits = Place::new(user, project).load(true).settings.limits;
+    let expected =
+        crate::config::RunLimits { max_turns: 10, max_cost_usd: 2.0, max_time_ms: 7, max_equal_calls: 3 };
+    assert_eq!(limits, expected);
+}

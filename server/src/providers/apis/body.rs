@@ -2,8 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -81,9 +80,14 @@ impl Body {
         })
     }
 
-    /// Whether it is the same text as another one, as far as both are in memory.
+    /// Returns whether another form of the same request has the same text. Long texts are compared by their length, because
+    /// each other form changes it.
     pub fn is_same(&self, other: &Self) -> bool {
-        matches!((self, other), (Self::Memory(text), Self::Memory(other)) if text == other)
+        match (self, other) {
+            (Self::Memory(text), Self::Memory(other)) => text == other,
+            (Self::File { length, .. }, Self::File { length: other, .. }) => length == other,
+            _ => false,
+        }
     }
 
     /// Reads the body as JSON.
@@ -101,7 +105,9 @@ impl Body {
 
 /// Makes a place for a text that has a file when it is longer than that.
 fn spool(in_memory: usize) -> SpooledTempFile {
-    match std::env::var_os("TMPDIR").is_none() && Path::new(ON_DISK).is_dir() {
+    /// Whether files can be created there; found out once.
+    static IS_WRITABLE: LazyLock<bool> = LazyLock::new(|| tempfile::tempfile_in(ON_DISK).is_ok());
+    match std::env::var_os("TMPDIR").is_none() && *IS_WRITABLE {
         true => tempfile::spooled_tempfile_in(in_memory, ON_DISK),
         false => tempfile::spooled_tempfile(in_memory),
     }

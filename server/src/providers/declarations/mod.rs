@@ -15,7 +15,7 @@ use std::sync::Arc;
 use agentese::types::{AgentMessage, AssistantBlock};
 use serde_json::Value;
 
-use super::{Messages, Request, ToolDescription};
+use super::{Request, ToolDescription};
 
 pub(crate) use schema::problem;
 pub(super) use stream::restored;
@@ -127,13 +127,10 @@ pub(super) fn fit(request: &mut Request, rules: &'static ToolRules) -> Renames {
         };
         request.tools.push(ToolDescription { name, description, parameters: fitted.schema });
     }
-    let (messages, shared) = (request.messages.clone(), Arc::new(renames.clone()));
-    request.messages = Messages::new(move || {
-        let renames = shared.clone();
-        messages.iter().map(move |message| match renames.message(&message, rules) {
-            Some(fitted) => Arc::new(fitted),
-            None => message,
-        })
+    let shared = Arc::new(renames.clone());
+    request.messages = request.messages.clone().map(move |message| match shared.message(&message, rules) {
+        Some(fitted) => Arc::new(fitted),
+        None => message,
     });
     renames
 }
