@@ -19,8 +19,9 @@ use crate::player::{Ground, PlayError, PlayOptions, child_options, find_program,
 
 /// How long an agent may take to say something that has to come.
 pub(super) const LONG: Duration = Duration::from_secs(60);
-/// How long what it started may take to be gone.
-const GONE: Duration = LONG;
+/// Time limit for the end of the processes that the agent started. The commands of the attacks run for 60 seconds, so
+/// that one which is left behind is still there when the limit has passed.
+const GONE: Duration = Duration::from_secs(15);
 /// The variable by which an agent's processes are known, wherever they went.
 const MARK: &str = "AGENTESE_ATTACKED";
 
