@@ -14,7 +14,7 @@ export interface Limits {
   /** How long it may last (`max_time`), in milliseconds from the prompt on. */
   readonly maxTime?: number | undefined;
   /**
-   * How many times one call may fail (`max_equal_calls`): the same tool with the same arguments. A call that succeeds with a
+   * Number of failures of one call (`max_equal_calls`): the same tool and arguments, any error. A call that succeeds with a
    * result that it has not just had is progress, after which the counts begin anew.
    */
   readonly maxEqualCalls?: number | undefined;

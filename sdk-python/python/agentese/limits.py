@@ -19,7 +19,7 @@ class RunLimits:
     max_time: float | None = None
     """How many seconds it may last, from the prompt on."""
     max_equal_calls: int | None = None
-    """How many times one call may fail: the same tool with the same arguments. A call that succeeds with a result that it
+    """Number of failures of one call: the same tool with the same arguments, with any error. A call that succeeds with a result that it
     has not just had is progress, after which the counts begin anew."""
 
 

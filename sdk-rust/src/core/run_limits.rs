@@ -20,8 +20,8 @@ pub struct RunLimits {
     pub max_cost: Option<f64>,
     /// How long it may last (`max_time`), from the prompt on.
     pub max_time: Option<Duration>,
-    /// How many times one call may fail (`max_equal_calls`): the same tool with the same arguments. A call that succeeds
-    /// with a result that it has not just had is progress, after which the counts begin anew.
+    /// The number of failures of one call (`max_equal_calls`): the same tool with the same arguments, with any error. All
+    /// counts restart if a call succeeds with a result that differs from its previous one.
     pub max_equal_calls: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ impl RunLimits {
         *self == Self::default()
     }
 
-    /// Returns the meter of a run of that dialect; why the dialect cannot keep the limits.
+    /// Returns the meter of a run of that dialect. Fails if the dialect does not report what a limit needs.
     pub(crate) fn meter(self, dialect: &str) -> Result<RunMeter, String> {
         let measures = MEASURES.iter().find(|measures| measures.dialect == dialect);
         let measures = measures.ok_or_else(|| format!("agents of {dialect} do not tell what a run uses"))?;

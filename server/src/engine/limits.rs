@@ -1,5 +1,5 @@
-//! Limits that end a run: its turns, its cost, its time, and calls that fail again and again in the same way. Decisions
-//! without I/O: the [`super::Ledger`] counts.
+//! Limits of a run on turns, cost, time and repeated failures of a call. There is no I/O: the [`super::Ledger`] holds the
+//! meter and supplies the cost.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -66,7 +66,7 @@ impl RunMeter {
         self.reached.as_ref()
     }
 
-    /// Returns the limit that the run has reached, after looking at those that concern runs within it, too.
+    /// Checks the limits that also end runs of subagents: time and cost. Returns the limit that the run has reached.
     pub fn check_shared(&mut self, spent: f64, now_ms: i64) -> Option<&RunLimitError> {
         let used = spent - self.cost_before;
         let limit = self.limits.max_cost_usd;
@@ -79,7 +79,7 @@ impl RunMeter {
         self.reached()
     }
 
-    /// Returns the limit that the run has reached, after looking at all of them: another turn is about to begin.
+    /// Checks all limits before another turn. Returns the limit that the run has reached.
     pub fn check(&mut self, spent: f64, now_ms: i64) -> Option<&RunLimitError> {
         let limit = self.limits.max_turns;
         if self.check_shared(spent, now_ms).is_none() && limit > 0 && self.turns >= limit {

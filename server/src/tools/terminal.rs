@@ -73,7 +73,7 @@ impl Screen {
         size.last_line()
     }
 
-    /// Whether something was drawn over something else, or erased.
+    /// Returns true if a sequence moved the cursor, or text was overwritten or erased.
     pub fn is_redrawn(&self) -> bool {
         self.page.redrawn
     }
@@ -114,16 +114,17 @@ impl Size {
 /// The lines of a terminal.
 #[derive(Debug)]
 struct Page {
-    /// The end of what no cursor has reached since it was drawn.
+    /// The retained end of the lines above `rows`.
     above: String,
     /// The size of all of it.
     size: Size,
-    /// Something was drawn over something else, or erased.
+    /// True if a sequence moved the cursor, or text was overwritten or erased.
     redrawn: bool,
-    /// Lines that a cursor is in, never none.
+    /// The lines that the cursor can reach; at least one.
     rows: Vec<Row>,
+    /// The index of the cursor's line in `rows`.
     at: usize,
-    /// The column of the cursor in characters; `None` behind the last one.
+    /// The column of the cursor in characters; `None` at the end of the line.
     column: Option<usize>,
     keep: usize,
 }

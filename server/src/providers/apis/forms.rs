@@ -21,7 +21,7 @@ impl Form {
         Self { name, words, except: &[] }
     }
 
-    /// The same part, but not in a refusal with one of these words, in lower case.
+    /// Returns the same part, which is not meant by refusals that contain one of these lower-case texts.
     pub const fn except(self, except: &'static [&'static str]) -> Self {
         Self { except, ..self }
     }
@@ -42,13 +42,13 @@ impl OtherForms {
         flag != self.has(name)
     }
 
-    /// Returns these with the parts of a format that a refusal names. Each is turned around at most once: returns `None`
-    /// if the refusal names no other. `body` is the refusal as it came, `text` what it says.
+    /// Adds the parts of a format that a refusal names. Returns `None` if it names no new part, so that each changes at most
+    /// once. `body` is the body of the refusal, `text` its message.
     pub fn with_named(&self, forms: &[Form], body: &str, text: &str) -> Option<Self> {
         let named = |text: &str| -> Vec<&Form> {
             forms.iter().filter(|form| form.words.iter().any(|word| has_word(text, word))).collect()
         };
-        // A server that tells the name in a member of its own may repeat the whole request besides.
+        // A server that names the part in a member of its own may repeat the whole request in the message.
         let places = serde_json::from_str(body).map(|body| places(&body)).unwrap_or_default();
         let mut found: Vec<&Form> = places.iter().flat_map(|place| named(place)).collect();
         if found.is_empty() {

@@ -5,22 +5,22 @@ use super::{Asked, host_of};
 /// A difference of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Habit {
-    /// It takes what OpenAI takes: the role `developer`, `store`, `max_completion_tokens`, `strict`.
+    /// Accepts today's format of OpenAI: the role `developer`, `store`, `max_completion_tokens`, `strict`.
     Owner,
-    /// It refuses `reasoning_effort`.
+    /// Refuses `reasoning_effort`.
     NoEffort,
-    /// It thinks as `thinking: {type}` says.
+    /// Switches thinking by `thinking: {type}`.
     ZaiThinking,
-    /// It wants `reasoning_content` in each message of a model that thinks.
+    /// Requires `reasoning_content` in each message of a model that thinks.
     ReasoningContent,
-    /// It wants ids of nine letters, names of tools in results, and reasoning as text.
+    /// Requires ids of calls of nine letters or digits, names of tools in results, and reasoning as text.
     Mistral,
-    /// It hands marks for the caches of Anthropic on.
+    /// Forwards `cache_control` to Anthropic.
     CacheMarks,
 }
 
-/// Hosts by the ids of their providers (without a dot) and the ends of their names, each below the page that says so. A
-/// host that is not here gets what the oldest servers take: the role `system`, `max_tokens`, no `store`, no `strict`.
+/// Differences of hosts by ids of providers (without a dot) and ends of domain names. The comment above each is its source.
+/// Other hosts receive what the oldest servers accept: the role `system`, `max_tokens`, no `store`, no `strict`.
 const HOSTS: &[(&[&str], &[Habit])] = &[
     // https://platform.openai.com/docs/api-reference/chat/create
     (&["api.openai.com"], &[Habit::Owner]),

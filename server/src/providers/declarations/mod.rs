@@ -93,7 +93,7 @@ impl Renames {
         self.sent.is_empty() && self.properties.is_empty()
     }
 
-    /// The tool of which a model knows that name.
+    /// Returns the original name of a tool by its name in requests.
     fn own<'a>(&'a self, sent: &'a str) -> &'a str {
         self.sent.iter().find(|(_, name)| *name == sent).map_or(sent, |(own, _)| own)
     }
@@ -136,7 +136,7 @@ pub(super) fn fit(request: &mut Request, rules: &'static ToolRules) -> Renames {
 }
 
 impl Renames {
-    /// A message with the names that are sent; `None` if it has none of the others.
+    /// Returns a copy of a message with the names of requests; `None` if it names nothing that was renamed.
     fn message(&self, message: &AgentMessage, rules: &ToolRules) -> Option<AgentMessage> {
         let sent = |own: &str| match self.sent.get(own) {
             Some(sent) => Some(sent.clone()),

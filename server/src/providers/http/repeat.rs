@@ -6,7 +6,7 @@ use reqwest::header::HeaderMap;
 
 /// The wait before the first repeat; each further one is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// No wait is longer, whether computed or asked for.
+/// The longest wait. If the provider requests a longer one, the request is not repeated.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 /// How a request ended that got no answer.
