@@ -75,6 +75,19 @@ def answers_of(dialect, records):
     return answers
 
 
+def contested_of(records):
+    """The ids of prompts that were refused and then accepted: the order in which a client sees both is open."""
+    refused, contested = set(), set()
+    for record in records:
+        frame = frame_of(line_of(record)) if record.get("dir") == "s2c" else {}
+        if frame.get("type") == "response" and frame.get("command") in STARTS and "id" in frame:
+            if is_refused(frame):
+                refused.add(frame.get("id"))
+            elif frame.get("id") in refused:
+                contested.add(frame.get("id"))
+    return contested
+
+
 def refusals_of(records):
     """The reasons of all refusals: a prompt that was taken may still be refused later."""
     said = (frame_of(line_of(record)) for record in records if record.get("dir") == "s2c")
@@ -147,7 +160,7 @@ def play(kind, dialect, path):
     cut = ends_at_work(dialect, records)
     commands = {command["wire"]: command for command in MODEL[dialect]["commands"]}
     module, driver = DIALECTS[dialect], kind()
-    answers, refusals = answers_of(dialect, records), refusals_of(records)
+    answers, refusals, contested = answers_of(dialect, records), refusals_of(records), contested_of(records)
     asked_for_state = [answer for answer in answers.values() if answer.get("command") == "get_state"]
     states = [steady(answer["data"]) for answer in asked_for_state if not is_refused(answer)]
     counts = {"events": 0, "answers": 0, "prompts": 0, "ended": 0}
@@ -189,15 +202,15 @@ def play(kind, dialect, path):
                         # With an id that is nobody else's: the client numbers its own.
                         client.call("send_raw", json.dumps({**frame, "id": f"wrong-{at}"}))
                     elif name in STARTS and commands[name]["run"] == "starts":
-                        runs.append(pool.start(name, members))
+                        runs.append((frame.get("id"), pool.start(name, members)))
                     else:
                         waiting.append((at, name, pool.request(name, members)))
-            for starting in runs:
+            for prompt, starting in runs:
                 counts["prompts"] += 1
                 try:
                     client.wait(pool.started(starting))
                     # Of a session that was cut off it depends on time whether a run has ended before.
-                    counts["ended"] += not cut
+                    counts["ended"] += not cut and prompt not in contested
                 except RefusedError as refused:
                     assert refused.message in refusals, refused
                 except TerminatedError:
