@@ -53,7 +53,10 @@ mod tests {
     #[test]
     fn figures_of_this_process_are_plausible() {
         let pid = std::process::id();
-        assert!(peak(pid) >= memory(pid) && threads(pid) >= Some(1) && descriptors(pid) >= Some(3));
+        // Read before the peak: other tests of this process take and free memory meanwhile.
+        let now = memory(pid).unwrap();
+        assert!(now > 0 && peak(pid).unwrap() + 1 >= now);
+        assert!(threads(pid) >= Some(1) && descriptors(pid) >= Some(3));
         assert!(ticks(pid).is_some() && children(1).iter().all(|child| *child != 1));
         assert_eq!((peak(0), ticks(0)), (None, None));
     }
