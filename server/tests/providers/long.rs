@@ -89,7 +89,7 @@ async fn a_long_session_is_sent_and_compacted_in_little_memory() {
         let compacted = agent.ask(json!({"type": "compact"}));
         assert_eq!(compacted["success"], true, "{compacted}");
         let grown = memory(&agent, "VmHWM") - before;
-        assert!(grown < 64 << 10, "{prompted} KiB for a prompt, {grown} KiB with a compaction");
+        assert!(grown < 128 << 10, "{prompted} KiB for a prompt, {grown} KiB with a compaction");
         let (status, _, stderr) = agent.finish();
         assert!(status.success(), "{stderr}");
     };
