@@ -1,11 +1,13 @@
-//! What the message of an entry is decoded from.
+//! Source from which the message of an entry is decoded.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use agentese::framing::FrameText;
 use agentese::scan::{self, Wanted};
-use agentese::types::{AgentMessage, BranchSummaryMessage, CompactionSummaryMessage};
+use agentese::types::{
+    AgentMessage, BranchSummaryMessage, CompactionSummaryMessage, TextContent, UserMessage,
+};
 use agentese::wire::replace_lone_surrogates;
 use serde_json::{Map, Value};
 
@@ -15,14 +17,18 @@ use super::glance::glance;
 use super::members::{Members, decode};
 use super::text::Text;
 
-/// Where the message of an entry stands in it.
+/// Place of the message in an entry.
 pub(super) static MESSAGE: Wanted<1> = Wanted::new([scan::member("message")]);
+
+/// Stands in place of a message whose text another program has removed from the file.
+pub(super) const LOST: &str =
+    "[A message of this conversation cannot be read: another program has changed the session file.]";
 
 /// The message of an entry.
 #[derive(Clone)]
 pub(super) struct Decoded {
     pub message: Arc<AgentMessage>,
-    /// Whether the text of the entry has it as it is.
+    /// True if the message stands unchanged in the text of the entry.
     pub stands: bool,
 }
 
@@ -33,14 +39,15 @@ impl Decoded {
     }
 }
 
-/// What an entry says, and when.
+/// Content of an entry, and its time.
 #[derive(Clone)]
 pub(super) struct Source {
     pub time: Option<i64>,
     pub body: Says,
     /// A line of a file: a part of a text that many of them share, or of the file.
     pub text: Text,
-    /// Where its message stands in its text, where that is known to have the declared shape.
+    /// Range of the message in the text of the entry. `None` if it is not known that the message has the
+    /// declared shape.
     pub fits: Option<Range<u32>>,
 }
 
@@ -74,9 +81,12 @@ impl Source {
         }
     }
 
-    /// The message that its text has. One whose text is lost is read as null.
+    /// Decodes the message in the text. Returns a note in its place if the text is lost: a model should know
+    /// that a part of the conversation is missing.
     fn own(&self, now: i64) -> Decoded {
-        let line = self.text.get().unwrap_or_default();
+        let Some(line) = self.text.get() else {
+            return Decoded::made(UserMessage::new(vec![TextContent::new(LOST).into()], now));
+        };
         let text = match &self.fits {
             Some(at) => line.as_str().get(at.start as usize..at.end as usize),
             None => scan::scan(line.as_str(), &MESSAGE).ok().and_then(|found| found.get(0)),

@@ -1,4 +1,4 @@
-//! What the model gets to see, for those who read it a message at a time.
+//! Messages that the model gets to see, for readers that take one message at a time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use super::source::Source;
 use super::storage::StoredFile;
 use super::writer::Writer;
 
-/// How long the texts of a conversation are together at most that is kept decoded while it is worked on, in bytes. Of a longer
-/// one each message is decoded when it is reached.
+/// Maximum total length of the texts of a conversation that is kept decoded while it is worked on, in bytes.
+/// In a longer conversation, each message is decoded when it is reached.
 const KEPT: usize = 256 << 10;
 
-/// How long texts are together at most that are decoded in one go, in bytes.
+/// Maximum total length of texts that are decoded in one go, in bytes.
 const LONG: usize = 2 << 20;
 
-/// A message that is decoded when somebody reads it.
+/// A message that is decoded when it is read, or earlier.
 #[derive(Clone)]
 pub struct StoredMessage(Stored);
 
@@ -37,7 +37,7 @@ impl StoredMessage {
         }
     }
 
-    /// How long the text is that is to be decoded.
+    /// Returns the length of the text that is still to be decoded, in bytes. A decoded message has 0.
     fn length(&self) -> usize {
         match &self.0 {
             Stored::Decoded(_) => 0,
@@ -83,7 +83,7 @@ impl fmt::Debug for StoredMessage {
 #[derive(Debug, Clone)]
 pub struct Transcript {
     messages: Arc<[StoredMessage]>,
-    /// How long the texts are together that are to be decoded.
+    /// Total length of the texts that are still to be decoded, in bytes.
     length: usize,
 }
 
@@ -126,12 +126,13 @@ impl FromIterator<StoredMessage> for Transcript {
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     positions: Vec<usize>,
-    /// How long their texts are together.
+    /// Total length of the texts of these entries, in bytes.
     length: usize,
 }
 
 impl Session {
-    /// What the model gets to see, as it is now. A short conversation is decoded, and kept so.
+    /// Returns the messages that the model gets to see, as they are now. A short conversation is decoded, and
+    /// kept so.
     pub fn transcript(&mut self) -> Transcript {
         let text = |position: &usize| self.entries[*position].text().len();
         if self.spoken.iter().map(text).sum::<usize>() <= KEPT {
@@ -245,6 +246,7 @@ mod tests {
 
     use super::*;
     use crate::session::Start;
+    use crate::session::source::LOST;
     use crate::world::{NumberedIds, SystemClock};
 
     fn session() -> Session {
@@ -316,5 +318,24 @@ mod tests {
         drop(session);
         let session = Session::open(&path, start()).unwrap();
         assert!(session.messages() == expected && session.message_texts() == texts);
+    }
+    #[test]
+    fn a_message_that_another_program_has_overwritten_says_so() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("s.jsonl");
+        let start = Start::new(place.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
+        let mut session = Session::create_at(&path, start).unwrap();
+        for number in 0..500 {
+            session.append(user(&format!("{number} {}", "word ".repeat(200))));
+            session.forget_decoded();
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("\"7 word", "\"7 lord")).unwrap();
+        let texts: Vec<_> = read(&session.transcript())
+            .iter()
+            .map(|message| serde_json::to_string(message).unwrap())
+            .collect();
+        assert_eq!(texts.len(), 500);
+        assert!(texts[6].contains("6 word") && texts[7].contains(LOST) && texts[8].contains("8 word"));
     }
 }
