@@ -38,11 +38,11 @@ pub(super) struct Compat<'a> {
     pub reasoning_effort: bool,
     pub usage_in_streaming: bool,
     pub strict_mode: bool,
-    /// Whether an empty list of tools is sent if there are none, but calls in the history.
+    /// True if an empty list of tools is sent when there are no tools, but calls in the history.
     pub tools_with_history: bool,
-    /// Whether marks and details of reasoning and calls go back.
+    /// True if marks and details of reasoning and calls are sent back.
     pub keeps_reasoning: bool,
-    /// Whether each assistant message has `reasoning_content`.
+    /// True if each assistant message has `reasoning_content`, unless its thinking is sent as text.
     pub reasoning_content: bool,
     pub cache_marks: bool,
     pub tool_result_name: bool,
@@ -194,7 +194,7 @@ mod tests {
         ] {
             assert_eq!(flags("mine", other, json!({})), (false, true, short, false), "{other}");
         }
-        // A provider is what its address is, whatever its name.
+        // The name `openai` does not count if the address is not OpenAI's.
         assert_eq!(flags("openai", "http://127.0.0.1:8080/v1", json!({})), (false, true, short, false));
         for (provider, url) in [("xai", "http://proxy/v1"), ("mine", "https://api.x.ai/v1")] {
             assert_eq!(flags(provider, url, json!({})), (false, false, short, false));

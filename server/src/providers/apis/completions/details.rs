@@ -15,7 +15,7 @@ const COMMON: &[&str] = &["type", "index", "id", "format", "signature"];
 #[derive(Debug, Default)]
 pub(super) struct Details {
     list: Vec<Detail>,
-    /// Whether something came since they were last read.
+    /// True if details came since they were last taken.
     fresh: bool,
 }
 
@@ -34,7 +34,7 @@ impl Details {
         self.fresh
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no details.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -161,7 +161,7 @@ mod tests {
             &[&format!("[{novel}]"), &format!("[{hidden}]"), &format!("[{text}]"), &format!("[{text}]")],
             &format!("[{novel},{hidden},{text},{text}]"),
         );
-        // Details of one chunk are whole, whatever they have in common.
+        // Details of one chunk are whole, even if they are equal.
         check(&[&format!("[{summary},{summary}]")], &format!("[{summary},{summary}]"));
     }
 

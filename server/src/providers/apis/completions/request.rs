@@ -260,7 +260,7 @@ fn reasoning_details(answer: &AssistantMessage) -> Option<Value> {
     (!details.is_empty()).then_some(Value::Array(details))
 }
 
-/// Whether the mark of a call is a detail of the reasoning.
+/// Returns true if the mark of a call is a detail of the reasoning.
 fn is_detail(mark: &str) -> bool {
     member(mark, "type").is_some_and(|kind| kind.starts_with("\"reasoning."))
 }
