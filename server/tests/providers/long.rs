@@ -89,7 +89,8 @@ async fn a_long_session_is_sent_and_compacted_in_little_memory() {
         let compacted = agent.ask(json!({"type": "compact"}));
         assert_eq!(compacted["success"], true, "{compacted}");
         let grown = memory(&agent, "VmHWM") - before;
-        assert!(grown < 128 << 10, "{prompted} KiB for a prompt, {grown} KiB with a compaction");
+        // A conversation of any length takes about 60 MiB in a debug build; one that is held whole takes 64 MB more.
+        assert!(grown < 96 << 10, "{prompted} KiB for a prompt, {grown} KiB with a compaction");
         let (status, _, stderr) = agent.finish();
         assert!(status.success(), "{stderr}");
     };
