@@ -5,7 +5,7 @@ use std::time::Duration;
 use agentese_server::config::RunLimits;
 use clap::Args;
 
-/// What ends a run; each replaces a setting.
+/// Limits of a run; each replaces a setting.
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(super) struct Limits {
     /// End a run before its turn N + 1; 0: no limit

@@ -192,15 +192,15 @@ pub enum Sign {
 /// Behavior of agents in which revisions differ although their frames are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behavior {
-    /// Whether a request for the model's last text skips each answer without text that did not end normally. False: it skips only
-    /// an aborted answer without content.
+    /// True: a request for the model's last text skips each answer without text that did not end normally. False: it
+    /// skips only an aborted answer without content.
     pub skips_textless_answers: bool,
     /// The member of a result's details that names the model, if a tool reads an image and the model takes none. None: there is no
     /// such member.
     pub blind_model_detail: Option<&'static str>,
     /// Words of a provider's refusal after which the request is retried, in lower case.
     pub retried_words: &'static [&'static str],
-    /// Whether a failure of a listener by which extensions talk to each other is reported to the client. False: it is logged.
+    /// True: the client receives an event if a listener of the extensions' event bus fails. False: the failure is logged.
     pub reports_listener_failures: bool,
 }
 
@@ -227,7 +227,7 @@ pub struct Revision {
     pub edges: Edges,
     /// How a run ends.
     pub run_end: RunEnd,
-    /// What its agent does beside what frames show.
+    /// Behavior of the agent that frames do not show.
     pub behavior: Behavior,
     /// Frames that only this revision and younger ones send.
     pub shows: &'static [Sign],

@@ -1,15 +1,15 @@
-//! The events that tell what a run uses: typed clients end a run by them that reaches a limit.
+//! Events with the usage of a run. Clients use them to end a run that reaches a limit.
 //!
 //! Paths are names with dots between.
 
-/// What the events of a dialect tell of the use of a run.
+/// Events of a dialect with the usage of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Measures {
     /// The dialect.
     pub dialect: &'static str,
     /// The event with which a turn begins: the model is asked.
     pub turn: &'static str,
-    /// The cost of an answer in US dollars. `None` in a dialect that does not tell it.
+    /// The cost of an answer in US dollars. `None` if the dialect does not report it.
     pub cost: Option<Place>,
     /// A call of a tool begins.
     pub call: Call,
@@ -46,13 +46,13 @@ pub struct CallResult {
     pub event: &'static str,
     /// The call's id.
     pub id: &'static str,
-    /// The member that says whether the call failed, and its value in that case.
+    /// The member for success or failure of the call, and its value after a failure.
     pub failed: (&'static str, &'static str),
     /// The result.
     pub output: &'static str,
 }
 
-/// Those of pi and of the dialects that took its events over.
+/// Measures of pi and of the dialects that inherit its events.
 const PI: Measures = Measures {
     dialect: "pi",
     turn: "turn_start",
@@ -66,7 +66,7 @@ const PI: Measures = Measures {
     },
 };
 
-/// Those of each dialect.
+/// Measures of all dialects.
 pub const MEASURES: &[Measures] = &[
     PI,
     Measures { dialect: "omp", ..PI },

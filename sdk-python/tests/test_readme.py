@@ -1,4 +1,4 @@
-"""What the README says about failures, where no other test runs it."""
+"""Sentences of the README about failures that no other test runs."""
 
 import pytest
 from support.driver import BOTH

@@ -115,7 +115,7 @@ def plain(value):
 
 
 def check(told, answer, decoder, listed, states, has_null):
-    """What a call gave is what the agent answered then. `has_null` is true if some answer has the id null."""
+    """Checks that the outcome of a call is the recorded answer. `has_null` is true if some answer has the id null."""
     if is_refused(answer):
         assert isinstance(told, RefusedError) and told.message == reason(answer), (told, answer)
     elif isinstance(told, DecodeError):

@@ -34,7 +34,7 @@ export interface RunOptions extends CallOptions {
    * reason once the agent has ended it, or at once if the agent does not obey.
    */
   readonly abortRun?: boolean | undefined;
-  /** What ends the run, as `new RunLimits({ maxTurns: 5 })`: see {@link RunLimits}. */
+  /** Limits that end the run, as `new RunLimits({ maxTurns: 5 })`: see {@link RunLimits}. */
   readonly limits?: RunLimits | undefined;
 }
 

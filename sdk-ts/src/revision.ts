@@ -104,7 +104,7 @@ export class Known {
     return undefined;
   }
 
-  /** Whether a frame can still tell these revisions apart: some revision after the first of them has a sign. */
+  /** Returns true if a frame can still distinguish these revisions: some revision after the first has a sign. */
   #isOpen(from: number, to: number): boolean {
     return this.#revisions.slice(from + 1, to + 1).some(({ shows, excludes }) => shows.length + excludes.length > 0);
   }

@@ -1,4 +1,4 @@
-/** Limits of a run that a client keeps: fed with the events of the run. Which of them tell what it uses is declared. */
+/** Limits of a run that a client keeps: fed with the events of the run. The declaration names the events with its usage. */
 
 import { RunFailedError, UsageError } from "./error.js";
 import { measures } from "./generated/measures.js";
@@ -7,20 +7,20 @@ import { at, word } from "./outcome.js";
 
 /** Limits of a run; what is left out has no limit. */
 export interface Limits {
-  /** How many turns it may have (`max_turns`). It is stopped when another one begins. */
+  /** Maximum number of turns (`max_turns`). The run is stopped when another turn begins. */
   readonly maxTurns?: number | undefined;
-  /** How many US dollars it may cost (`max_cost`), as the agent tells. It is stopped when another turn begins. */
+  /** Maximum cost in US dollars (`max_cost`), as the agent reports it. The run is stopped when another turn begins. */
   readonly maxCost?: number | undefined;
-  /** How long it may last (`max_time`), in milliseconds from the prompt on. */
+  /** Maximum duration (`max_time`) in milliseconds, from the prompt on. */
   readonly maxTime?: number | undefined;
   /**
-   * Number of failures of one call (`max_equal_calls`): the same tool and arguments, any error. A call that succeeds with a
-   * result that it has not just had is progress, after which the counts begin anew.
+   * Maximum number of failures of one call (`max_equal_calls`): the same tool and arguments, with any error. All counts
+   * restart if a call succeeds with a result that differs from its previous one.
    */
   readonly maxEqualCalls?: number | undefined;
 }
 
-/** The events of a dialect that tell what a run uses. Paths are names with dots between. */
+/** Events of a dialect with the usage of a run. Paths are names with dots between. */
 export interface Measures {
   /** The event with which a turn begins. */
   readonly turn: string;
@@ -46,7 +46,7 @@ export interface Meter {
 }
 
 /**
- * Limits as the option `limits` of a prompt. When the run reaches one, the client tells the agent to abort, and the run
+ * Limits as the option `limits` of a prompt. When the run reaches one, the client sends the abort command, and the run
  * fails with a {@link RunFailedError} whose code is the name of the limit, as `max_turns`.
  *
  * ```ts
@@ -59,7 +59,7 @@ export class RunLimits {
   /**
    * Begins to measure a run of that dialect. `reached` is called once, with the failure of the run.
    *
-   * @throws UsageError The agents of the dialect do not tell what is limited.
+   * @throws UsageError The dialect does not report what a limit needs.
    */
   meter(dialect: string, reached: (failure: RunFailedError) => void): Meter {
     const found = Object.hasOwn(measures, dialect) ? measures[dialect] : undefined;
@@ -81,7 +81,7 @@ class RunMeter implements Meter {
   /** Calls that have no result yet, by id. */
   readonly #calls = new Map<string, { tool: string; key: string }>();
   readonly #failures = new Map<string, number>();
-  /** What each call that succeeded had as its last result. */
+  /** Last result of each call that succeeded. */
   readonly #results = new Map<string, string>();
 
   constructor(limits: Limits, found: Measures, reached: (failure: RunFailedError) => void) {

@@ -27,7 +27,7 @@ export interface Hello {
   readonly begun: readonly string[];
   /** Open questions with their age in milliseconds. */
   readonly questions: readonly { readonly line: string; readonly ago: number }[];
-  /** How many others wait, which only tabs that were there can answer. */
+  /** Number of other open questions, which only tabs that were connected earlier can answer. */
   readonly unshown: number;
 }
 

@@ -19,7 +19,7 @@ use super::log::To;
 const SETTLED: Duration = Duration::from_secs(5);
 /// Limit of queued lines for an agent that does not read, beyond which tabs wait.
 const WAITING: usize = 256;
-/// How much the server itself may have to say to an agent that does not read, in bytes. Further questions stay open.
+/// Limit of the server's own unsent answers to an agent that does not read, in bytes. Further questions stay open.
 const DISMISSALS: usize = 1024 * 1024;
 
 /// Agent and its tabs, shared between tasks.

@@ -31,7 +31,7 @@ pub(super) struct Questions {
     open: Vec<Question>,
     /// Length of all stored lines.
     kept: usize,
-    /// Whether the reason was reported for which a question is not kept: too many are, or its id is too long.
+    /// True for each reason that was reported: too many open questions, an id that is too long.
     reported: [bool; 2],
 }
 

@@ -56,7 +56,7 @@ fn the_model_of_the_settings_is_the_one_to_begin_with() {
 
 #[test]
 fn a_model_server_that_never_answers_is_given_up_within_the_limit_of_the_settings() {
-    // Connections are accepted by the system, and nobody reads them.
+    // The system accepts connections, and no process reads them.
     let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let place = Place::new();
     let models = json!({"providers": {"acme": {

@@ -36,7 +36,7 @@ elif DEFECT == "keeps-files":
 elif DEFECT == "meddles" and os.path.isdir(".git"):
     subprocess.run(["git", "config", "meddled.with", "yes"], check=True)
 elif DEFECT == "ignores-the-editor":
-    # What the agent hears says that the editor has no files.
+    # Removes the editor's file methods from what the agent receives.
     source, target = os.pipe()
     if os.fork() == 0:
         os.close(source)

@@ -13,14 +13,14 @@ class RunLimits:
     """
 
     max_turns: int | None = None
-    """How many turns it may have. It is stopped when another one begins."""
+    """Maximum number of turns. The run is stopped when another turn begins."""
     max_cost: float | None = None
-    """How many US dollars it may cost, as the agent tells. It is stopped when another turn begins."""
+    """Maximum cost in US dollars, as the agent reports it. The run is stopped when another turn begins."""
     max_time: float | None = None
-    """How many seconds it may last, from the prompt on."""
+    """Maximum duration in seconds, from the prompt on."""
     max_equal_calls: int | None = None
-    """Number of failures of one call: the same tool with the same arguments, with any error. A call that succeeds with a result that it
-    has not just had is progress, after which the counts begin anew."""
+    """Maximum number of failures of one call: the same tool with the same arguments, with any error. All counts
+    restart if a call succeeds with a result that differs from its previous one."""
 
 
 def native(limits: RunLimits | None) -> tuple[int | None, float | None, float | None, int | None] | None:

@@ -121,7 +121,7 @@ pub(crate) fn answer_frame(spec: &Spec, id: &str, method: &str, members: &Member
 
 /// The frame that the declared policy gives: the dialog's own fallback, that of any other dialog
 /// where this one is not declared, and an error where there is none. `id` is raw JSON. Returns `None` for a notice, which
-/// nobody answers.
+/// has no answer.
 pub fn policy_frame(spec: &Spec, id: &str, method: &str) -> Option<String> {
     let declared = spec.dialog(method);
     if declared.is_some_and(|dialog| !dialog.answered) {

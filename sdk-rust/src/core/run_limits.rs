@@ -1,6 +1,6 @@
 //! Limits of a run that a client keeps: a meter without I/O, fed with the events of the run.
 //!
-//! Which events tell of turns, cost and calls, and where, is declared.
+//! The declaration names the events with turns, cost and calls, and the paths of the values.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,31 +8,31 @@ use std::time::Duration;
 use crate::generated::measures::MEASURES;
 use crate::outcome::{RunFailure, find, word};
 
-/// Limits of a run. When it reaches one, the client tells the agent to abort, and the run fails with
+/// Limits of a run. When it reaches one, the client sends the abort command, and the run fails with
 /// [`RunFailure`], whose code is the name of the limit.
 ///
 /// `None` stands for no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RunLimits {
-    /// How many turns it may have (`max_turns`). It is stopped when another one begins.
+    /// Maximum number of turns (`max_turns`). The run is stopped when another turn begins.
     pub max_turns: Option<u64>,
-    /// How many US dollars it may cost (`max_cost`), as the agent tells. It is stopped when another turn begins.
+    /// Maximum cost in US dollars (`max_cost`), as the agent reports it. The run is stopped when another turn begins.
     pub max_cost: Option<f64>,
-    /// How long it may last (`max_time`), from the prompt on.
+    /// Maximum duration (`max_time`), from the prompt on.
     pub max_time: Option<Duration>,
     /// The number of failures of one call (`max_equal_calls`): the same tool with the same arguments, with any error. All
     /// counts restart if a call succeeds with a result that differs from its previous one.
     pub max_equal_calls: Option<u64>,
 }
 
-/// The events of a dialect that tell what a run uses.
+/// Events of a dialect with the usage of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Measures {
     /// The dialect.
     pub dialect: &'static str,
     /// The event with which a turn begins.
     pub turn: &'static str,
-    /// The event that has the cost of an answer, and the path of that. `None` in a dialect that does not tell it.
+    /// The event that has the cost of an answer, and the path of that. `None` if the dialect does not report it.
     pub cost: Option<(&'static str, Path)>,
     /// A call begins.
     pub call: Call,
@@ -63,14 +63,14 @@ pub struct CallResult {
     pub event: &'static str,
     /// The call's id.
     pub id: Path,
-    /// The member that says whether the call failed, and its value in that case.
+    /// The member for success or failure of the call, and its value after a failure.
     pub failed: (Path, &'static str),
     /// The result.
     pub output: Path,
 }
 
 impl RunLimits {
-    /// Whether there is none.
+    /// Returns true if there is no limit.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -107,7 +107,7 @@ fn failure(code: &str, reason: String) -> RunFailure {
     }
 }
 
-/// What a run has used of its limits.
+/// Usage of a run with limits.
 #[derive(Debug)]
 pub(crate) struct RunMeter {
     pub limits: RunLimits,
@@ -120,7 +120,7 @@ pub(crate) struct RunMeter {
 }
 
 impl RunMeter {
-    /// Takes an event; returns the failure of the run if it has reached a limit.
+    /// Processes an event. Returns the failure of the run if it has reached a limit.
     pub fn hear(&mut self, kind: &str, body: &str) -> Option<RunFailure> {
         let Measures { turn, cost, call, result, .. } = self.measures;
         if let Some((_, path)) = cost.filter(|(event, _)| *event == kind) {
@@ -170,7 +170,7 @@ fn id(body: &str, path: Path) -> String {
     find(body, path).and_then(word).unwrap_or_default().into_owned()
 }
 
-/// The same text for the same value, in whatever order its members stand.
+/// Returns a text that is equal for equal values, in any order of their members.
 fn sorted(raw: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<serde_json::Value>(raw) else { return raw.to_owned() };
     value.sort_all_objects();

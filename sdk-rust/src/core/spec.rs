@@ -168,15 +168,15 @@ pub struct Edges {
 /// Behavior of agents in which revisions differ although their frames are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behavior {
-    /// Whether a request for the model's last text skips each answer without text that did not end normally. False: it skips only
-    /// an aborted answer without content.
+    /// True: a request for the model's last text skips each answer without text that did not end normally. False: it
+    /// skips only an aborted answer without content.
     pub skips_textless_answers: bool,
     /// The member of a result's details that names the model, if a tool reads an image and the model takes none. `None`: there is
     /// no such member.
     pub blind_model_detail: Option<&'static str>,
     /// Words of a provider's refusal after which the request is retried, in lower case.
     pub retried_words: &'static [&'static str],
-    /// Whether a failure of a listener by which extensions talk to each other is reported to the client. False: it is logged.
+    /// True: the client receives an event if a listener of the extensions' event bus fails. False: the failure is logged.
     pub reports_listener_failures: bool,
 }
 
@@ -425,7 +425,7 @@ pub struct Spec {
     pub edges: Edges,
     /// How a run ends.
     pub run_end: RunEnd,
-    /// What the agent of the revision does beside what frames show.
+    /// Behavior of the revision's agent that frames do not show.
     pub behavior: Behavior,
     /// In the tables of a client: those of each revision, the oldest first. Empty in those of one revision.
     pub revisions: &'static [&'static Spec],

@@ -107,8 +107,8 @@ fn rpc_error(spec: &Spec, id: Option<&str>, refusal: &Refusal) -> String {
     failure_line(spec, id, None, &error)
 }
 
-/// Looks at a line whose rights are judged. One that [`strict::client_frame`] refuses is refused, whatever this dialect's
-/// servers make of it. What they refuse themselves is refused in their words, and a blank line is left to them.
+/// Reads a line for a gate. Rejects each line that [`strict::client_frame`] rejects, even if servers of this dialect
+/// accept it. Lines that the dialect itself rejects get the dialect's error, and blank lines are left to it.
 pub(super) fn read_strictly<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
     let line = read(spec, text);
     if matches!(line, Line::Answer(_) | Line::Unreadable(_)) || text.trim_ascii().is_empty() {

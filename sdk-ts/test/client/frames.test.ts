@@ -107,7 +107,7 @@ test("an answer that a line quotes fails its call unless it comes", async (conte
   const { client, agent } = connected(pi.Client);
   const failed = assert.rejects(client.prompt({ message: "hello" }), DecodeError);
   const command = await soon(agent.expect("prompt"));
-  // What would be done after 30 seconds is done when the test says so.
+  // The test runs the timer of 30 seconds itself.
   const later: (() => void)[] = [];
   const real = globalThis.setTimeout;
   context.mock.method(globalThis, "setTimeout", (act: () => void, after: number) => {

@@ -60,7 +60,7 @@ pub struct Settings {
     /// How long the question whether a directory is trusted waits for its answer (`rpc.trustDialogMs`); 0: it is not
     /// asked.
     pub trust_dialog_ms: u64,
-    /// What ends a run (`limits.*`).
+    /// Limits that end a run (`limits.*`).
     pub limits: RunLimits,
     /// Subagents, verification and budgets (`task.*`).
     pub task: TaskSettings,
@@ -180,9 +180,9 @@ impl Default for RetrySettings {
 /// `http*`. The environment is asked first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NetworkSettings {
-    /// How long making a connection may take.
+    /// Time limit of making a connection.
     pub connect_timeout: Option<TimeLimit>,
-    /// How long no part of an answer may come.
+    /// Time limit of waiting for the next part of an answer.
     pub idle_timeout: Option<TimeLimit>,
     /// The URL of a proxy; may hold a password.
     pub proxy: Option<ProxyUrl>,

@@ -44,7 +44,7 @@ pub enum CutAnswer {
 /// The ways of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Customs {
-    /// What the revision declares of behavior.
+    /// Behavior that the revision declares.
     pub behavior: Behavior,
     /// How the calls of one answer are carried out.
     pub calls: Calls,
@@ -76,8 +76,8 @@ pub struct Customs {
     pub needs_model: bool,
     /// Whether a command of the user finds the directory and the variables that the one before it left.
     pub keeps_shell: bool,
-    /// Whether a message with an empty text is taken, and the model told that it is empty; else it is refused, as every
-    /// other blank message is.
+    /// True if a message with an empty text is accepted, and the model is informed that it is empty.
+    /// Otherwise the message is refused, as every other blank message is.
     pub empty_messages: bool,
     /// The argument in which a model says what a call is for. It stays in the model's answer; tools, and those who are
     /// told of calls, do not see it.
@@ -125,7 +125,8 @@ pub struct Customs {
     pub counts_whole_file: bool,
     /// Whether clients are told of compactions of the agent's own that had nothing to do.
     pub tells_of_idle_compactions: bool,
-    /// Whether the end of an automatic compaction gives no reason if the conversation has just been compacted.
+    /// True if the end of an automatic compaction gives no reason when the conversation has just been
+    /// compacted.
     pub silent_if_compacted: bool,
     /// Whether the parts of a summary are asked for one after the other; else side by side.
     pub summarizes_in_turn: bool,
@@ -202,7 +203,7 @@ impl Customs {
 }
 
 impl Customs {
-    /// Whether clients are not told that an automatic compaction had nothing to do for that reason.
+    /// Returns true if `reason` is left out of the end of an automatic compaction that had nothing to do.
     pub(super) fn gives_no_reason(&self, reason: &str) -> bool {
         self.silent_if_compacted && reason == NothingToDo::AlreadyCompacted.to_string()
     }

@@ -75,7 +75,8 @@ impl Fairness {
         false
     }
 
-    /// Lets the next ones go; false where nobody waits. The rounds have ended then: whoever waits from now on begins them.
+    /// Lets the next waiting works go. Returns false if no work waits: the rounds have ended, and the next
+    /// work that waits begins them.
     fn next_round(&self) -> bool {
         let mut line = self.line();
         let count = line.waiting.len().min(ROUND);

@@ -40,7 +40,7 @@ pub struct Ledger {
     budget: Mutex<Budget>,
     /// The limits of each run.
     run_limits: Mutex<RunLimits>,
-    /// What the run that goes on has used of them.
+    /// Use of these limits by the run that goes on.
     run: Mutex<RunMeter>,
     /// When the first run began.
     begun: OnceLock<i64>,

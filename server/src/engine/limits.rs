@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::config::RunLimits;
 use crate::tools::{ToolContent, ToolOutput};
 
-/// How many equal failures of a call there are before the model is told of them.
+/// Number of equal failures of a call from which on the model is notified of them.
 const NOTICE: u64 = 3;
 
 /// A limit that a run has reached.
@@ -36,13 +36,13 @@ pub(super) enum RunLimitError {
     EqualCalls { tool: String, count: u64 },
 }
 
-/// What a run has used of its limits.
+/// Use of its limits by a run.
 #[derive(Debug, Default)]
 pub(super) struct RunMeter {
     limits: RunLimits,
     /// When it began.
     began: i64,
-    /// What had been spent before it.
+    /// Cost before the run began, in US dollars.
     cost_before: f64,
     turns: u64,
     repeats: Repeats,
@@ -143,7 +143,7 @@ fn add_notice(output: &mut ToolOutput, count: u64, most: u64) {
 struct Repeats {
     /// By call and by error.
     failures: HashMap<u64, HashMap<u64, u64>>,
-    /// What each call that succeeded had as its last result.
+    /// Hash of the last result of each call that succeeded, by the hash of the call.
     results: HashMap<u64, u64>,
 }
 
@@ -165,7 +165,7 @@ impl Repeats {
     }
 }
 
-/// The tool and its arguments, in whatever order.
+/// Returns a hash of a call: its tool, its arguments in any order, and the error in its arguments.
 fn hash_of_call(call: &ToolCall) -> u64 {
     let mut arguments = Value::Object(call.arguments.clone());
     arguments.sort_all_objects();

@@ -10,7 +10,7 @@ use crate::providers::{Failure, FailureKind};
 
 /// A conversation that takes more than so many hundredths of the context may have been refused for its length.
 const NEARLY_FULL: u64 = 70;
-/// How much of a message an error shows, in characters.
+/// Maximum number of characters of a message that an error shows.
 const SHOWN: usize = 60;
 /// Characters of a token, on average.
 const CHARACTERS_PER_TOKEN: usize = 4;

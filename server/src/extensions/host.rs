@@ -231,7 +231,8 @@ impl Host {
         }
     }
 
-    /// Whether the client is told that a listener failed by which extensions talk to each other.
+    /// Returns true if a failure of a listener by which extensions talk to each other is reported to the
+    /// client.
     pub(super) fn reports_listener_failures(&self) -> bool {
         self.engine().is_some_and(|engine| engine.customs().behavior.reports_listener_failures)
     }

@@ -117,7 +117,8 @@ impl Server {
         self.now.borrow().clone()
     }
 
-    /// Tells somebody from now on when it ends. Returns the text about what is left out of its offer, which others were told.
+    /// Adds a listener, which is notified when the server ends. Returns the text about the parts that are
+    /// left out of the server's offer, which earlier listeners have received.
     pub fn tell(&self, listener: Weak<dyn Hears>) -> Option<String> {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|known| known.strong_count() > 0);

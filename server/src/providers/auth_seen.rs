@@ -74,7 +74,7 @@ struct Looking {
     asked: u64,
     done: u64,
     seen: Option<Seen>,
-    /// How often this process has written the file.
+    /// Number of times that this process has written the file.
     written: u64,
 }
 
@@ -85,7 +85,7 @@ type Shared = Arc<(Mutex<Looking>, Condvar)>;
 pub(super) struct AuthSeen {
     shared: Shared,
     work: Arc<Mutex<Option<Sender<u64>>>>,
-    /// How long all looks but the first may take.
+    /// Time limit of waiting for a look if the contents of the file are already known.
     patience: Duration,
 }
 

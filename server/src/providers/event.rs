@@ -49,7 +49,8 @@ pub enum StreamEvent {
     TextEnd,
     /// The provider's mark for the block that is open, to be given back with it; replaces an earlier one.
     Signature(String),
-    /// The provider's mark for the first thinking block, whatever block is open; replaces an earlier one.
+    /// The provider's mark for the first thinking block, regardless of the block that is open; replaces an
+    /// earlier mark.
     ThinkingSignature(String),
     /// The thinking block that is open came in a form that nobody can read.
     Redacted,

@@ -39,8 +39,8 @@ pub struct Failure {
     pub text: String,
     /// How long the provider asks to be left alone.
     pub retry_after: Option<Duration>,
-    /// Whether the provider gave no reason that is known, with a status that may stand for an overflow: it is one if
-    /// the conversation nearly fills the model's context.
+    /// True if the provider gave no known reason, with a status that may stand for an overflow. The failure
+    /// is an overflow if the conversation nearly fills the model's context.
     pub unexplained: bool,
 }
 
@@ -228,7 +228,7 @@ impl FailureKind {
     }
 }
 
-/// Whether a text is a status that may stand for an overflow, and no more.
+/// Returns true if a text is a status that may stand for an overflow, and no more.
 fn says_no_more(text: &str) -> bool {
     text.contains(NO_BODY) && UNEXPLAINED.iter().any(|status| has_number(text, *status))
 }

@@ -277,7 +277,7 @@ impl Entry {
         }
     }
 
-    /// Whether its message is kept decoded.
+    /// Returns true if the message of the entry is kept decoded.
     pub(super) fn is_decoded(&self) -> bool {
         self.message.is_some()
     }

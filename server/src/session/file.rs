@@ -19,8 +19,8 @@ use super::text::{Shelf, Text};
 /// The largest file that is opened.
 const LARGEST: u64 = 1 << 32;
 
-/// From this length on the texts of lines stay in a file that is opened; those of shorter ones are kept in memory, so that
-/// nothing is lost where somebody cuts the file.
+/// Length in bytes from which on the texts of lines stay in a file that is opened. The texts of shorter files
+/// are kept in memory, so nothing is lost if another program cuts the file.
 pub(super) const LARGE: u64 = 16 << 20;
 
 /// How often a file is opened that was replaced meanwhile.

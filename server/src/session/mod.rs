@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `live`, `open`, `add`, `save` | the conversation itself: how it begins, what is added, how it reaches its file |
 //! | `entry`, `body`, `line`, `header`, `members` | one line: what it says, and its text |
-//! | `source`, `transcript` | from the text of a line to its message, when somebody reads it |
+//! | `source`, `transcript` | from the text of a line to its message, when the message is read |
 //! | `glance` | a line with a message, taken in without decoding |
 //! | `foreign` | messages that another program wrote in a shape of its own |
 //! | `load`, `large`, `migrate` | from the bytes of a file to its entries |

@@ -33,7 +33,7 @@ pub(super) struct Shelf {
     path: PathBuf,
     identity: Identity,
     open: Mutex<Option<Arc<dyn StoredFile>>>,
-    /// The file as somebody has opened it for a while.
+    /// The file while a caller of [`Shelf::file`] keeps it open.
     lent: Mutex<Option<Weak<dyn StoredFile>>>,
 }
 
@@ -44,7 +44,7 @@ impl Shelf {
         Ok(Self { storage, path, identity, open: Mutex::new(Some(file)), lent: Mutex::default() })
     }
 
-    /// The file, which is open as long as somebody has it. Fails where another one has its name now.
+    /// Returns the file, which is open as long as a caller holds it. Fails if another file has its name now.
     pub fn file(&self) -> io::Result<Arc<dyn StoredFile>> {
         if let Some(file) = &*self.open() {
             return Ok(file.clone());
@@ -138,7 +138,7 @@ impl Text {
         }
     }
 
-    /// Whether it is that text.
+    /// Returns true if this text is `other`.
     pub fn is(&self, other: &FrameText) -> bool {
         self.begins(other.as_bytes()) == Some(other.len())
     }

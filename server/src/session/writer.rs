@@ -64,8 +64,8 @@ struct Waiting {
     ends: bool,
 }
 
-/// How much of the newest lines that were written is kept in memory, in bytes: so much is whole again if somebody cuts the
-/// file. The texts of older ones stay in the file.
+/// Maximum total length of the newest written lines that are kept in memory, in bytes. These lines are whole
+/// again if another program cuts the file. The texts of older lines stay in the file.
 const NEWEST: usize = 64 << 10;
 
 /// A file and all lines that belong into it. The file is unlocked before the end is told.

@@ -266,7 +266,7 @@ async fn cost_ends_a_run_once_the_calls_that_were_paid_for_are_carried_out() {
             pi => Link::speaking_in::<Pi>(pi, builder),
         };
         for _ in 0..2 {
-            // What the run before has cost does not count.
+            // The cost of the run before does not count.
             let frames = run(&mut link, "go").await;
             assert_eq!(results(&frames), ["hi\n"; 3], "{revision}");
             assert_eq!(

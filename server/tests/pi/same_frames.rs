@@ -1,4 +1,4 @@
-//! What pi 1.6 does otherwise than 1.5 in the same frames.
+//! Differences of pi 1.6 from pi 1.5 in the same frames.
 
 use std::sync::Arc;
 

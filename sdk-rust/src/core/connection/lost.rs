@@ -11,7 +11,7 @@ use crate::run_tracker::Input;
 use crate::scan;
 use crate::spec::{Framing, RunRole};
 
-/// How long the answer of a call may take to come after a line that quotes it.
+/// Time limit for the response to a call after a line that quotes it.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// What the id of an answer says of its call.

@@ -39,15 +39,15 @@ pub(super) struct Slot {
     tracker: RunTracker,
     sender: EventSender,
     wake: u64,
-    /// How many questions about the state have no answer.
+    /// Number of unanswered queries of the state.
     asked: u8,
     /// Whether its handle was given to the caller: nobody can read its events before.
     held: bool,
     /// How it stands.
     standing: Standing,
-    /// What it has used of its limits, if it has some.
+    /// Usage of the run, if it has limits.
     meter: Option<RunMeter>,
-    /// Why it was stopped by this side: it has reached a limit.
+    /// Failure of the limit for which the client stopped the run.
     limit: Option<RunFailure>,
 }
 
@@ -78,12 +78,12 @@ impl Slot {
         let _ = self.tracker.feed(Input::Heard);
     }
 
-    /// Whether its events are measured.
+    /// Returns true if the run has limits.
     pub fn is_metered(&self) -> bool {
         self.meter.is_some() && self.limit.is_none()
     }
 
-    /// Takes what an event of its session says of how it stands. Returns whether it has reached a limit with it.
+    /// Updates the outcome and the usage by an event of the session. Returns true if the run has reached a limit.
     pub fn tell(&mut self, spec: &'static EventSpec, body: &str) -> bool {
         let meter = self.meter.as_mut().filter(|_| self.limit.is_none());
         let reached = meter.and_then(|meter| meter.hear(spec.name, body));
@@ -164,7 +164,7 @@ impl Shared {
         Ok(RunQueue { events: receiver, answer, token })
     }
 
-    /// Stops a run when it has lasted as long as it may.
+    /// Stops a run at the end of its maximum duration.
     pub fn limit_time(self: &Arc<Self>, token: u64, after: Duration, failure: RunFailure) {
         self.later(after, move |shared| {
             {
@@ -177,7 +177,7 @@ impl Shared {
         });
     }
 
-    /// Tells the agent to stop a run that has reached a limit. One that it does not stop counts as over.
+    /// Sends the abort command for a run that has reached a limit. If the agent does not stop it, the run ends anyway.
     pub(super) fn stop_limited(self: &Arc<Self>, token: u64) {
         let stops = |row: &&crate::spec::CommandSpec| row.run == RunRole::Stops;
         let command = self.spec.commands.iter().find(stops).map(|row| row.wire).unwrap_or_default();
@@ -258,11 +258,11 @@ impl Shared {
         }
     }
 
-    /// Asks for the state, with the declared limit: a mute agent must not hold a run for ever. `is_lost` says that a line was
-    /// lost just now.
+    /// Queries the state, with the declared time limit: a mute agent must not keep a run open forever. `is_lost` is true
+    /// just after a lost line.
     fn ask_state(self: &Arc<Self>, token: u64, is_lost: bool) {
         let Some(asked) = self.run_end().state else { return };
-        // An answer that is on its way serves as well: it comes after what was seen. The line that was lost may have been it.
+        // A pending query suffices, because its response follows all earlier events; but the lost line may have been it.
         if !self.may_ask(token, 1 + u8::from(is_lost)) {
             return;
         }
@@ -308,7 +308,7 @@ impl Shared {
         error
     }
 
-    /// The state that a run asked for has come, or is not coming. Another question may still have an answer.
+    /// Handles the response to a query of the state, or its absence. Another query may still be answered.
     pub(super) fn state_came(self: &Arc<Self>, token: u64, input: Input) {
         let is_asking = {
             let mut state = self.state();
@@ -321,7 +321,7 @@ impl Shared {
         }
     }
 
-    /// Notes another question of a run about the state if fewer than `most` have no answer. Returns whether it is to be sent.
+    /// Counts another query of a run about the state if fewer than `most` are unanswered. Returns true if it must be sent.
     fn may_ask(&self, token: u64, most: u8) -> bool {
         let mut state = self.state();
         let run = state.runs.iter_mut().find(|run| run.token == token && run.asked < most);

@@ -97,11 +97,12 @@ What the user asked for in this turn.
 
 Be brief, and keep to what the rest needs.";
 
-/// How long one message of the request is, in bytes, if it ends between two items of the conversation.
+/// Maximum length of one message of the request, in bytes. A message ends between two items of the
+/// conversation, so one longer item exceeds it.
 const PIECE: usize = 4 << 20;
 
-/// What the model is asked for that part of a plan: one message, or several if the conversation is long. `focus` is what
-/// the user wants the summary to care about.
+/// Returns the request to the model for that part of a plan: one message, or several if the conversation is
+/// long. `focus` names the subject that the user wants the summary to care about.
 pub(crate) fn request(plan: &Plan, part: Part, focus: Option<&str>) -> Messages {
     let messages = match part {
         Part::History => &plan.history,
@@ -136,7 +137,7 @@ fn pieces(
     })
 }
 
-/// What is wished of the model.
+/// Returns the instructions for the model, which end the request.
 fn wish(plan: &Plan, part: Part, focus: Option<&str>) -> String {
     let mut text = String::new();
     if part == Part::Turn {

@@ -27,8 +27,8 @@ pub(crate) trait Conversation {
     /// The messages from the last one back.
     fn back(&self) -> impl Iterator<Item = Arc<AgentMessage>>;
 
-    /// How many messages there are since the newest compaction: those before are what it left. Their counts are of the
-    /// context before it and say nothing about this one.
+    /// Returns the number of messages since the newest compaction. The older messages are the ones that the
+    /// compaction left. Their token counts belong to the context before the compaction, not to this one.
     fn fresh(&self) -> usize;
 }
 

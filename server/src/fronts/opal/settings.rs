@@ -132,7 +132,7 @@ fn hidden(name: &str, value: Value) -> Value {
     }
 }
 
-/// Whether a value is an address with a user or a password before its host.
+/// Returns true if a value is an address with a user or a password before its host.
 fn is_login(value: &Value) -> bool {
     let Some(text) = value.as_str().map(str::trim) else { return false };
     let (is_url, rest) = text.split_once("://").map_or((false, text), |(_, rest)| (true, rest));

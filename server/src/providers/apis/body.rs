@@ -14,8 +14,8 @@ use crate::providers::{Failure, FailureKind};
 /// The most that is kept in memory, in bytes.
 const IN_MEMORY: usize = 4 << 20;
 
-/// Where a long body goes if the environment names no directory for temporary files: it outlives a restart, so that it
-/// is no part of the memory.
+/// Directory of long bodies if the environment names no directory for temporary files. The directory outlives
+/// a restart, so it is no part of the memory.
 const ON_DISK: &str = "/var/tmp";
 
 /// The body of a request.
@@ -105,7 +105,7 @@ impl Body {
 
 /// Makes a place for a text that has a file when it is longer than that.
 fn spool(in_memory: usize) -> SpooledTempFile {
-    /// Whether files can be created there; found out once.
+    /// True if files can be created in [`ON_DISK`]; checked once.
     static IS_WRITABLE: LazyLock<bool> = LazyLock::new(|| tempfile::tempfile_in(ON_DISK).is_ok());
     match std::env::var_os("TMPDIR").is_none() && *IS_WRITABLE {
         true => tempfile::spooled_tempfile_in(in_memory, ON_DISK),
@@ -117,7 +117,8 @@ fn spool(in_memory: usize) -> SpooledTempFile {
 pub(super) struct Items<'a> {
     out: &'a mut BufWriter<SpooledTempFile>,
     held: Vec<Value>,
-    /// Whether an item is the first of those that are held back; those before it are written then.
+    /// Test for the first of the items that are held back. If an item passes it, the items before it are
+    /// written.
     begins: fn(&Value) -> bool,
     is_empty: bool,
     /// Why no more is written.

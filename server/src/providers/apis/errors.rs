@@ -28,7 +28,7 @@ pub(super) fn error_in(value: &Value) -> Option<Failure> {
     (value["object"] == "error" || bare()).then(|| error_of(value, value))
 }
 
-/// Whether a member `error` says that there is none.
+/// Returns true if a member `error` means that there is no error.
 fn is_none(error: &Value) -> bool {
     match error {
         Value::Null | Value::Bool(false) => true,

@@ -32,7 +32,7 @@ impl Form {
 pub(in crate::providers) struct OtherForms(BTreeSet<&'static str>);
 
 impl OtherForms {
-    /// Whether that part is sent in its other form.
+    /// Returns true if that part is sent in its other form.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains(name)
     }
@@ -88,7 +88,7 @@ fn places(value: &Value) -> Vec<String> {
     }
 }
 
-/// Whether a word stands in a text, not as a part of a longer one.
+/// Returns true if a word stands in a text, not as a part of a longer word.
 fn has_word(text: &str, word: &str) -> bool {
     let inner = |character: char| character.is_ascii_alphanumeric() || character == '_';
     text.match_indices(word).any(|(at, _)| {

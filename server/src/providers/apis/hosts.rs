@@ -55,7 +55,7 @@ const HOSTS: &[(&[&str], &[Habit])] = &[
     (&["cloudflare-ai-gateway", "gateway.ai.cloudflare.com"], &[Habit::NoEffort]),
 ];
 
-/// Whether the host of a request has that habit.
+/// Returns true if the host of a request, or the name of its provider, is known for that habit.
 pub(super) fn has(asked: &Asked<'_>, habit: Habit) -> bool {
     let host = host_of(&asked.model().base_url).unwrap_or_default();
     let is = |name: &&str| match name.contains('.') {

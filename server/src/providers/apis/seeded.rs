@@ -11,7 +11,7 @@ use crate::providers::{Assembler, Done, StreamEvent};
 /// The rules that readers of streams keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// Calls are put together by slot, whatever comes between.
+    /// Calls are put together by slot, regardless of events between their parts.
     Slots,
     /// Arguments that are not whole are not executed.
     WholeArguments,

@@ -142,7 +142,7 @@ impl<K: PartialEq> Slots<K> {
         self.open.back().filter(|slot| !slot.ended).map(|slot| (&slot.key, &slot.opening))
     }
 
-    /// Whether the open block of that slot is of the same kind as one that would open like that.
+    /// Returns true if the open block of that slot is of the same kind as a block with that opening.
     pub fn is_of(&self, key: &K, opening: &Opening) -> bool {
         let slot = self.open.iter().rfind(|slot| slot.key == *key && !slot.ended);
         slot.is_some_and(|slot| std::mem::discriminant(&slot.opening) == std::mem::discriminant(opening))

@@ -65,7 +65,7 @@ fn renamed<'a>(value: Value, name_of: &impl Fn(&String) -> Option<&'a String>) -
     }
 }
 
-/// The name, or one like it that nobody has, which is taken then. `wanted` is ASCII.
+/// Returns the name, or a similar one if it is taken, and adds it to `taken`. `wanted` is ASCII.
 pub(super) fn free(wanted: &str, taken: &mut BTreeSet<String>) -> String {
     let longest = super::LONGEST_NAME;
     let numbered = (2..).map(|number| {

@@ -8,7 +8,7 @@ const DEEPEST: usize = 32;
 
 /// Members whose values are schemas, by name.
 const MAPS: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
-/// Members that are no schemas, whatever they hold.
+/// Members that are no schemas, regardless of their values.
 const DATA: &[&str] = &["enum", "const", "default", "example", "examples", "required", "dependentRequired"];
 
 /// The schema with what its references to itself mean in their places. One that leads back to itself, or out of the schema,

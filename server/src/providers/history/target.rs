@@ -74,7 +74,7 @@ impl Fitting<'_> {
         Arc::new(result.into())
     }
 
-    /// Whether a block says something to this model.
+    /// Returns true if a block has content that this model reads.
     fn reads(&self, block: &InputBlock) -> bool {
         match block {
             InputBlock::Text(block) => !block.text.trim().is_empty(),

@@ -1,4 +1,4 @@
-//! How the body of a request leaves.
+//! Transmission of the body of a request.
 
 use std::fs::File;
 use std::io;

@@ -60,7 +60,7 @@ pub struct Client {
 struct Certificates {
     named_by: &'static str,
     path: PathBuf,
-    /// Whether they take the place of the system's.
+    /// True if these certificates replace the system's.
     instead: bool,
 }
 
