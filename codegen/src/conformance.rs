@@ -27,7 +27,7 @@ pub fn artefacts() -> Vec<Artefact> {
     }
     modules.push_str("];\n");
     let mut files = vec![
-        Artefact::new(format!("{FOLDER}/mod.rs"), modules),
+        Artefact::new(format!("{FOLDER}.rs"), modules),
         Artefact::new(format!("{FOLDER}/types.rs"), types(&dialects)),
         Artefact::new(
             format!("{FOLDER}/words.rs"),

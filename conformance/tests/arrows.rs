@@ -73,6 +73,22 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
+/// A module with a folder is the file `name.rs` beside it. Only what several tests of a crate share is a `mod.rs`: as a file
+/// of its own below `tests/`, Cargo would take it for one more test.
+#[test]
+fn a_module_with_a_folder_is_the_file_beside_it() {
+    let root = root();
+    let listed =
+        std::process::Command::new("git").args(["ls-files", "*.rs"]).current_dir(&root).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let modules: Vec<&Path> = listed.lines().map(Path::new).filter(|path| path.ends_with("mod.rs")).collect();
+    for path in modules {
+        let tests = path.parent().and_then(Path::parent).unwrap();
+        let is_shared = tests.ends_with("tests") && root.join(tests.with_file_name("Cargo.toml")).exists();
+        assert!(is_shared, "{}: name it {}.rs", path.display(), path.parent().unwrap().display());
+    }
+}
+
 /// The server must not depend on any client.
 #[test]
 fn the_server_never_knows_a_client() {
@@ -218,7 +234,7 @@ fn hand_written_files_know_no_vocabulary() {
             let path = file.strip_prefix(root()).unwrap().to_str().unwrap();
             let is_test =
                 path.ends_with("tests.rs") || path.ends_with("/testing.rs") || path.contains("/tests/");
-            if path.contains("/generated/") || is_test {
+            if path.contains("/generated/") || path.ends_with("/generated.rs") || is_test {
                 continue;
             }
             let text = std::fs::read_to_string(&file).unwrap();

@@ -68,7 +68,9 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
             if !SKIPPED.contains(&name.as_str()) {
                 sources(&path, files);
             }
-        } else if language(&path).is_some() && name != "agentese-pi-host.mjs" {
+        } else if language(&path).is_some()
+            && !["agentese-pi-host.mjs", "generated.rs"].contains(&name.as_str())
+        {
             files.push(path);
         }
     }

@@ -65,7 +65,7 @@ pub fn files(dialects: &[&Index]) -> Vec<(String, String)> {
         let _ = write!(out, "{parents}use crate::wire::{{{}}};\n{body}", used.join(", "));
         files.push((format!("types/{name}.rs"), out));
     }
-    files.push(("types/mod.rs".to_owned(), root));
+    files.push(("types.rs".to_owned(), root));
     files
 }
 

@@ -77,7 +77,7 @@ pub fn artefacts() -> Vec<Artefact> {
         }
     }
     modules.push_str("];\n");
-    files.push(Artefact::new(format!("{FOLDER}/mod.rs"), modules));
+    files.push(Artefact::new(format!("{FOLDER}.rs"), modules));
     files.push(Artefact::new(format!("{FOLDER}/measures.rs"), measures::file()));
     files.push(Artefact::new(format!("{FOLDER}/secrets.rs"), secrets::file()));
     let all: Vec<&Index> = dialects.iter().chain(&protocols).collect();

@@ -17,8 +17,8 @@ use super::text::covered;
 use crate::recording::Recording;
 use crate::words::counted;
 
-const STYLE: &str = include_str!("assets/page.css");
-const SCRIPT: &str = include_str!("assets/page.js");
+const STYLE: &str = include_str!("html/assets/page.css");
+const SCRIPT: &str = include_str!("html/assets/page.js");
 
 /// The colours. The style sheet uses the ids.
 const THEMES: [(&str, &str); 3] = [("theme-auto", "Auto"), ("theme-light", "Light"), ("theme-dark", "Dark")];

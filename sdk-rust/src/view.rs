@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_end_of_a_run_and_of_the_agent_is_told_as_the_vectors_say() {
         let cases: Vec<Value> =
-            serde_json::from_str(include_str!("../../../conformance/vectors/view_ends.json")).unwrap();
+            serde_json::from_str(include_str!("../../conformance/vectors/view_ends.json")).unwrap();
         assert!(cases.len() > 20);
         for case in cases {
             let mut view = View::open(case["dialect"].as_str().unwrap()).unwrap();
