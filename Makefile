@@ -13,10 +13,10 @@ demo: ## Asks the reference agent about this repository through the typed client
 	$(CARGO) build --quiet -p agentese-cli
 	$(CARGO) run --quiet -p agentese --example demo -- "$(QUESTION)" $(BUILT)/agentese --mode rpc --provider scripted --no-session
 
-# `make test` runs its parts side by side: most of them wait more than they compute. .ci/part keeps what a part says together.
+# `make test` runs its parts side by side: most of them wait more than they compute. tools/ci/part keeps what a part says together.
 PARTS := lint test-rust test-conformance test-python test-typescript test-pi-host test-web test-drivers test-quick-starts test-attack test-other-hands docs release-check
 JOBS ?= 3
-PART = $(and $(SIDE_BY_SIDE),.ci/part $@)
+PART = $(and $(SIDE_BY_SIDE),tools/ci/part $@)
 ifdef SIDE_BY_SIDE
 # These two build the npm package, which the tests of others use meanwhile.
 test-quick-starts: test-drivers
@@ -58,11 +58,11 @@ test-attack: build ## A short part of `make attack`: each attack once.
 	$(PART) $(call ATTACKS,16,--starts 30,1)
 
 test-other-hands: build ## A sample of `make other-hands`, and requests to models against the types that the APIs' owners publish.
-	$(PART) ./interop/requests/run
-	$(PART) ./conformance-defects/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --sample 30 --seed 7 --jobs 4
+	$(PART) ./conformance/interop/requests/run
+	$(PART) ./conformance/defects/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --sample 30 --seed 7 --jobs 4
 
 other-hands: build ## Defects of agents that are written from the documents alone, all of them; see docs/conformance-matching.md.
-	./conformance-defects/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --jobs 6
+	./conformance/defects/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --jobs 6
 
 bridge-all: build ## What `make test` plays with a few pairs of dialects, with all 20; see docs/bridge.md.
 	AGENTESE_BRIDGE=all $(CARGO) test --workspace --test bridge
@@ -101,7 +101,7 @@ test-python: build ## Python: the wheel from the source distribution, stubs, myp
 
 test-typescript: build sdk-ts/$(NPM_HAS) ## TypeScript: types, codec, client, examples; and the types of what `make interop` runs.
 	@$(PART) sh -ec 'npm --prefix sdk-ts test; for programs in agents/typescript revisions; do \
-		sdk-ts/node_modules/.bin/tsc --noEmit -p interop/$$programs; \
+		sdk-ts/node_modules/.bin/tsc --noEmit -p conformance/interop/$$programs; \
 	done'
 
 DRIVERS := "$(BUILT)/examples/conformance_driver" \
@@ -123,14 +123,14 @@ torture: build test-python test-typescript ## The clients and an agent that does
 		$(BUILT)/agentese-conformance torture --client --seed $(or $(SEED),1) --seeds $(SEEDS) --dialect $$dialect -- $$driver 2>/dev/null; \
 	done; done
 
-test-pi-host: pi-host/$(NPM_HAS) ## The host of pi's extensions: types, the bundle that the binary embeds, its tests.
-	$(PART) npm --prefix pi-host test
+test-pi-host: extensions/pi-host/$(NPM_HAS) ## The host of pi's extensions: types, the bundle that the binary embeds, its tests.
+	$(PART) npm --prefix extensions/pi-host test
 
-test-web: build web/$(NPM_HAS) ## The page of `agentese web`: types, the bundle that the binary embeds, and the page in Chromium.
-	$(PART) npm --prefix web test
+test-web: build cli/web/$(NPM_HAS) ## The page of `agentese web`: types, the bundle that the binary embeds, and the page in Chromium.
+	$(PART) npm --prefix cli/web test
 
 test-quick-starts: build test-typescript ## The quick starts of the READMEs against the reference agent.
-	$(PART) ./interop/quick-starts agentese
+	$(PART) ./conformance/interop/quick-starts agentese
 
 test-pages-setup: sdk-ts/$(NPM_HAS) ## What drives the browser that opens exported pages.
 
@@ -138,7 +138,7 @@ test-pages: test-pages-setup ## Of test-rust, the exported page and the suite's 
 	$(CARGO) test --workspace --test export --test run -- --nocapture browser
 
 lint: ## Format and lints, also of the clients for Windows and macOS; warnings are errors. No test measures time.
-	$(PART) sh -ec '.ci/test_clocks.py --quiet; .ci/clocks.py; $(CARGO) fmt --all --check; $(CARGO) clippy --workspace --all-targets -- -D warnings; .ci/other-systems'
+	$(PART) sh -ec 'tools/ci/test_clocks.py --quiet; tools/ci/clocks.py; $(CARGO) fmt --all --check; $(CARGO) clippy --workspace --all-targets -- -D warnings; tools/ci/other-systems'
 
 made-up-revision: ## A revision that nobody speaks, one file: clients, schemas, pages and the list of missing cases follow.
 	./.ci/made-up-revision
@@ -147,23 +147,23 @@ generate: ## Writes the generated files.
 	$(CARGO) run --quiet -p agentese-codegen
 
 interop: ## Clients and agents of others, real pi and omp among them; see docs/interop.md. Needs the package registries.
-	./interop/run
+	./conformance/interop/run
 
-pi-examples: pi-host/$(NPM_HAS) ## Loads the examples of pi's own package and checks the table of docs/pi-extensions.md. Needs the npm registry.
-	cd pi-host && npm install --no-save --prefix build/pi @mariozechner/pi-coding-agent@0.55.4
-	cd pi-host && node scripts/examples.mjs build/pi/node_modules/@mariozechner/pi-coding-agent --check
+pi-examples: extensions/pi-host/$(NPM_HAS) ## Loads the examples of pi's own package and checks the table of docs/pi-extensions.md. Needs the npm registry.
+	cd extensions/pi-host && npm install --no-save --prefix build/pi @mariozechner/pi-coding-agent@0.55.4
+	cd extensions/pi-host && node scripts/examples.mjs build/pi/node_modules/@mariozechner/pi-coding-agent --check
 
-docs: sdk-ts/$(NPM_HAS) site/$(NPM_HAS) ## Builds the documentation site into target/site and checks its links.
-	$(PART) ./site/build
+docs: sdk-ts/$(NPM_HAS) docs/site/$(NPM_HAS) ## Builds the documentation site into target/site and checks its links.
+	$(PART) ./docs/site/build
 
 release-check: sdk-ts/$(NPM_HAS) ## Tries everything of a release that needs no account: versions, workflows, packages.
-	$(PART) ./release/check
+	$(PART) ./tools/release/check
 
 bench: sdk-ts/$(NPM_HAS) ## Benchmarks; the figures are in docs/benchmarks.md.
 	$(CARGO) bench -p agentese
-	./bench/round-trip
-	./bench/agent
-	./bench/sessions
+	./tools/bench/round-trip
+	./tools/bench/agent
+	./tools/bench/sessions
 	cd sdk-ts && npm run bench
 	@[ -x sdk-python/.venv/bin/python ] || { echo "the Python benchmark needs sdk-python/.venv: ./sdk-python/test makes it" >&2; exit 1; }
 	cd sdk-python && .venv/bin/python bench/decoding.py
@@ -173,20 +173,20 @@ ROUNDS ?= 5
 .PHONY: bench-growth
 bench-growth: ## How the reference agent grows with entries, sessions, commands and deltas; writes the pictures of docs/growth.
 	$(CARGO) build --quiet --release -p agentese-cli
-	./bench/growth
+	./tools/bench/growth
 
 .PHONY: bench-peers
 bench-peers: ## The reference agent beside real pi and omp, where `make conformance-real` has installed them, in one run; writes the table of docs/benchmarks.md.
 	$(CARGO) build --release --quiet -p agentese-cli
-	./bench/peers --rounds $(ROUNDS) --write
+	./tools/bench/peers --rounds $(ROUNDS) --write
 
 .PHONY: bench-clients
 bench-clients: sdk-ts/$(NPM_HAS) ## The three clients beside what programs use without them, in one run; writes the table of docs/benchmarks.md. Needs sdk-python/.venv.
 	$(CARGO) build --release --quiet -p agentese --example reading
-	$(CARGO) build --release --quiet --manifest-path interop/pi-codes/Cargo.toml --target-dir $(CURDIR)/target/interop --example reading
+	$(CARGO) build --release --quiet --manifest-path conformance/interop/pi-codes/Cargo.toml --target-dir $(CURDIR)/target/interop --example reading
 	cd sdk-ts && npm run --silent build && npm run --silent build:test
-	./bench/clients --rounds $(ROUNDS) --write
+	./tools/bench/clients --rounds $(ROUNDS) --write
 
 clean: ## Removes what was built.
 	$(CARGO) clean
-	rm -rf server/tests/*/node_modules site/node_modules site/.venv release/.venv sdk-ts/node_modules sdk-ts/dist web/node_modules pi-host/node_modules pi-host/dist pi-host/build sdk-python/.venv
+	rm -rf server/tests/*/node_modules docs/site/node_modules docs/site/.venv tools/release/.venv sdk-ts/node_modules sdk-ts/dist cli/web/node_modules extensions/pi-host/node_modules extensions/pi-host/dist extensions/pi-host/build sdk-python/.venv

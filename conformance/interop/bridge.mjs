@@ -13,9 +13,9 @@ import { PROFILES } from "./agents/profiles.mjs";
 const { RpcClient } = await import("./node_modules/@mariozechner/pi-coding-agent/dist/modes/rpc/rpc-client.js");
 
 const agentese = process.env.AGENTESE ?? "agentese";
-const repository = fileURLToPath(new URL("..", import.meta.url));
+const repository = fileURLToPath(new URL("../..", import.meta.url));
 const target = process.env.CARGO_TARGET_DIR ?? path.join(repository, "target");
-/** Returns the path of a program that `interop/revisions/install` installs. */
+/** Returns the path of a program that `conformance/interop/revisions/install` installs. */
 const peer = (file) => path.join(process.env.PEERS ?? path.join(target, "interop/peers"), file);
 const PI_152 = "pi152/x/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
 

@@ -18,7 +18,7 @@ const block = (language, heading) => {
 const PATIENCE = 60_000;
 
 const folder = await mkdtemp(join(tmpdir(), "agentese-interop-"));
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
 async function run(name, program, file, source) {
   const path = join(folder, file);

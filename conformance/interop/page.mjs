@@ -2,7 +2,7 @@
 // reload during an answer, an abort. `page.mjs [REVISION…]`, such as `pi@1.5`; all revisions by default.
 import { strict as assert } from "node:assert";
 
-import { openBrowser, openPage, say, settled, skip, Site } from "../web/test/support/page.mjs";
+import { openBrowser, openPage, say, settled, skip, Site } from "../../cli/web/test/support/page.mjs";
 import { startModel } from "./agents/model.mjs";
 import { PROFILES } from "./agents/profiles.mjs";
 import { REAL } from "./agents/real.mjs";

@@ -13,10 +13,10 @@ import { fileURLToPath } from "node:url";
 import { startModel } from "./agents/model.mjs";
 import { PROFILES } from "./agents/profiles.mjs";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TARGET = process.env.TARGET ?? join(ROOT, "target");
-const CLI = join(ROOT, "interop/node_modules/@mariozechner/pi-coding-agent/dist/cli.js");
-const PYTHON = process.env.PYTHON ?? join(ROOT, "interop/.venv/bin/python");
+const CLI = join(ROOT, "conformance/interop/node_modules/@mariozechner/pi-coding-agent/dist/cli.js");
+const PYTHON = process.env.PYTHON ?? join(ROOT, "conformance/interop/.venv/bin/python");
 const PI = [process.execPath, CLI, "--mode", "rpc", "--offline", "--model", "loopback/one"];
 /** Time limit of every wait in milliseconds. Ten concurrent agents start slowly. */
 const LIMIT = 120_000;
@@ -81,7 +81,7 @@ const CHECKS = {
   },
 
   async dialogs({ run, answers, words = [] }) {
-    const program = run("dialogs", ["--no-session", "-e", join(ROOT, "interop/dialogs.ts")], words);
+    const program = run("dialogs", ["--no-session", "-e", join(ROOT, "conformance/interop/dialogs.ts")], words);
     program.say(answers);
     // The Rust program has no handler for this question, so it is dismissed.
     const [, name] = await program.until(/colour green, true, (\w+)/);
@@ -156,7 +156,7 @@ async function sessions(home) {
   return sizes.some((size) => size > 0);
 }
 
-assert.ok(existsSync(CLI), "the real pi is not installed: `interop/install` installs it");
+assert.ok(existsSync(CLI), "the real pi is not installed: `conformance/interop/install` installs it");
 const asked = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(LANGUAGES);
 const model = await startModel();
 try {

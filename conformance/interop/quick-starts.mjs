@@ -12,7 +12,7 @@ import { startModel } from "./agents/model.mjs";
 import { PROFILES } from "./agents/profiles.mjs";
 
 const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TARGET = process.env.TARGET ?? join(ROOT, "target");
 const PI = "@mariozechner/pi-coding-agent";
 
@@ -24,7 +24,7 @@ const agent = process.argv[2];
 const AGENTS = {
   agentese: { bin: join(TARGET, "debug"), change: (code) => code, answers: /^(?=.*What is in this directory\?).{100}/s },
   pi: {
-    bin: join(ROOT, "interop/node_modules/.bin"),
+    bin: join(ROOT, "conformance/interop/node_modules/.bin"),
     change: (code) => code.replace(COMMAND, REAL),
     answers: /^You said: What is in this directory\?\n*$/,
   },
@@ -49,7 +49,7 @@ async function rust(scratch) {
   const kept = await readFile(join(ROOT, "sdk-rust/examples/quick_start.rs"), "utf8");
   assert.equal(kept.slice(kept.indexOf("use ")), code, "sdk-rust/examples/quick_start.rs is not the README's quick start");
   if (agent === "agentese") {
-    // `interop/quick-starts` has built this program.
+    // `conformance/interop/quick-starts` has built this program.
     return [join(TARGET, "debug/examples/quick_start")];
   }
   const manifest = `[package]
@@ -63,7 +63,7 @@ tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 `;
   await mkdir(join(scratch, "src"));
   await writeFile(join(scratch, "Cargo.toml"), manifest);
-  await cp(join(ROOT, "interop/agents/rust/Cargo.lock"), join(scratch, "Cargo.lock"));
+  await cp(join(ROOT, "conformance/interop/agents/rust/Cargo.lock"), join(scratch, "Cargo.lock"));
   await writeFile(join(scratch, "src/main.rs"), change(code));
   await run("cargo", ["build", "--quiet", "--manifest-path", join(scratch, "Cargo.toml"), "--target-dir", join(TARGET, "interop")]);
   return [join(TARGET, "interop/debug/agentese-interop-quick-start")];
@@ -81,8 +81,8 @@ const typescript = (readme) => async (scratch) => {
 };
 
 async function python(scratch) {
-  const interpreter = join(ROOT, "interop/.venv/bin/python");
-  assert.ok(existsSync(interpreter), "no interop/.venv: `interop/install` makes it");
+  const interpreter = join(ROOT, "conformance/interop/.venv/bin/python");
+  assert.ok(existsSync(interpreter), "no conformance/interop/.venv: `conformance/interop/install` makes it");
   const file = join(scratch, "quick_start.py");
   await writeFile(file, change(await example("sdk-python/README.md", "python")));
   return [interpreter, file];
@@ -97,7 +97,7 @@ const STARTS = {
 };
 
 if (agent === "pi") {
-  const { version } = JSON.parse(await readFile(join(ROOT, `interop/node_modules/${PI}/package.json`), "utf8"));
+  const { version } = JSON.parse(await readFile(join(ROOT, `conformance/interop/node_modules/${PI}/package.json`), "utf8"));
   for (const readme of ["README.md", "sdk-ts/README.md", "sdk-python/README.md"]) {
     const text = await readFile(join(ROOT, readme), "utf8");
     assert.ok(text.includes(`npm install -g ${PI}@${version}`), `${readme} installs another pi than this one`);

@@ -7,7 +7,7 @@ const { RpcClient } = await import("./node_modules/@mariozechner/pi-coding-agent
 
 const client = new RpcClient({
   cliPath: fileURLToPath(new URL("./shim.mjs", import.meta.url)),
-  cwd: fileURLToPath(new URL("..", import.meta.url)),
+  cwd: fileURLToPath(new URL("../..", import.meta.url)),
   args: ["--no-session"],
 });
 await client.start();

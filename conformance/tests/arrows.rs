@@ -34,7 +34,7 @@ fn arrows_point_one_way() {
         ("server", &["agentese"]),
         ("cli", &["agentese", "agentese-server"]),
         ("conformance", &["agentese"]),
-        ("conformance-defects", &["agentese", "agentese-conformance"]),
+        ("conformance/defects", &["agentese", "agentese-conformance"]),
     ]);
     for (folder, allowed) in allowed {
         for dependency in dependencies(folder) {
@@ -46,7 +46,7 @@ fn arrows_point_one_way() {
 /// Users of the suite or of a client must not install crates that only the project needs.
 #[test]
 fn crates_for_work_on_the_project_are_not_published() {
-    for folder in ["codegen/typify-check", "conformance-defects"] {
+    for folder in ["codegen/typify-check", "conformance/defects"] {
         let manifest = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
         assert!(manifest.contains("\npublish = false\n"), "{folder} is published");
     }
@@ -143,10 +143,10 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("sdk-ts/src/connection/connection.ts", &["abort"], "the event of an AbortSignal"),
     ("sdk-ts/src/serve/serve.ts", &["abort"], "the event of an AbortSignal"),
     ("sdk-ts/src/testing/replay.ts", &["abort"], "the event of an AbortSignal"),
-    ("pi-host/src/exec.ts", &["abort"], "the event of an AbortSignal"),
-    ("pi-host/src/ui.ts", &["abort"], "the event of an AbortSignal"),
+    ("extensions/pi-host/src/exec.ts", &["abort"], "the event of an AbortSignal"),
+    ("extensions/pi-host/src/ui.ts", &["abort"], "the event of an AbortSignal"),
     (
-        "pi-host/src/handle.ts",
+        "extensions/pi-host/src/handle.ts",
         &[
             "before_agent_start",
             "resources_discover",
@@ -157,17 +157,17 @@ const NAMED: &[(&str, &[&str], &str)] = &[
         ],
         "hooks of pi's extensions, which a live Operator tells as events",
     ),
-    ("pi-host/src/", ACTIONS, "actions of the extension protocol"),
+    ("extensions/pi-host/src/", ACTIONS, "actions of the extension protocol"),
     ("sdk-ts/src/extension.ts", ACTIONS, "actions of the extension protocol"),
     ("extensions/python/agentese_extension.py", ACTIONS, "actions of the extension protocol"),
-    ("web/src/dialects/", &[], "how the page says in each dialect what it wants"),
+    ("cli/web/src/dialects/", &[], "how the page says in each dialect what it wants"),
     (
-        "web/src/",
+        "cli/web/src/",
         &["abort", "compact", "fork", "prompt", "steer"],
         "controls of the page, ways in which words wait, and names of arguments of tools",
     ),
-    ("web/src/parts/tool.tsx", &["bash"], "the name of a language"),
-    ("web/src/text/highlight.ts", &["bash"], "the name of a language"),
+    ("cli/web/src/parts/tool.tsx", &["bash"], "the name of a language"),
+    ("cli/web/src/text/highlight.ts", &["bash"], "the name of a language"),
 ];
 
 /// Actions of extensions with the same names as commands of dialects.
@@ -215,15 +215,15 @@ fn hand_written_files_know_no_vocabulary() {
     let folders = [
         "cli/src",
         "conformance/src",
-        "conformance-defects/src",
+        "conformance/defects/src",
         "extensions/python",
-        "pi-host/src",
+        "extensions/pi-host/src",
         "sdk-python/python",
         "sdk-python/src",
         "sdk-rust/src",
         "sdk-ts/src",
         "server/src",
-        "web/src",
+        "cli/web/src",
     ];
     let mut needed = vec![false; NAMED.len()];
     for folder in folders {

@@ -35,7 +35,7 @@ fn test_sources() -> Vec<(PathBuf, String)> {
         "sdk-rust",
         "sdk-python/tests",
         "sdk-ts/test",
-        "pi-host/test",
+        "extensions/pi-host/test",
     ] {
         sources(&root().join(part), &mut files);
     }

@@ -7,7 +7,7 @@ import posixpath
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<=\]\()(?P<target>[^)\s#:]+)(?=[)#])")
 
 

@@ -5,7 +5,7 @@ every update, and adds up what it saw. Runs are interleaved; the best of each co
 
 `python bench/decoding.py --client NAME FILE COUNT` runs one of them and says what it saw and what it took;
 `--threads NAME FILE COUNT` says how much of the processor time is that of Python's thread; `--write SIZE FILE COUNT` makes a file of
-frames. bench/clients compares them with clients in other languages.
+frames. tools/bench/clients compares them with clients in other languages.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What `bench/clients` makes of clients that are not there, and of those that fail."""
+"""What `tools/bench/clients` makes of clients that are not there, and of those that fail."""
 
 import sys
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "bench" / "clients"
+SCRIPT = Path(__file__).parents[2] / "tools" / "bench" / "clients"
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
 //! Reads so many events from a child that writes a file of frames, looks at the delta of every update, and says what it saw
-//! and what it took. bench/clients compares it with clients in other languages.
+//! and what it took. tools/bench/clients compares it with clients in other languages.
 //! cargo run --release --example reading -- agentese frames.jsonl 600000
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 

@@ -1,6 +1,6 @@
 /**
  * Reads so many events from a child that writes a file of frames, looks at the delta of every update, and says what it saw
- * and what it took. `bench/clients` compares it with clients in other languages.
+ * and what it took. `tools/bench/clients` compares it with clients in other languages.
  *
  * `node build/bench/reading.js CLIENT FILE COUNT [MODULE]`, where the module is that of pi's own client.
  */

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 MINUTE = {"rs": 60, "py": 60, "js": 60_000, "sh": None}
 SHARED = {"rs": "LONG", "py": "LIMIT", "js": "PATIENCE", "sh": None}
 
@@ -25,8 +25,8 @@ ALLOWED = [
     ("conformance/tests/model/breaks.rs", "begin", "the pauses of the model are real; it is the one that waits which measures, and there is no upper bound"),
     ("conformance/tests/strangers/agents/agent.mjs", "timestamp: Date.now()", "the timestamp of a message"),
     ("conformance/tests/strangers/agents/agent.py", "time.time() * 1000", "the timestamp of a message"),
-    ("interop/pi-codes/examples/reading.rs", "begin", "a measurement for docs/benchmarks.md, and no test"),
-    ("interop/sessions.mjs", "toolu_", "makes an id that is used once"),
+    ("conformance/interop/pi-codes/examples/reading.rs", "begin", "a measurement for docs/benchmarks.md, and no test"),
+    ("conformance/interop/sessions.mjs", "toolu_", "makes an id that is used once"),
     ("sdk-rust/tests/client/process.rs", "killed", "shows a figure for docs/benchmarks.md and compares it with nothing"),
     ("server/src/config/file_lock.rs", "SystemTime::now() -", "makes a lock file that is old"),
     ("server/src/providers/auth_seen.rs", "SystemTime::now() -", "makes a file that is an hour old"),
@@ -144,8 +144,8 @@ def is_test(path):
     name = parts[-1]
     return (
         bool({"tests", "test"} & set(parts[:-1]))
-        or parts[0] == "interop"
-        or parts[:2] == ("conformance-defects", "other-hands")
+        or parts[:2] == ("conformance", "interop")
+        or parts[:3] == ("conformance", "defects", "other-hands")
         or re.search(r"^test_|_tests?\.|^tests?\.|\.test\.", name) is not None
         or path == "sdk-python/test"
     )
@@ -168,7 +168,7 @@ def test_files():
     modules = {module for path in sources for module in modules_of_tests(path, (ROOT / path).read_text(encoding="utf-8"))}
     for path in paths:
         file = ROOT / path
-        if language(file) is None or "generated" in file.parts or path.startswith(".ci/") or not file.is_file():
+        if language(file) is None or "generated" in file.parts or path.startswith("tools/ci/") or not file.is_file():
             continue
         whole = is_test(path) or bool(modules & {Path(path), *Path(path).parents})
         if file.suffix == "" and not (whole and file.read_bytes()[:2] == b"#!"):
@@ -196,9 +196,9 @@ def judged(files, allowed):
                 yield f"{path}:{number}: {what}: {line}"
     for at, (file, words, reason) in enumerate(allowed):
         if at not in used:
-            yield f".ci/clocks.py: {file} reads no clock in a line with {words!r}; remove the entry"
+            yield f"tools/ci/clocks.py: {file} reads no clock in a line with {words!r}; remove the entry"
         if len(reason.split()) < 4:
-            yield f".ci/clocks.py: the entry of {file} gives no reason"
+            yield f"tools/ci/clocks.py: the entry of {file} gives no reason"
 
 
 def main():

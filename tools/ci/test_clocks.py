@@ -41,10 +41,10 @@ REFUSED = {
     "typescript: the time of day": ("a/test/b.test.ts", "const before = Date.now();\n"),
     "typescript: a short bound": ("a/test/b.test.ts", "const deadline = Date.now() + 5000;\n"),
     "typescript: the process's clock": ("a/test/b.test.ts", "const before = process.hrtime.bigint();\n"),
-    "javascript: in a browser": ("web/test/b.test.mjs", "await page.evaluate(() => performance.now() - globalThis.began < 100);\n"),
-    "javascript: a date": ("web/test/b.test.mjs", "assert.ok(new Date() - before < 100);\n"),
-    "shell: seconds": ("interop/b.sh", 'test "$SECONDS" -lt 10\n'),
-    "shell: dates": ("interop/b.sh", "begun=$(date +%s)\n"),
+    "javascript: in a browser": ("cli/web/test/b.test.mjs", "await page.evaluate(() => performance.now() - globalThis.began < 100);\n"),
+    "javascript: a date": ("cli/web/test/b.test.mjs", "assert.ok(new Date() - before < 100);\n"),
+    "shell: seconds": ("conformance/interop/b.sh", 'test "$SECONDS" -lt 10\n'),
+    "shell: dates": ("conformance/interop/b.sh", "begun=$(date +%s)\n"),
     "shell: in a string of Rust": ("a/tests/b.rs", rust('    sh("test $(date +%s%N) -lt $end");')),
     "a minute that is none": ("a/tests/support/long.rs", "pub const LONG: Duration = Duration::from_secs(20);\n"),
     "a minute that is none, in TypeScript": ("a/test/support/agent.ts", "export const PATIENCE = 5000;\n"),
@@ -80,7 +80,7 @@ LET_THROUGH = {
     ),
     "typescript: a date that is given": ("a/test/b.test.ts", "const at = new Date(1_700_000_000_000);\n"),
     "typescript: a bound of the file": ("a/test/b.test.ts", "const LIMIT = 120_000;\nconst deadline = Date.now() + LIMIT;\nassert.ok(Date.now() < deadline);\n"),
-    "shell: a file's date": ("interop/b.sh", "touch -d '1 hour ago' file; date -u\n"),
+    "shell: a file's date": ("conformance/interop/b.sh", "touch -d '1 hour ago' file; date -u\n"),
 }
 
 
@@ -106,12 +106,12 @@ class Clocks(unittest.TestCase):
         self.assertIn("gives no reason", list(judged(files, [(*entry[:2], "because")]))[-1])
 
     def test_which_files_are_tests(self):
-        for path in ["cli/src/web/hub_tests.rs", "a/src/b/tests.rs", "web/test/support/page.mjs", "interop/walk.mjs", "sdk-python/test"]:
+        for path in ["cli/src/web/hub_tests.rs", "a/src/b/tests.rs", "cli/web/test/support/page.mjs", "conformance/interop/walk.mjs", "sdk-python/test"]:
             self.assertTrue(is_test(path), path)
-        for path in ["a/src/attestation.rs", "conformance/src/run/mod.rs", "sdk-ts/src/testing.ts", "bench/peers.py"]:
+        for path in ["a/src/attestation.rs", "conformance/src/run/cases.rs", "sdk-ts/src/testing.ts", "tools/bench/peers.py"]:
             self.assertFalse(is_test(path), path)
         declared = "#[cfg(test)]\nmod faults;\n#[cfg(test)]\npub(crate) mod more;\nmod live;\n"
-        self.assertEqual([str(path) for path in modules_of_tests("a/src/b/mod.rs", declared)], ["a/src/b/faults.rs", "a/src/b/faults", "a/src/b/more.rs", "a/src/b/more"])
+        self.assertEqual([str(path) for path in modules_of_tests("a/src/b.rs", declared)], ["a/src/b/faults.rs", "a/src/b/faults", "a/src/b/more.rs", "a/src/b/more"])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-//! Files of the page, embedded in the binary; their sources are in `web/`.
+//! Files of the page, embedded in the binary; their sources are in `cli/web/`.
 
 use axum::http::{HeaderName, header};
 

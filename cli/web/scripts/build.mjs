@@ -11,7 +11,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const here = join(dirname(fileURLToPath(import.meta.url)), "..");
-const repository = join(here, "..");
+const repository = join(here, "../..");
 /** What the binary embeds. It is committed: building the binary needs no Node. */
 export const embedded = join(repository, "cli/src/web/assets");
 export const command = "npm ci && npm run build";

@@ -9,7 +9,7 @@ import { PATIENCE, REPOSITORY, openBrowser, openPage, say, settled, skip } from 
 import { serious } from "./support/axe.mjs";
 import { withSite } from "./support/site_tests.mjs";
 
-const AGENT = join(REPOSITORY, "web/test/support/agent.mjs");
+const AGENT = join(REPOSITORY, "cli/web/test/support/agent.mjs");
 
 /** A site whose agent plays these turns. */
 const plays = (...turns) => ({ files: { "turns.json": JSON.stringify(turns) }, command: [process.execPath, AGENT, "../turns.json"] });

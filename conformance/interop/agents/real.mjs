@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
 /**
  * Folder of the agents that `revisions/install` installs, because the registry's clients cannot install them
@@ -16,8 +16,8 @@ const PEERS = process.env.PEERS ?? join(TARGET, "interop/peers");
 export const WORDS = ["--mode", "rpc", "--model", "loopback/one"];
 
 const here = (path) => {
-  const found = [join(PEERS, path), join(ROOT, "interop/node_modules", path.replace(/^.*node_modules\//, ""))].find(existsSync);
-  return found ?? assert.fail(`${path} is not there: \`interop/revisions/install\` installs it`);
+  const found = [join(PEERS, path), join(ROOT, "conformance/interop/node_modules", path.replace(/^.*node_modules\//, ""))].find(existsSync);
+  return found ?? assert.fail(`${path} is not there: \`conformance/interop/revisions/install\` installs it`);
 };
 const bun = () => here("omp/bun/node_modules/@oven/bun-linux-x64/bin/bun");
 const PI = "node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";

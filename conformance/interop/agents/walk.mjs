@@ -12,7 +12,7 @@ import { startModel } from "./model.mjs";
 import { PROFILES } from "./profiles.mjs";
 
 const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
-const MODEL = path("../../protocol/model.json");
+const MODEL = path("../../../protocol/model.json");
 const declaration = JSON.parse(await readFile(MODEL, "utf8"));
 
 /** Returns the declaration of the revision that an agent speaks. */
@@ -157,7 +157,7 @@ for (const agent of positionals) {
 console.log(`\n${sections.join("\n\n")}`);
 if (values.write) {
   // The tables follow this line at the end of the document.
-  const mark = "<!-- interop/agents/run writes what follows -->";
+  const mark = "<!-- conformance/interop/agents/run writes what follows -->";
   const [head] = (await readFile(values.write, "utf8")).split(mark);
   await writeFile(values.write, `${head}${mark}\n\n${sections.join("\n\n")}\n`);
 }

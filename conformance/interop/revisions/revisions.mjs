@@ -12,7 +12,7 @@ import { startModel } from "../agents/model.mjs";
 import { PROFILES } from "../agents/profiles.mjs";
 import { REAL, WORDS } from "../agents/real.mjs";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
 const AGENTESE = process.env.AGENTESE ?? join(TARGET, "debug/agentese");
 /** Time limit of one program in milliseconds: six agents start on a busy machine. */
@@ -20,8 +20,8 @@ const LIMIT = 180_000;
 
 const CLIENTS = {
   rust: [join(TARGET, "interop/debug/revisions")],
-  python: [process.env.PYTHON ?? join(ROOT, "interop/.venv/bin/python"), join(ROOT, "interop/revisions/revisions.py")],
-  typescript: [process.execPath, join(ROOT, "interop/revisions/build/revisions.js")],
+  python: [process.env.PYTHON ?? join(ROOT, "conformance/interop/.venv/bin/python"), join(ROOT, "conformance/interop/revisions/revisions.py")],
+  typescript: [process.execPath, join(ROOT, "conformance/interop/revisions/build/revisions.js")],
 };
 
 /**

@@ -14,8 +14,8 @@ import { build } from "esbuild";
 import { embedded } from "./build.mjs";
 
 const here = join(dirname(fileURLToPath(import.meta.url)), "..");
-export const page = join(here, "../docs/pi-extensions.md");
-const BEGIN = "<!-- written by pi-host/scripts/examples.mjs -->";
+export const page = join(here, "../../docs/pi-extensions.md");
+const BEGIN = "<!-- written by extensions/pi-host/scripts/examples.mjs -->";
 const END = "<!-- end of what is written -->";
 /** What is used beside imported names, and how it looks. */
 const USES = [

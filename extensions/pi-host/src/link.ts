@@ -1,6 +1,6 @@
 /** Connection to the agent: incoming and outgoing lines, and the assignment of responses to requests. */
 
-import { Framer } from "../../sdk-ts/src/framing.js";
+import { Framer } from "../../../sdk-ts/src/framing.js";
 import { messageOf } from "./text.js";
 import type { ExtensionFrame, HostFrame, JsonValue, Question, ResultOf } from "./protocol.js";
 

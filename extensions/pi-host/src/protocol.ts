@@ -7,10 +7,10 @@ import type {
   HostAnswers,
   HostFrame,
   HostState,
-} from "../../sdk-ts/src/generated/extension.js";
+} from "../../../sdk-ts/src/generated/extension.js";
 
-export type * from "../../sdk-ts/src/generated/extension.js";
-export type { BashResult, JsonObject, JsonValue, Model, ThinkingLevel } from "../../sdk-ts/src/generated/types.js";
+export type * from "../../../sdk-ts/src/generated/extension.js";
+export type { BashResult, JsonObject, JsonValue, Model, ThinkingLevel } from "../../../sdk-ts/src/generated/types.js";
 export type { ExtensionFrame, HookAnswers, HookEvent, HostAnswers, HostFrame, HostState };
 
 /** Supported version of the protocol. */

@@ -20,7 +20,7 @@ test("every package that is in the bundle has its notice", () => {
 });
 
 test("the lock file names no registry", () => {
-  const lock = readFileSync(join(repository, "pi-host/package-lock.json"), "utf8");
+  const lock = readFileSync(join(repository, "extensions/pi-host/package-lock.json"), "utf8");
   assert.equal(/https?:\/\/[^"]*\.tgz/.test(lock), false);
 });
 

@@ -1,4 +1,4 @@
-//! The Node host, which runs extensions written for pi: one program from `pi-host/`, embedded in the binary
+//! The Node host, which runs extensions written for pi: one program from `extensions/pi-host/`, embedded in the binary
 //! and run by Node.
 
 mod unpack;

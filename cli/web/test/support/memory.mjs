@@ -13,7 +13,7 @@ const { outputFiles } = await build({
       export { Store } from "./store.js";
       export { DIALECTS, agentsOf } from "./dialects/index.js";
     `,
-    resolveDir: join(REPOSITORY, "web/src"),
+    resolveDir: join(REPOSITORY, "cli/web/src"),
     loader: "ts",
   },
   bundle: true,

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 import { chromium } from "playwright-core";
 
-export const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "../../..");
+export const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "../../../..");
 const target = process.env.CARGO_TARGET_DIR ?? join(REPOSITORY, "target");
 /** The binary under test. */
 export const AGENTESE = process.env.AGENTESE ?? join(target, "debug", "agentese");

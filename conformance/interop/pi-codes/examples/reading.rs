@@ -1,6 +1,6 @@
 //! Reads COUNT events with the crate pi-codes and inspects the delta of every update:
 //! `reading pi-codes FILE COUNT`. Prints the number of events and the cost. The `pi` on PATH is a
-//! program that writes the file in its last argument. bench/clients compares the result with other clients.
+//! program that writes the file in its last argument. tools/bench/clients compares the result with other clients.
 
 use std::time::Instant;
 

@@ -12,7 +12,7 @@ import type { ExtensionFrame, FrameOf, HookEvent, HostFrame, Initialized } from 
 export const PATIENCE = 60_000;
 
 /** The repository; tests are compiled into `build/test`. */
-export const repository = join(import.meta.dirname, "../../..");
+export const repository = join(import.meta.dirname, "../../../..");
 
 /** The program under test. */
 export const bundle = join(repository, "server/src/extensions/node_host/agentese-pi-host.mjs");

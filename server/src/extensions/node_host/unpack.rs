@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The program; its sources are in `pi-host/`.
+/// The program; its sources are in `extensions/pi-host/`.
 const PROGRAM: &[u8] = include_bytes!("agentese-pi-host.mjs");
 /// The hash of the program.
 const HASH: &str = include_str!("agentese-pi-host.sha256");

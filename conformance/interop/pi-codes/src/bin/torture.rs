@@ -1,5 +1,5 @@
 //! Driver of the crate pi-codes for `agentese-conformance torture --client`: instructions on stdin, reports
-//! on stdout, as in docs/conformance-clients.md. `interop/torture/pi-codes` starts it, with the agent as `pi`
+//! on stdout, as in docs/conformance-clients.md. `conformance/interop/torture/pi-codes` starts it, with the agent as `pi`
 //! on PATH.
 
 use std::process::ExitCode;
