@@ -5,7 +5,7 @@ with pi.Client.spawn(["agentese", "--mode", "rpc", "--provider", "scripted", "--
         match event:
             case pi.MessageUpdate(assistant_message_event=pi.TextDelta(delta=text)):
                 print(text, end="", flush=True)
-            case pi.ToolExecutionStart(tool_name=tool):
-                print(f"[{tool}]")
+            case pi.MessageUpdate(assistant_message_event=pi.TextEnd()):
+                print()
             case _:
                 pass

@@ -1,17 +1,18 @@
 //! The quick start of the README, word for word: `conformance/interop/quick-starts` holds the two together.
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 
-use agentese::pi::{self, AssistantMessageEvent as Inside, Event};
+use agentese::pi::{self, AssistantMessageEvent as Piece, Event};
 
 #[tokio::main]
 async fn main() -> Result<(), agentese::Error> {
     let client = pi::Client::spawn(["agentese", "--mode", "rpc", "--provider", "scripted", "--no-session"])?;
     let mut run = client.prompt("What is in this directory?").await?;
     while let Some(event) = run.next().await {
-        if let Event::MessageUpdate(update) = event?
-            && let Inside::TextDelta(text) = update.assistant_message_event
-        {
-            print!("{}", text.delta);
+        let Event::MessageUpdate(update) = event? else { continue };
+        match update.assistant_message_event {
+            Piece::TextDelta(text) => print!("{}", text.delta),
+            Piece::TextEnd(_) => println!(),
+            _ => {}
         }
     }
     client.close().await;
