@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 
 import type { JsonObject } from "../src/generated/types.js";
 import { PATIENCE } from "./support/agent.js";
-import { PACKAGE, transcript } from "./support/files.js";
+import { PACKAGE, REPOSITORY, transcript } from "./support/files.js";
 
 const scratch = mkdtempSync(join(tmpdir(), "agentese-readme-"));
 after(() => rmSync(scratch, { recursive: true }));
@@ -20,6 +20,12 @@ const examples = [...text.matchAll(/^## (.*)$|^```ts\n([\s\S]*?)^```$/gm)].reduc
   },
   [],
 ).filter(({ code }) => code !== "");
+
+/** Examples of the guides for users of other clients: compiled, not run, for they start the real agents. */
+const guides = ["pi", "omp"].flatMap((agent) => {
+  const guide = readFileSync(join(REPOSITORY, `docs/migrating-from-${agent}-rpcclient.md`), "utf8");
+  return [...guide.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
+});
 
 /** An agent in place of the real ones: streams a text, and asks where it is told to. */
 const AGENT = `
@@ -61,10 +67,12 @@ before(() => {
   };
   writeFileSync(join(scratch, "tsconfig.json"), JSON.stringify(options));
   examples.forEach(({ code }, index) => writeFileSync(join(scratch, `example${index}.mts`), code));
+  guides.forEach((code, index) => writeFileSync(join(scratch, `guide${index}.mts`), code));
 });
 
 test("all examples compile", () => {
   assert.equal(examples.length, 7);
+  assert.equal(guides.length, 4);
   execFileSync(join(PACKAGE, "node_modules", ".bin", "tsc"), ["-p", scratch], { stdio: ["ignore", "inherit", "inherit"] });
 });
 
