@@ -1,7 +1,7 @@
 //! A released revision never changes: its schemas accept what they accepted in the first release that contains it.
 //!
 //! Nothing has been released yet. Until then a line is corrected where a recording shows that the declaration was wrong, and
-//! CHANGELOG.md names the correction; the lines are kept already, so that no revision changes unseen.
+//! the commit names the recording; the lines are kept already, so that no revision changes unseen.
 //!
 //! Words may get better, so descriptions do not count. A new revision gets its lines when it is declared: the test prints
 //! them.
@@ -49,7 +49,7 @@ fn a_revision_changes_neither_once_it_is_released_nor_unseen() {
         assert!(
             now == line,
             "the {what} of a revision has changed: give what is new `since`; where the revision was not released and its \
-             declaration was wrong, write the new line and name the correction in CHANGELOG.md:\n{now}"
+             declaration was wrong, write the new line and name the recording in the commit:\n{now}"
         );
     }
     let is_frozen = |what: &str| PUBLISHED.lines().any(|line| line.starts_with(&format!("{what} ")));
