@@ -8,7 +8,7 @@ protocol! {
     record AcpText(type = "text") {
         /// The text.
         text: Str,
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         annotations: OptNull<Any>,
         ;
         example {"type": "text", "text": "What is in this file?"}
@@ -20,49 +20,49 @@ protocol! {
         data: Str,
         /// The MIME type, as in `image/png`.
         mimeType: Str,
-        /// Where it comes from.
+        /// Address of the image's source.
         uri: OptNull<Str>,
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         annotations: OptNull<Any>,
         ;
         example {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
     }
 
-    /// A recording.
+    /// An audio recording.
     record AcpAudio(type = "audio") {
         /// The bytes in base64.
         data: Str,
         /// The MIME type, as in `audio/wav`.
         mimeType: Str,
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         annotations: OptNull<Any>,
         ;
         example {"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}
     }
 
-    /// The name of something that the agent can read itself.
+    /// A reference to a resource that the agent can read itself.
     record AcpResourceLink(type = "resource_link") {
-        /// Its address; `file://` and a path for a file.
+        /// Address of the resource; `file://` and a path for a file.
         uri: Str,
-        /// Its name for people.
+        /// Name of the resource.
         name: Str,
-        /// Another name for people.
+        /// Display name.
         title: OptNull<Str>,
-        /// What it is.
+        /// Description of the resource.
         description: OptNull<Str>,
         /// The MIME type.
         mimeType: OptNull<Str>,
-        /// How long it is, in bytes.
+        /// Size of the resource in bytes.
         size: OptNull<Int>,
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         annotations: OptNull<Any>,
         ;
         example {"type": "resource_link", "uri": "file:///home/user/project/main.rs", "name": "main.rs"}
     }
 
-    /// What a resource holds: `text`, or `blob` in base64.
+    /// The content of a resource: `text`, or `blob` in base64.
     record AcpResourceContents {
-        /// Its address.
+        /// Address of the resource.
         uri: Str,
         /// The MIME type.
         mimeType: OptNull<Str>,
@@ -78,7 +78,7 @@ protocol! {
     record AcpResource(type = "resource") {
         /// The content.
         resource: AcpResourceContents,
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         annotations: OptNull<Any>,
         ;
         example {"type": "resource", "resource": {"uri": "file:///home/user/project/notes.md", "text": "Remember the tests."}}
