@@ -79,8 +79,8 @@ protocol! {
         exit_grace_ms: Opt<Count>,
         /// Supported parts of the dialect.
         claims: Opt<ProfileClaims>,
-        /// Initial choices of a fresh agent, as in its answer to the first state command: model, thinking level,
-        /// presence of a session file. If absent, the suite queries them before the first case.
+        /// Initial choices of a fresh agent, as in its answer to the probe command: model, thinking level, presence of
+        /// a session file. If absent, the suite queries them before the first case.
         choices: Opt<Object>,
         /// Known failures of the agent: a name, as in `expected/NAME.json` of the suite, or the path of a .json file
         /// relative to the folder of the profile.
