@@ -16,12 +16,13 @@
 /// dialog NAME(Params { … }) -> Answer { example {…}; }         a question to the client
 /// ```
 ///
-/// `[since "pi@1.5"]`, `[until "pi@1.5"]` or both limit a part to some revisions. The span precedes the body of a row,
-/// and follows a member, a string, a failure, the effect of an event on the run, and `snapshot`. In a command, `result:
-/// […];` limits the data of its answer. `later: EFFECT [since "…"];` is the effect of an event on the run in other
-/// revisions, or the time of a command's answer in them. `text: Str as message since "…"` is a member with another name
-/// in other revisions. `frame: "question" => "answer" after "update"(Type);` gives a dialog frames of its own, the last
-/// one for frames before the answer. A member may be declared again for other revisions if only its presence differs.
+/// `[since "pi@1.5"]`, `[until "pi@1.5"]` or both limit a part to some revisions. The span precedes the body of a row.
+/// It follows a member, a string, a failure, the effect of an event on the run, and `snapshot`. In a command,
+/// `result: […];` limits the data of its answer. `later: EFFECT [since "…"];` is the effect of an event on the run in
+/// other revisions, or the time of a command's answer in them. `text: Str as message since "…"` is a member with
+/// another name in other revisions. `frame: "question" => "answer" after "update"(Type);` gives a dialog frames of its
+/// own, the last one for frames before the answer. A member may be declared again for other revisions if only its
+/// presence differs.
 macro_rules! protocol {
     ($(
         $(#[doc = $doc:literal])*

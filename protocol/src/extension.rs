@@ -1,9 +1,9 @@
 //! The protocol between the agent and its extensions. The agent starts extensions as child processes and
 //! exchanges frames with them over their stdin and stdout.
 //!
-//! Each frame is one line of JSON with a `type`. A frame with an `id` is a request and requires exactly one
-//! `response` with the same id, in either direction; each side assigns its own ids. One process may serve
-//! several extensions: `extension`, a path from the agent, identifies the extension of a frame.
+//! Each frame is one line of JSON with a `type`. A frame with an `id` is a request and requires exactly one `response`
+//! with the same id, in either direction. Each side assigns its own ids. One process may serve several extensions:
+//! `extension`, a path from the agent, identifies the extension of a frame.
 //!
 //! | file | content |
 //! |---|---|

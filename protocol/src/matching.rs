@@ -1,5 +1,5 @@
-//! Rules for the comparison of two transcripts of a dialect: values that an agent generates, texts that it streams in
-//! pieces, the order of frames, and differences that are not faults.
+//! The rules for the comparison of two transcripts of a dialect. They cover values that an agent generates, texts that
+//! it streams in pieces, the order of frames, and differences that are not faults.
 //!
 //! Paths are member names separated by dots; `[]` is a placeholder for every element of an array.
 

@@ -77,8 +77,8 @@ const fn scheme(name: &'static str, prefix: &'static str, rest: usize) -> KeySha
 /// members on arrival.
 pub const SEALED: &[&str] = &["before_provider_request"];
 
-/// Members that hold the event in the frames of dialects with an envelope: the envelope, whose type has that name, and
-/// the parameters of a notification.
+/// Members that hold the event in frames with an envelope: `event`, also the type of such a frame, and `params` of a
+/// notification.
 pub const ENVELOPES: &[&str] = &["event", "params"];
 
 /// The shapes of well-known keys, which are replaced at any position of a text.

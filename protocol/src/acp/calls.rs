@@ -53,7 +53,7 @@ protocol! {
 
     /// Text, images and resources.
     record AcpCallContent(type = "content") {
-        /// The content block.
+        /// Content block of the call.
         content: AcpContentBlock,
         ;
         example {"type": "content", "content": {"type": "text", "text": "12 files"}}

@@ -113,7 +113,7 @@ protocol! {
         mcpCapabilities: Opt<AcpMcpCapabilities>,
         /// Session operations of the agent.
         sessionCapabilities: Opt<AcpSessionCapabilities>,
-        /// Capabilities for authentication, such as logout.
+        /// Authentication capabilities: logout of the user.
         auth: Opt<Object>,
         ;
         example {"loadSession": true, "promptCapabilities": {"image": true, "embeddedContext": true}}

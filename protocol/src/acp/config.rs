@@ -6,7 +6,7 @@ use crate::typed::{Any, Bool, List, Nothing, OptNull, Str};
 protocol! {
     /// The subject of an option, so that clients can show it in a suitable place.
     strings AcpConfigCategory(open) {
-        /// The mode of the agent.
+        /// The behavior of the agent.
         "mode",
         /// The model.
         "model",
@@ -70,7 +70,7 @@ protocol! {
 
     /// All options, with their current values.
     record AcpConfigOptions {
-        /// The options.
+        /// All options of the session.
         configOptions: List<AcpConfigOption>,
         ;
         example {"configOptions": []}

@@ -6,7 +6,7 @@ use crate::typed::{Any, Int, OptNull, Str};
 protocol! {
     /// A text, which may be Markdown.
     record AcpText(type = "text") {
-        /// The text.
+        /// Content of the text block.
         text: Str,
         /// Audience and priority of the content.
         annotations: OptNull<Any>,
@@ -66,9 +66,9 @@ protocol! {
         uri: Str,
         /// The MIME type.
         mimeType: OptNull<Str>,
-        /// The text.
+        /// Content of a text resource.
         text: OptNull<Str>,
-        /// The bytes in base64.
+        /// Content of a binary resource in base64.
         blob: OptNull<Str>,
         ;
         example {"uri": "file:///home/user/project/notes.md", "mimeType": "text/markdown", "text": "Remember the tests."}
@@ -76,7 +76,7 @@ protocol! {
 
     /// A resource with its content.
     record AcpResource(type = "resource") {
-        /// The content.
+        /// Content of the resource.
         resource: AcpResourceContents,
         /// Audience and priority of the content.
         annotations: OptNull<Any>,

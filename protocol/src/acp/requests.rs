@@ -80,9 +80,9 @@ protocol! {
     dialog request_permission(AcpRequestPermission {
         /// Id of the session.
         sessionId: Str,
-        /// The tool call.
+        /// Tool call that the permission concerns.
         toolCall: AcpAskedCall,
-        /// The choices.
+        /// Choices of the user.
         options: List<AcpPermissionOption>,
     }) -> AcpPermissionAnswer {
         wire: "session/request_permission";
@@ -164,7 +164,7 @@ protocol! {
 
     /// The text of a file.
     record AcpFileText {
-        /// The text.
+        /// Content of the file.
         content: Str,
         ;
         example {"content": "fn main() {}\n"}

@@ -18,9 +18,9 @@ protocol! {
 
     /// A name with a value: an environment variable or a header.
     record AcpNamedValue {
-        /// The name.
+        /// Name of the variable or header.
         name: Str,
-        /// The value.
+        /// Value of the variable or header.
         value: Str,
         ;
         example {"name": "TOKEN_FILE", "value": "/run/token"}
@@ -32,7 +32,7 @@ protocol! {
         type: OptNull<AcpMcpTransport>,
         /// Name of the server.
         name: Str,
-        /// The program.
+        /// Program of the server.
         command: OptNull<Str>,
         /// Arguments of the program.
         args: OptNull<List<Str>>,

@@ -18,7 +18,7 @@ protocol! {
     dialog create_terminal(AcpCreateTerminal {
         /// Id of the session.
         sessionId: Str,
-        /// The program.
+        /// Program to start.
         command: Str,
         /// Arguments of the program.
         args: OptNull<List<Str>>,
@@ -45,7 +45,7 @@ protocol! {
 
     /// The output of a command.
     record AcpTerminalText {
-        /// Output so far.
+        /// Output of the command so far.
         output: Str,
         /// `true` if the beginning of the output is missing.
         truncated: Bool,

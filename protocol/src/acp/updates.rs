@@ -9,7 +9,7 @@ use crate::typed::{Count, List, Num, OptNull, Str};
 protocol! {
     /// A piece of the user's message, sent while a session is loaded.
     record AcpUserMessageChunk(sessionUpdate = "user_message_chunk") {
-        /// The piece.
+        /// Content of the piece.
         content: AcpContentBlock,
         /// Id of the message.
         messageId: OptNull<Str>,
@@ -19,7 +19,7 @@ protocol! {
 
     /// A piece of the model's answer.
     record AcpAgentMessageChunk(sessionUpdate = "agent_message_chunk") {
-        /// The piece.
+        /// Content of the piece.
         content: AcpContentBlock,
         /// Id of the message.
         messageId: OptNull<Str>,
@@ -29,7 +29,7 @@ protocol! {
 
     /// A piece of the model's reasoning.
     record AcpAgentThoughtChunk(sessionUpdate = "agent_thought_chunk") {
-        /// The piece.
+        /// Content of the piece.
         content: AcpContentBlock,
         /// Id of the message.
         messageId: OptNull<Str>,
@@ -71,7 +71,7 @@ protocol! {
 
     /// The plan of the agent, sent completely each time.
     record AcpPlan(sessionUpdate = "plan") {
-        /// The tasks.
+        /// All tasks of the plan.
         entries: List<AcpPlanEntry>,
         ;
         example {
@@ -102,7 +102,7 @@ protocol! {
 
     /// The available commands.
     record AcpAvailableCommandsUpdate(sessionUpdate = "available_commands_update") {
-        /// All commands.
+        /// All available commands.
         availableCommands: List<AcpAvailableCommand>,
         ;
         example {"sessionUpdate": "available_commands_update", "availableCommands": []}
@@ -118,7 +118,7 @@ protocol! {
 
     /// The options or their values have changed.
     record AcpConfigOptionUpdate(sessionUpdate = "config_option_update") {
-        /// All options.
+        /// All options of the session.
         configOptions: List<AcpConfigOption>,
         ;
         example {"sessionUpdate": "config_option_update", "configOptions": []}
@@ -208,7 +208,7 @@ protocol! {
     record AcpCompactionSummaryChunk(sessionUpdate = "compaction_summary_chunk") {
         /// Id of the compaction.
         compactionId: Str,
-        /// The piece.
+        /// Content of the piece.
         content: AcpContentBlock,
         ;
         example {
@@ -228,7 +228,7 @@ protocol! {
     dialog session_update(AcpSessionUpdate {
         /// Id of the session.
         sessionId: Str,
-        /// The update.
+        /// Content of the update.
         update: AcpUpdate,
     }) {
         wire: "session/update";

@@ -103,7 +103,7 @@ protocol! {
     event TEXT_MESSAGE_CONTENT(AguiTextMessageContent {
         /// Id of the message.
         messageId: Str,
-        /// The piece.
+        /// The new piece of text.
         delta: Str,
     }) {
         example {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m3", "delta": "There are"};
@@ -139,7 +139,7 @@ protocol! {
     event REASONING_MESSAGE_CONTENT(AguiReasoningMessageContent {
         /// Id of the reasoning.
         messageId: Str,
-        /// The piece.
+        /// The new piece of reasoning.
         delta: Str,
     }) {
         example {"type": "REASONING_MESSAGE_CONTENT", "messageId": "m5", "delta": "The folder"};
@@ -207,7 +207,7 @@ protocol! {
 
     /// A snapshot of the complete conversation.
     event MESSAGES_SNAPSHOT(AguiMessagesSnapshot {
-        /// The messages.
+        /// All messages of the conversation.
         messages: List<AguiMessage>,
     }) {
         example {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "m2", "role": "user", "content": "Hello"}]};
@@ -217,7 +217,7 @@ protocol! {
     event CUSTOM(AguiCustom {
         /// Name of the information.
         name: Str,
-        /// The data.
+        /// Data of the information.
         value: Any,
     }) {
         example {"type": "CUSTOM", "name": "agentese.notice", "value": {"type": "notice"}};

@@ -1,5 +1,5 @@
-//! The meaning of AG-UI's frames for a conversation and the intent of its command, used to compute the losses with an
-//! agent of a dialect behind AG-UI. No conversation is built from these rules.
+//! The meaning of AG-UI's frames for a conversation, and the intent of its command. Both serve to compute the losses
+//! with an agent of a dialect behind AG-UI. No conversation is built from these rules.
 
 use crate::intent::Send::Joined;
 use crate::intent::{Carrier, Intent, Intents, carries};

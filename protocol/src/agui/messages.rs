@@ -7,7 +7,7 @@ use crate::typed::{Any, List, Nothing, Object, Opt, OptNull, Str};
 protocol! {
     /// A text in a message.
     record AguiTextPart(type = "text") {
-        /// The text.
+        /// Content of the text part.
         text: Str,
         ;
         example {"type": "text", "text": "What is this?"}
@@ -25,7 +25,7 @@ protocol! {
 
     /// Binary data at an address.
     record AguiUrl(type = "url") {
-        /// The address.
+        /// Address of the data.
         value: Str,
         /// The MIME type.
         mimeType: Opt<Str>,
@@ -161,7 +161,7 @@ protocol! {
     record AguiContext {
         /// Description of the context.
         description: Str,
-        /// The value.
+        /// Value of the context.
         value: Str,
         ;
         example {"description": "the page that is open", "value": "Invoices"}
@@ -181,7 +181,7 @@ protocol! {
         interruptId: Str,
         /// Status of the answer.
         status: AguiResumeStatus,
-        /// The answer.
+        /// Answer to the interrupt.
         payload: Opt<Any>,
         ;
         example {"interruptId": "q1", "status": "resolved", "payload": true}

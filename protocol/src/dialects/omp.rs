@@ -1,4 +1,4 @@
-//! The omp dialect: pi's family with a state of its own, branches and reminders; since 18.2 with tools of the client,
+//! The omp dialect: pi's family with a state of its own, branches and reminders. Since 18.2 it has tools of the client,
 //! subagents and frames in pieces.
 //!
 //! Sources: the document "RPC Protocol Reference" of omp 12.7.6, recordings of omp 13.19.0, and the types of omp
@@ -46,7 +46,7 @@ protocol! {
     /// Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
     /// the same id may follow.
     command abort_and_prompt(AbortAndPromptParams {
-        /// The prompt.
+        /// Text of the prompt.
         message: Str,
         /// Images of the prompt.
         images: Opt<List<ImageContent>>,
@@ -104,7 +104,7 @@ protocol! {
         messageCount: Count,
         /// Number of queued messages.
         queuedMessageCount: Count,
-        /// The todo list.
+        /// The todo list, in parts.
         todoPhases: List<TodoPhase> [since "omp@18.2"],
         /// `true` if fast mode was requested.
         fastModeEnabled: Bool [since "omp@18.2"],
@@ -255,7 +255,7 @@ protocol! {
     /// The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
     /// `agent_end` follows, and then another `agent_start`.
     event ttsr_triggered(TtsrTriggered {
-        /// The matching rules.
+        /// Rules that matched the output.
         rules: List<StreamRule>,
     }) {
         example {"type": "ttsr_triggered", "rules": [{"name": "no-print", "content": "Do not print."}]};
@@ -277,7 +277,7 @@ protocol! {
 
     /// The model stopped with unfinished todo items; the agent reminds it of them and continues.
     event todo_reminder(TodoReminder {
-        /// The unfinished items.
+        /// Unfinished items of the todo list.
         todos: List<TodoItem>,
         /// Number of this reminder, from 1.
         attempt: Count,

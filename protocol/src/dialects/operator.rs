@@ -3,7 +3,7 @@
 //! The document has seven commands, events in an envelope, and answers on completion. The sources have more commands
 //! and events, events without an envelope, and immediate answers ([`live`]).
 //!
-//! In the document one command runs at a time; during a turn or a compaction the agent rejects other commands instead
+//! In the document one command runs at a time. During a turn or a compaction the agent rejects other commands instead
 //! of queueing them in a lane. The agent therefore checks every command on its arrival.
 //!
 //! Sources: the document "RPCServer" of Operator, and the RPC server among its published sources.
@@ -32,7 +32,7 @@ protocol! {
     /// sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
     /// text that begins with `/` is a command of the agent.
     command prompt(OperatorPromptParams {
-        /// The prompt.
+        /// Text of the prompt.
         text: Str as message since "operator@live",
         /// Options of the turn, an open object.
         options: Opt<Object> [until "operator@live"],
@@ -182,7 +182,7 @@ protocol! {
 
     /// A tool ends.
     event tool_execution_end(OperatorToolExecutionEnd {
-        /// The result.
+        /// Result of the tool.
         tool_result: OperatorToolResult,
     }) {
         example {"type": "tool_execution_end", "tool_result": {"type": "tool_result", "id": "call_1", "content": "hello", "is_error": false}};

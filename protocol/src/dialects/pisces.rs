@@ -69,7 +69,7 @@ protocol! {
     record VerificationCommandResult {
         /// Name of the command.
         name: Str,
-        /// The command line.
+        /// Command line of the verification command.
         command: Str,
         /// Exit code of the command; 143 if it reached its timeout.
         exitCode: Int,
@@ -89,7 +89,7 @@ protocol! {
     record VerificationAttemptResult {
         /// Number of the attempt, from 1.
         attempt: Count,
-        /// The outcome.
+        /// Outcome of the attempt.
         status: AttemptStatus,
         /// Start of the attempt in milliseconds since the epoch.
         startedAt: Int,
@@ -97,7 +97,7 @@ protocol! {
         endedAt: Int,
         /// The commands in order.
         commandResults: List<VerificationCommandResult>,
-        /// The error message.
+        /// Error message of the attempt.
         error: Opt<Str>,
     }
 
@@ -109,7 +109,7 @@ protocol! {
         profile: Opt<Str>,
         /// Method of the verification.
         mode: Opt<VerificationMode>,
-        /// The outcome.
+        /// Outcome of the verification.
         status: VerificationStatus,
         /// The attempts in order.
         attempts: List<VerificationAttemptResult>,
@@ -237,7 +237,7 @@ protocol! {
         id: Str,
         /// Number of the attempt, from 1.
         attempt: Count,
-        /// The outcome.
+        /// Outcome of the attempt.
         status: AttemptOutcome,
     }) {
         example {"type": "subagent_verification_end", "id": "0-Alpha", "attempt": 1, "status": "passed"};

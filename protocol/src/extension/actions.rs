@@ -38,7 +38,7 @@ protocol! {
         id: Opt<Str>,
         /// Path of the extension that sends the message.
         extension: Opt<Str>,
-        /// The message.
+        /// Message of the extension.
         message: ExtensionMessage,
         /// `true` to start a run if the agent is idle.
         triggerTurn: Opt<Bool>,
@@ -74,7 +74,7 @@ protocol! {
         extension: Opt<Str>,
         /// Kind of the entry, named by the extension.
         customType: Str,
-        /// The data.
+        /// Data of the extension.
         data: OptNull<Any>,
         ;
         example {"type": "append_entry", "customType": "my-state", "data": {"n": 1}}
@@ -84,7 +84,7 @@ protocol! {
     record DoSetSessionName(type = "set_session_name") {
         /// Id of the request.
         id: Opt<Str>,
-        /// The new name.
+        /// New name of the session.
         name: Str,
         ;
         example {"type": "set_session_name", "name": "my-feature-work"}
@@ -128,7 +128,7 @@ protocol! {
     record DoSetThinkingLevel(type = "set_thinking_level") {
         /// Id of the request.
         id: Opt<Str>,
-        /// The new level.
+        /// New thinking level.
         level: ThinkingLevel,
         ;
         example {"type": "set_thinking_level", "level": "high"}
@@ -220,7 +220,7 @@ protocol! {
     record DoRegister(type = "register") {
         /// Id of the request.
         id: Opt<Str>,
-        /// The contributions.
+        /// New contributions of the extension.
         offered: OfferedExtension,
         ;
         example {

@@ -57,9 +57,9 @@ protocol! {
         fork: Opt<Cancellation>,
         /// Result of the switch; an extension can prevent it.
         switch_session: Opt<Cancellation>,
-        /// The complete state.
+        /// Complete state of the agent.
         get_state: Opt<HostState>,
-        /// The entries of the session.
+        /// Entries of the session.
         get_entries: Opt<SessionEntries>,
     }
 
@@ -81,7 +81,7 @@ protocol! {
         initialize: Opt<Initialized>,
         /// The additionally loaded extensions.
         load: Opt<Initialized>,
-        /// The result of the tool.
+        /// Result of the tool.
         tool: Opt<ToolResult>,
     }
 

@@ -1,8 +1,8 @@
 //! Dialogs and notices of an extension for the user. The agent passes them to the client in the client's own dialect.
 //!
 //! Every request and action may carry `id` (which requires an answer) and `extension` (its extension; required if a
-//! process serves several). It may also carry `during`, the id of the agent's request that the extension is handling:
-//! such a dialog ends with that request, and its duration is excluded from the time limit.
+//! process serves several). It may also carry `during`, the id of the agent's request that the extension is handling.
+//! Such a dialog ends with that request, and its duration is excluded from the time limit.
 
 use crate::dialects::pi::dialogs::{NotifyType, WidgetPlacement};
 use crate::dsl::protocol;
@@ -17,9 +17,9 @@ protocol! {
         extension: Opt<Str>,
         /// Id of the agent's request that the extension is handling.
         during: Opt<Str>,
-        /// The question.
+        /// Text of the question.
         title: Str,
-        /// The choices.
+        /// Choices of the user.
         options: List<Str>,
         /// Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent.
         timeout: Opt<Count>,
@@ -38,7 +38,7 @@ protocol! {
         extension: Opt<Str>,
         /// Id of the agent's request that the extension is handling.
         during: Opt<Str>,
-        /// The question.
+        /// Text of the question.
         title: Str,
         /// Subject of the question.
         message: Str,
@@ -56,7 +56,7 @@ protocol! {
         extension: Opt<Str>,
         /// Id of the agent's request that the extension is handling.
         during: Opt<Str>,
-        /// The question.
+        /// Text of the question.
         title: Str,
         /// Grey text in the empty field.
         placeholder: Opt<Str>,
@@ -76,7 +76,7 @@ protocol! {
         during: Opt<Str>,
         /// Title of the editor.
         title: Str,
-        /// The initial text.
+        /// Initial text of the editor.
         prefill: Opt<Str>,
         ;
         example {"type": "editor", "id": "6", "title": "Edit this", "prefill": "line 1\nline 2"}
@@ -132,7 +132,7 @@ protocol! {
     record ShowTitle(type = "set_title") {
         /// Path of the extension that sets the title.
         extension: Opt<Str>,
-        /// The new title.
+        /// New title of the window or tab.
         title: Str,
         ;
         example {"type": "set_title", "title": "my project"}
@@ -142,7 +142,7 @@ protocol! {
     record ShowEditorText(type = "set_editor_text") {
         /// Path of the extension that sets the text.
         extension: Opt<Str>,
-        /// The new text.
+        /// New text of the input editor.
         text: Str,
         ;
         example {"type": "set_editor_text", "text": "prefilled"}

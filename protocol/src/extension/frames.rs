@@ -20,7 +20,7 @@ protocol! {
         id: Str,
         /// The result; absent or null if there is none.
         result: OptNull<Any>,
-        /// The error message.
+        /// Error message of the request.
         error: Opt<Str>,
         ;
         example {"type": "response", "id": "7", "result": {"block": true, "reason": "Blocked by user"}}
@@ -30,7 +30,7 @@ protocol! {
     record ToolProgress(type = "tool_update") {
         /// Id of the agent's request.
         id: Str,
-        /// Text and images.
+        /// Progress as text and images.
         content: List<InputBlock>,
         /// Details for a client.
         details: OptNull<Any>,
@@ -47,7 +47,7 @@ protocol! {
         extension: Opt<Str>,
         /// Event that the extension was handling, or another description of its activity.
         event: Str,
-        /// The error message.
+        /// Error message of the extension.
         error: Str,
         /// Name of the channel, if a listener for messages between extensions failed. The client receives an
         /// `extension_error` for it since pi@1.6 only.

@@ -251,7 +251,7 @@ protocol! {
 
     /// The user is about to run a shell command outside of the conversation. The answer may provide its result.
     record UserBashHook(type = "user_bash") {
-        /// The command line.
+        /// Command line of the shell command.
         command: Str,
         /// `true` if the model does not receive the command and its output.
         excludeFromContext: Bool,
@@ -273,7 +273,7 @@ protocol! {
 
     /// The model was changed.
     record ModelSelectHook(type = "model_select") {
-        /// The new model.
+        /// New model of the session.
         model: Model,
         /// The previous model, or null if there was none.
         previousModel: Nullable<Model>,

@@ -58,7 +58,7 @@ protocol! {
         id: Opt<Str>,
         /// Path of the extension that receives the event.
         extension: Str,
-        /// The event.
+        /// Event for the extension.
         event: HookEvent,
         ;
         example {
@@ -114,7 +114,7 @@ protocol! {
 
     /// Changes of the state, for extensions that watch `state`. Sent before the frame that follows from the change.
     record HostStateChanged(type = "state") {
-        /// The changed members.
+        /// Changed members of the state.
         state: HostState,
         ;
         example {"type": "state", "state": {"idle": false}}
@@ -126,7 +126,7 @@ protocol! {
         reset: Bool,
         /// Header of the session file; present if `reset` is `true`.
         header: Opt<Object>,
-        /// The entries.
+        /// New entries, or all entries if `reset` is `true`.
         entries: List<Object>,
         /// Id of the current entry; null in an empty session.
         leafId: Nullable<Str>,

@@ -39,7 +39,7 @@ protocol! {
         pendingMessages: Opt<Count>,
         /// The current model, or null if there is none.
         model: OptNull<Model>,
-        /// The available models.
+        /// Models available to the agent.
         models: Opt<List<Model>>,
         /// Thinking level of the model.
         thinkingLevel: Opt<ThinkingLevel>,
@@ -49,7 +49,7 @@ protocol! {
         sessionFile: OptNull<Str>,
         /// Name of the session, or null if it has none.
         sessionName: OptNull<Str>,
-        /// The system prompt.
+        /// System prompt of the session.
         systemPrompt: Opt<Str>,
         /// Use of the context window; null without a model.
         contextUsage: OptNull<ContextUsage>,

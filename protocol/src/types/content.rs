@@ -6,7 +6,7 @@ use crate::typed::{Any, Bool, List, Object, Opt, Str};
 protocol! {
     /// A piece of text.
     record TextContent(type = "text") {
-        /// The text.
+        /// Content of the text block.
         text: Str,
         /// Opaque signature from the provider; the next request returns it with the text.
         textSignature: Opt<Str>,
@@ -16,7 +16,7 @@ protocol! {
 
     /// Visible reasoning of the model.
     record ThinkingContent(type = "thinking") {
-        /// The reasoning text.
+        /// Text of the reasoning.
         thinking: Str,
         /// Opaque signature from the provider; the next request returns it with the block.
         thinkingSignature: Opt<Str>,
@@ -63,7 +63,7 @@ protocol! {
     /// Input of the user: plain text, or blocks of text and images.
     choice InputContent { Text(Str), Blocks(List<InputBlock>) }
 
-    /// A file that a front end attached to a message.
+    /// A file that a client attached to a message.
     record Attachment {
         /// Id of the attachment.
         id: Str,

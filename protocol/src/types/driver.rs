@@ -99,7 +99,7 @@ protocol! {
 
     /// The library does not support an instruction. The case is not applicable.
     record DriverUnsupported(report = "unsupported") {
-        /// The unsupported operation.
+        /// Description of the unsupported operation.
         reason: Str,
         ;
         example {"report": "unsupported", "reason": "the library has no compact"}

@@ -15,7 +15,7 @@ protocol! {
         parentId: Nullable<Str>,
         /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// The message.
+        /// Message of the conversation.
         message: AgentMessage,
     }
 
@@ -41,7 +41,7 @@ protocol! {
         parentId: Nullable<Str>,
         /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// The new level.
+        /// New thinking level.
         thinkingLevel: ThinkingLevel,
     }
 
@@ -59,7 +59,7 @@ protocol! {
         provider: Str,
         /// Id of the model.
         model: Str,
-        /// Tokens and costs.
+        /// Tokens and costs of the request.
         usage: Usage,
     }
 
@@ -89,7 +89,7 @@ protocol! {
 
     /// Content that replaces the content of a message.
     record ContextReplacement {
-        /// The new content.
+        /// Content that the model receives instead.
         content: InputContent,
     }
 
@@ -117,7 +117,7 @@ protocol! {
         timestamp: Str,
         /// Id of the entry at which the user left the branch; null if there was no such entry.
         fromId: Nullable<Str>,
-        /// The summary.
+        /// Text of the summary.
         summary: Str,
         /// Details for a client.
         details: Opt<Any>,
@@ -137,7 +137,7 @@ protocol! {
         timestamp: Str,
         /// Kind of the data, named by the extension.
         customType: Str,
-        /// The data.
+        /// Data of the extension.
         data: Opt<Any>,
     }
 
@@ -181,7 +181,7 @@ protocol! {
         parentId: Nullable<Str>,
         /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// The new name.
+        /// New name of the session.
         name: Opt<Str>,
     }
 
@@ -201,7 +201,7 @@ protocol! {
 
     /// An entry with its children in the tree of a session.
     record TreeNode {
-        /// The entry.
+        /// The entry of this node.
         entry: SessionEntry,
         /// The children of the entry, one node for each branch.
         children: List<TreeNode>,
@@ -213,7 +213,7 @@ protocol! {
 
     /// The entries of a session as a tree.
     record SessionTree {
-        /// The root entries.
+        /// The root entries with their children.
         tree: List<TreeNode>,
         /// Id of the current entry, the parent of the next one; null in an empty session.
         leafId: Nullable<Str>,

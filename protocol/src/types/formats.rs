@@ -117,13 +117,13 @@ protocol! {
         n: Count,
     }
 
-    /// A text block.
+    /// A scripted text block.
     record ScriptText {
-        /// The text.
+        /// Text of the block.
         text: Chunks,
     }
 
-    /// A thinking block.
+    /// A scripted thinking block.
     record ScriptThinking {
         /// Text of the reasoning.
         thinking: Chunks,
@@ -131,27 +131,27 @@ protocol! {
         signature: Opt<Str>,
     }
 
-    /// A tool call.
+    /// A scripted tool call.
     record ScriptToolUse {
-        /// The tool call.
+        /// Tool call of the block.
         tool: ScriptTool,
     }
 
-    /// A text block of many equal pieces.
+    /// A scripted text block of many equal pieces.
     record ScriptTextRepeat {
-        /// The repeated piece.
+        /// The repeated piece of text.
         text_repeat: ScriptRepeat,
     }
 
-    /// A thinking block of many equal pieces.
+    /// A scripted thinking block of many equal pieces.
     record ScriptThinkingRepeat {
-        /// The repeated piece.
+        /// The repeated piece of reasoning.
         thinking_repeat: ScriptRepeat,
         /// Signature of the provider.
         signature: Opt<Str>,
     }
 
-    /// A block of an answer.
+    /// A block of a scripted answer.
     choice ScriptBlock {
         Text(ScriptText), Thinking(ScriptThinking), Tool(ScriptToolUse), TextRepeat(ScriptTextRepeat),
         ThinkingRepeat(ScriptThinkingRepeat)
@@ -159,13 +159,13 @@ protocol! {
 
     /// The token counts in a scripted answer.
     record ScriptUsage {
-        /// Input tokens.
+        /// Number of input tokens.
         input: Opt<Count>,
-        /// Output tokens.
+        /// Number of output tokens.
         output: Opt<Count>,
-        /// Tokens read from the cache.
+        /// Number of tokens read from the cache.
         cacheRead: Opt<Count>,
-        /// Tokens written to the cache.
+        /// Number of tokens written to the cache.
         cacheWrite: Opt<Count>,
     }
 
@@ -213,7 +213,7 @@ protocol! {
         user: Opt<Str>,
         /// Text that the system prompt contains.
         system: Opt<Str>,
-        /// The requested model.
+        /// Name of the requested model.
         model: Opt<Str>,
         /// `true` if results of tools must follow the user's last message, `false` if they must not.
         tool_results: Opt<Bool>,

@@ -24,17 +24,17 @@ protocol! {
 
     /// Tokens used by one answer of the model.
     record Usage {
-        /// Input tokens that did not come from the cache.
+        /// Number of input tokens that did not come from the cache.
         input: Count,
-        /// Output tokens, including reasoning.
+        /// Number of output tokens, including reasoning.
         output: Count,
-        /// Tokens read from the provider's cache.
+        /// Number of tokens read from the provider's cache.
         cacheRead: Count,
-        /// Tokens written to the provider's cache.
+        /// Number of tokens written to the provider's cache.
         cacheWrite: Count,
-        /// Part of `cacheWrite` that the provider caches for an hour.
+        /// Number of tokens in `cacheWrite` that the provider caches for an hour.
         cacheWrite1h: Opt<Count> [since "pi@1.5"],
-        /// Part of `output` used for reasoning.
+        /// Number of tokens in `output` used for reasoning.
         reasoning: Opt<Count> [since "pi@1.5"],
         /// Sum of the four counts. The document omits this member; agents send it.
         totalTokens: Opt<Count>,
@@ -91,7 +91,7 @@ protocol! {
         provider: Str,
         /// Id of the model.
         model: Str,
-        /// Tokens and costs.
+        /// Tokens and costs of the answer.
         usage: Usage,
         /// Stop reason of the answer; `stop` while the message streams.
         stopReason: StopReason,
@@ -173,7 +173,7 @@ protocol! {
 
     /// A shell command that a client ran with `bash`; the model receives it with the next prompt.
     record BashExecutionMessage(role = "bashExecution") {
-        /// The command line.
+        /// Command line of the shell command.
         command: Str,
         /// Output of the command, cut to a limit.
         output: Str,
@@ -216,7 +216,7 @@ protocol! {
 
     /// A summary of a branch that the conversation has left.
     record BranchSummaryMessage(role = "branchSummary") {
-        /// The summary.
+        /// Text of the summary.
         summary: Str,
         /// Id of the session entry at which the conversation left the branch.
         fromId: Str [until "pi@1.5"],
@@ -230,7 +230,7 @@ protocol! {
 
     /// The summary of the messages that a compaction removed.
     record CompactionSummaryMessage(role = "compactionSummary") {
-        /// The summary.
+        /// Text of the summary.
         summary: Str,
         /// Number of tokens in the context before the compaction.
         tokensBefore: Count,

@@ -26,9 +26,9 @@ protocol! {
 
     /// The kinds of input that a model accepts.
     strings InputKind(open) {
-        /// Text.
+        /// Text input.
         "text",
-        /// Images.
+        /// Image input.
         "image",
     }
 
@@ -84,7 +84,7 @@ protocol! {
 
     /// The purpose of a model.
     strings ModelKind(open) {
-        /// Conversations.
+        /// A model for conversations.
         "chat",
     }
 

@@ -56,13 +56,13 @@ protocol! {
         role: RequestRole,
         /// Concatenated text blocks of the message.
         text: Opt<Str>,
-        /// Text of its thinking blocks.
+        /// Text of the thinking blocks of the message.
         thinking: Opt<Str>,
         /// Number of images in the message.
         images: Opt<Count>,
-        /// Its tool calls.
+        /// Tool calls of the message.
         calls: Opt<List<RequestCall>>,
-        /// Its tool results.
+        /// Tool results of the message.
         results: Opt<List<RequestResult>>,
         ;
         example {"role": "user", "text": "What is in here?"}
@@ -76,11 +76,11 @@ protocol! {
         api: ModelApi,
         /// Path of the URL.
         path: Str,
-        /// The requested model.
+        /// Name of the requested model.
         model: Opt<Str>,
-        /// The system prompt.
+        /// System prompt of the request.
         system: Opt<Str>,
-        /// The message history.
+        /// Message history of the request.
         messages: List<RequestMessage>,
         /// Names of the offered tools.
         tools: List<Str>,

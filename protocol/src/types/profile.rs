@@ -7,9 +7,9 @@ use crate::typed::{Any, Bool, Count, List, Map, Object, Opt, Str};
 protocol! {
     /// A text that is replaced in every saved file.
     record Redaction {
-        /// The text. Variables in it are substituted.
+        /// The text to replace. Variables in it are substituted.
         from: Str,
-        /// The replacement.
+        /// The text that replaces it.
         to: Str,
         ;
         example {"from": "${MODEL_HOST}", "to": "127.0.0.1:4010"}
@@ -31,7 +31,7 @@ protocol! {
         commands: Opt<List<Str>>,
         /// Supported events. If present, a case that covers another event is not applicable.
         events: Opt<List<Str>>,
-        /// Unsupported commands.
+        /// Commands that the agent does not support.
         without_commands: Opt<List<Str>>,
         /// Events that the agent never sends.
         without_events: Opt<List<Str>>,
@@ -82,8 +82,8 @@ protocol! {
         /// Initial choices of a fresh agent, as in its answer to the probe command: model, thinking level, presence of
         /// a session file. If absent, the suite queries them before the first case.
         choices: Opt<Object>,
-        /// Known failures of the agent: a name, as in `expected/NAME.json` of the suite, or the path of a .json file
-        /// relative to the folder of the profile.
+        /// Known failures of the agent: a name, as in `expected/NAME.json` of the suite, or the path of a .json file.
+        /// The path is relative to the folder of the profile.
         expected_failures: Opt<Str>,
         ;
         example {

@@ -60,7 +60,7 @@ protocol! {
         path: Opt<Str>,
         /// Expected frame of the golden transcript.
         expected: Opt<ReportFrame>,
-        /// Actual frame.
+        /// Actual frame of the agent.
         found: Opt<ReportFrame>,
         /// Frames before the actual frame, oldest first.
         before: Opt<List<ReportFrame>>,

@@ -82,7 +82,7 @@ protocol! {
 
     /// The thinking level that `cycle_thinking_level` selected.
     record CycledThinkingLevel {
-        /// The level.
+        /// The selected level.
         level: ThinkingLevel,
     }
 
@@ -135,17 +135,17 @@ protocol! {
 
     /// The token counts of a whole session.
     record TokenTotals {
-        /// Input tokens that did not come from the cache.
+        /// Number of input tokens that did not come from the cache.
         input: Count,
-        /// Output tokens.
+        /// Number of output tokens.
         output: Count,
-        /// Tokens read from the provider's cache.
+        /// Number of tokens read from the provider's cache.
         cacheRead: Count,
-        /// Tokens written to the provider's cache.
+        /// Number of tokens written to the provider's cache.
         cacheWrite: Count,
         /// Sum of the counts.
         total: Count,
-        /// Part of `output` used for reasoning.
+        /// Number of tokens in `output` used for reasoning.
         reasoning: Opt<Count> [since "omp@18.2"],
     }
 
@@ -165,7 +165,7 @@ protocol! {
         toolResults: Count,
         /// Number of all messages.
         totalMessages: Count,
-        /// Tokens used.
+        /// Token counts of the session.
         tokens: TokenTotals,
         /// The cost in US dollars.
         cost: Num,

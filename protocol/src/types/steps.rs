@@ -169,7 +169,7 @@ protocol! {
 
     /// Sends a signal to the agent's process.
     record SignalStep {
-        /// The signal.
+        /// Signal for the agent's process.
         signal: StepSignal,
         ;
         example {"signal": "SIGTERM"}

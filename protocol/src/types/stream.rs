@@ -46,7 +46,7 @@ protocol! {
     record TextDelta(type = "text_delta") {
         /// Index of the block in the message's content.
         contentIndex: Count,
-        /// The new piece.
+        /// The new piece of text.
         delta: Str,
         /// The message so far; absent in delta-only streams.
         partial: Opt<AssistantMessage> [until "pi@1.5"],
@@ -80,7 +80,7 @@ protocol! {
     record ThinkingDelta(type = "thinking_delta") {
         /// Index of the block in the message's content.
         contentIndex: Count,
-        /// The new piece.
+        /// The new piece of reasoning.
         delta: Str,
         /// The message so far; absent in delta-only streams.
         partial: Opt<AssistantMessage> [until "pi@1.5"],

@@ -52,7 +52,7 @@ protocol! {
         "tools",
         /// Visible reasoning of the model.
         "thinking",
-        /// Images in prompts.
+        /// Image content in prompts.
         "images",
         /// Failures of the model: an error, an interrupted answer, or no answer.
         "model_failures",
@@ -113,7 +113,7 @@ protocol! {
         of: Any,
         /// Path in the frame, as in `message.content.0.text`.
         path: Str,
-        /// The complete text.
+        /// The complete concatenated text.
         text: Str,
         ;
         example {

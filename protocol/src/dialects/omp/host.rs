@@ -50,7 +50,7 @@ protocol! {
     event rpc_frame_error(RpcFrameError {
         /// Type of the original frame.
         originalType: Opt<Str>,
-        /// Error message.
+        /// Error message about the original frame.
         error: Str,
     }) [since "omp@18.2"] {
         example {"type": "rpc_frame_error", "originalType": "message_end", "error": "RPC frame exceeded the transport limit"};
@@ -58,9 +58,9 @@ protocol! {
 
     /// The time at which the model receives a tool.
     strings ToolLoadMode(open) [since "omp@18.2"] {
-        /// In every request.
+        /// The model receives the tool in every request.
         "essential",
-        /// When the model searches for a tool.
+        /// The model receives the tool when it searches for one.
         "discoverable",
     }
 
@@ -91,7 +91,7 @@ protocol! {
     /// Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
     /// `host_tool_call`.
     command set_host_tools(SetHostToolsParams {
-        /// The new tools.
+        /// New tools of the client.
         tools: List<ClientTool>,
     }) -> HostToolNames [since "omp@18.2"] {
         answer: Done;
@@ -166,7 +166,7 @@ protocol! {
     /// Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
     /// `host_uri_request`.
     command set_host_uri_schemes(SetHostUriSchemesParams {
-        /// The new schemes.
+        /// New URI schemes of the client.
         schemes: List<HostUriScheme>,
     }) -> HostUriSchemes [since "omp@18.2"] {
         answer: Done;
@@ -179,9 +179,9 @@ protocol! {
 
     /// The operation on an address.
     strings HostUriOperation(open) [since "omp@18.2"] {
-        /// Reading.
+        /// Reading an address.
         "read",
-        /// Writing.
+        /// Writing to an address.
         "write",
     }
 
@@ -205,11 +205,11 @@ protocol! {
 
     /// Requests an operation on one of the client's addresses: reading or writing.
     dialog host_uri_request(HostUriRequest {
-        /// Reading or writing.
+        /// Operation on the address: reading or writing.
         operation: HostUriOperation,
-        /// The address.
+        /// Address that the operation concerns.
         url: Str,
-        /// Content to write.
+        /// Content to write; absent for reading.
         content: Opt<Str>,
     }) -> HostUriResult [since "omp@18.2"] {
         frame: "host_uri_request" => "host_uri_result";
@@ -253,7 +253,7 @@ protocol! {
 
     /// The providers with a login.
     record LoginProviders [since "omp@18.2"] {
-        /// The providers.
+        /// Providers with a login.
         providers: List<LoginProvider>,
     }
 

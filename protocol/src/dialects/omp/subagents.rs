@@ -9,7 +9,7 @@ use crate::types::message::AgentMessage;
 protocol! {
     /// The detail of the events about subagents.
     strings SubagentLevel(closed) [since "omp@18.2"] {
-        /// No events.
+        /// No events about subagents.
         "off",
         /// Start, end and progress of each subagent.
         "progress",
@@ -59,7 +59,7 @@ protocol! {
         currentToolArgs: Opt<Str>,
         /// Start of the running tool in milliseconds since the epoch.
         currentToolStartMs: Opt<Num>,
-        /// The latest tools.
+        /// Tools that ran last.
         recentTools: List<Object>,
         /// The latest lines of output.
         recentOutput: List<Str>,
@@ -119,7 +119,7 @@ protocol! {
 
     /// The subagents of the session.
     record Subagents [since "omp@18.2"] {
-        /// The subagents.
+        /// The subagents of the session.
         subagents: List<SubagentSnapshot>,
     }
 
@@ -141,9 +141,9 @@ protocol! {
         nextByte: Count,
         /// `true` if the file was rewritten, so that earlier parts are no longer valid.
         reset: Bool,
-        /// The entries.
+        /// Session entries in the part.
         entries: List<Object>,
-        /// The messages among the entries.
+        /// Messages among the entries.
         messages: List<AgentMessage>,
     }
 
@@ -238,7 +238,7 @@ protocol! {
     record SubagentHappening [since "omp@18.2"] {
         /// Id of the subagent.
         id: Str,
-        /// The event.
+        /// Event of the subagent.
         event: Object,
     }
 

@@ -19,7 +19,7 @@ protocol! {
         tasks: List<TodoItem>,
     }
 
-    /// The todo list.
+    /// The todo list, in parts.
     record TodoPhases [since "omp@18.2"] {
         /// Parts of the list.
         todoPhases: List<TodoPhase>,
@@ -72,7 +72,7 @@ protocol! {
     record AvailableCommand [since "omp@18.2"] {
         /// Name of the command, without the slash.
         name: Str,
-        /// Other names.
+        /// Other names of the command.
         aliases: Opt<List<Str>>,
         /// Description of the command.
         description: Opt<Str>,
@@ -86,7 +86,7 @@ protocol! {
 
     /// The commands that can start a prompt.
     record AvailableCommands [since "omp@18.2"] {
-        /// The commands.
+        /// Commands that can start a prompt.
         commands: List<AvailableCommand>,
     }
 
@@ -100,7 +100,7 @@ protocol! {
 
     /// The commands that can start a prompt have changed.
     event available_commands_update(AvailableCommandsUpdate {
-        /// The current commands.
+        /// Commands that can start a prompt now.
         commands: List<AvailableCommand>,
     }) [since "omp@18.2"] {
         example {"type": "available_commands_update", "commands": [{"name": "model", "source": "builtin"}]};
@@ -183,9 +183,9 @@ protocol! {
 
     /// Another model replaces a failing model.
     event retry_fallback_applied(RetryFallbackApplied {
-        /// The failing model.
+        /// Model that fails.
         from: Str,
-        /// The replacement.
+        /// Model that replaces it.
         to: Str,
         /// Role of the model.
         role: Str,
@@ -195,7 +195,7 @@ protocol! {
 
     /// The replacement of a failing model has answered.
     event retry_fallback_succeeded(RetryFallbackSucceeded {
-        /// The replacement.
+        /// Model that replaced the failing one.
         model: Str,
         /// Role of the model.
         role: Str,
@@ -230,7 +230,7 @@ protocol! {
 
     /// Another agent sent a message to this one.
     event irc_message(IrcMessage {
-        /// The message.
+        /// Message of the other agent.
         message: CustomMessage,
     }) [since "omp@18.2"] {
         example {"type": "irc_message", "message": {
@@ -278,7 +278,7 @@ protocol! {
         toolCallId: Str,
         /// Name of the tool.
         toolName: Str,
-        /// The progress data.
+        /// Progress data, in a shape defined by the tool.
         update: Any,
     }) [since "omp@18.2"] {
         example {"type": "tool_stream_update", "toolCallId": "call_1", "toolName": "bash", "update": {}};

@@ -18,7 +18,7 @@ protocol! {
 
     /// A piece of text.
     event message_delta(OpalMessageDelta {
-        /// The new piece.
+        /// The new piece of text.
         delta: Str,
     }) {
         example {"type": "message_delta", "session_id": "abc123", "delta": "Hello"};
@@ -26,7 +26,7 @@ protocol! {
 
     /// The agent is busy and queued a prompt.
     event message_queued(OpalMessageQueued {
-        /// The queued prompt.
+        /// Text of the queued prompt.
         text: Str,
     }) {
         example {"type": "message_queued", "session_id": "abc123", "text": "Second"};
@@ -34,7 +34,7 @@ protocol! {
 
     /// A queued prompt has entered the conversation.
     event message_applied(OpalMessageApplied {
-        /// The prompt.
+        /// Text of the prompt.
         text: Str,
     }) {
         example {"type": "message_applied", "session_id": "abc123", "text": "Second"};
@@ -47,7 +47,7 @@ protocol! {
 
     /// A piece of reasoning.
     event thinking_delta(OpalThinkingDelta {
-        /// The new piece.
+        /// The new piece of reasoning.
         delta: Str,
     }) {
         example {"type": "thinking_delta", "session_id": "abc123", "delta": "Two plus"};
@@ -87,7 +87,7 @@ protocol! {
 
     /// A message of the model is complete and another request follows, after its tool calls.
     event turn_end(OpalTurnEnd {
-        /// Text of the message.
+        /// Text of the complete message.
         message: Str,
     }) {
         example {"type": "turn_end", "session_id": "abc123", "message": "one two three"};
@@ -95,7 +95,7 @@ protocol! {
 
     /// Tokens used so far.
     event usage_update(OpalUsageUpdate {
-        /// Token counts.
+        /// Token counts of the session.
         usage: OpalUsage,
     }) {
         snapshot: true;
@@ -140,7 +140,7 @@ protocol! {
 
     /// The run failed; the agent is idle.
     event error(OpalRunError {
-        /// The error message.
+        /// Error message of the run.
         reason: Str,
     }) {
         run: Ends;

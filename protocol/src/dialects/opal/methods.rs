@@ -17,7 +17,7 @@ protocol! {
         session_dir: Opt<Str>,
         /// Context files that the server read.
         context_files: Opt<List<Str>>,
-        /// Names of skills.
+        /// Names of available skills.
         available_skills: Opt<List<Str>>,
         /// Names of MCP servers.
         mcp_servers: Opt<List<Str>>,
@@ -31,7 +31,7 @@ protocol! {
     command session_start(SessionStartParams {
         /// Model of the session; by default the model of the settings.
         model: Opt<OpalModelChoice>,
-        /// Custom system prompt.
+        /// Custom system prompt of the session.
         system_prompt: Opt<Str>,
         /// Working directory; by default that of the server.
         working_dir: Opt<Str>,
@@ -80,7 +80,7 @@ protocol! {
     command agent_prompt(AgentPromptParams {
         /// Id of the session.
         session_id: Str,
-        /// The prompt.
+        /// Text of the prompt.
         text: Str,
     }) -> PromptQueued {
         wire: "agent/prompt";
@@ -116,7 +116,7 @@ protocol! {
         session_id: Str,
         /// Current activity of the agent.
         status: OpalStatus,
-        /// The current model.
+        /// Current model of the session.
         model: OpalModel,
         /// Number of messages in the conversation.
         message_count: Count,
@@ -266,7 +266,7 @@ protocol! {
 
     /// The current model of a session.
     record ModelSet {
-        /// The current model.
+        /// Current model of the session.
         model: OpalModel,
     }
 
@@ -399,7 +399,7 @@ protocol! {
 
     /// The tasks of a session.
     record OpalTasks {
-        /// The unfinished tasks.
+        /// Unfinished tasks of the session.
         tasks: List<OpalTask>,
     }
 

@@ -16,7 +16,7 @@ protocol! {
     dialog confirm(OpalConfirm {
         /// Id of the session.
         session_id: Str,
-        /// The question.
+        /// Text of the question.
         title: Str,
         /// Subject of the question.
         message: Str,
@@ -30,13 +30,13 @@ protocol! {
 
     /// The text that the user entered.
     record InputResult {
-        /// The entered text.
+        /// Text that the user entered.
         text: Str,
         ;
         example {"text": "main"}
     }
 
-    /// Requests free text.
+    /// Requests free text from the user.
     dialog input(OpalInput {
         /// Id of the session.
         session_id: Str,
@@ -61,7 +61,7 @@ protocol! {
     dialog ask_user(OpalAskUser {
         /// Id of the session.
         session_id: Str,
-        /// The question.
+        /// Text of the question.
         question: Str,
         /// The choices; empty if any answer is valid.
         choices: Opt<List<Str>>,

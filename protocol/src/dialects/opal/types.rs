@@ -48,7 +48,7 @@ protocol! {
         provider: Str,
         /// `true` if the model can think.
         supports_thinking: Bool,
-        /// Supported thinking levels.
+        /// Thinking levels that the model supports.
         thinking_levels: Opt<List<Str>>,
     }
 
@@ -80,7 +80,7 @@ protocol! {
         status: OpalAuthStatus,
         /// The first available provider.
         provider: Nullable<Str>,
-        /// All providers.
+        /// All providers with the availability of their credentials.
         providers: Opt<List<OpalAuthProvider>>,
     }
 
@@ -175,7 +175,7 @@ protocol! {
         prompt: Opt<Str>,
         /// Result of the task.
         result: Opt<Str>,
-        /// Time of creation.
+        /// Time of the task's creation.
         created_at: Opt<Str>,
         /// Time of the last change.
         updated_at: Opt<Str>,
@@ -216,7 +216,7 @@ protocol! {
 
     /// The result of a tool that failed.
     record OpalToolFailure(ok = false) {
-        /// The error message.
+        /// Error message of the tool.
         error: Any,
         ;
         example {"ok": false, "error": "no such file"}
@@ -229,7 +229,7 @@ protocol! {
     record OpalError {
         /// JSON-RPC error code.
         code: Int,
-        /// The error message.
+        /// Error message of the request.
         message: Str,
         /// Additional data in free text.
         data: Opt<Any>,

@@ -31,7 +31,7 @@ protocol! {
 
     /// The messages for the next request to the model.
     event context(OperatorContext {
-        /// The messages.
+        /// Messages for the next request to the model.
         messages: List<OperatorMessage>,
     }) [since "operator@live"] {
         example {"type": "context", "messages": []};
@@ -142,7 +142,7 @@ protocol! {
 
     /// Input of the user was queued. The agent sends no event when input leaves the queue.
     event queue_update(OperatorQueueUpdate {
-        /// The queue.
+        /// Queue that received the input.
         queue: OperatorQueue,
         /// The queued message.
         message: OptNull<OperatorMessage>,
@@ -263,7 +263,7 @@ protocol! {
         timestamp: Opt<Any>,
         /// Id of the parent entry.
         parent_id: OptNull<Str>,
-        /// The summary.
+        /// Text of the summary.
         summary: OptNull<Str>,
         /// Id of the first kept entry.
         first_kept_entry_id: OptNull<Str>,

@@ -115,7 +115,7 @@ protocol! {
 
     /// Sets the name of the session. White space around the name is removed.
     command set_session_name(OperatorSessionNameParams {
-        /// The new name.
+        /// New name of the session.
         name: Str,
     }) -> Nothing [since "operator@live"] {
         answer: Done;
@@ -167,13 +167,13 @@ protocol! {
 
     /// The new thinking level.
     record OperatorThinkingSet [since "operator@live"] {
-        /// The level.
+        /// Thinking level of the model.
         level: OperatorThinkingLevel,
     }
 
     /// Sets the thinking level.
     command set_thinking_level(OperatorThinkingParams {
-        /// The level.
+        /// New thinking level.
         level: OperatorThinkingLevel,
     }) -> OperatorThinkingSet [since "operator@live"] {
         answer: Done;
@@ -233,7 +233,7 @@ protocol! {
 
     /// Requests a yes or no.
     dialog confirm(OperatorConfirmDialog {
-        /// The question.
+        /// Text of the question.
         title: Opt<Str>,
         /// Subject of the question.
         message: Opt<Str>,
@@ -244,11 +244,11 @@ protocol! {
 
     /// Requests a choice from a list.
     dialog select(OperatorSelectDialog {
-        /// The question.
+        /// Text of the question.
         title: Opt<Str>,
         /// Subject of the question.
         message: Opt<Str>,
-        /// The choices.
+        /// Choices of the user.
         options: Opt<List<Str>>,
     }) -> OperatorValueAnswer [since "operator@live"] {
         fallback {"cancelled": true};
@@ -257,7 +257,7 @@ protocol! {
 
     /// Requests a line of text.
     dialog input(OperatorInputDialog {
-        /// The question.
+        /// Text of the question.
         title: Opt<Str>,
         /// Subject of the question.
         message: Opt<Str>,

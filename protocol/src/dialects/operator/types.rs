@@ -123,7 +123,7 @@ protocol! {
         usage: OptNull<OperatorUsage>,
         /// Stop reason of the model.
         stop_reason: OptNull<Str>,
-        /// The error message.
+        /// Error of the request to the model.
         error: OptNull<Any>,
         ;
         example {

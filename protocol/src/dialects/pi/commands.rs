@@ -174,7 +174,7 @@ protocol! {
     /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
     /// level.
     command set_thinking_level(SetThinkingLevelParams {
-        /// The new level.
+        /// New thinking level.
         level: ThinkingLevel,
     }) -> Nothing {
         answer: Done;
@@ -267,7 +267,7 @@ protocol! {
     /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
     /// agent emits no event for the message that the command adds to the conversation.
     command bash(BashParams {
-        /// The command line.
+        /// Command line of the shell command.
         command: Str,
         /// `true` to hide the output from the model; `false` if absent.
         excludeFromContext: Opt<Bool> [since "pi@1.5"],
@@ -399,7 +399,7 @@ protocol! {
 
     /// Sets the name of the session. White space around the name is removed.
     command set_session_name(SetSessionNameParams {
-        /// The new name.
+        /// New name of the session.
         name: Str,
     }) -> Nothing {
         answer: Done;
@@ -422,7 +422,7 @@ protocol! {
 
     /// The location of a command's file.
     strings CommandLocation(open) {
-        /// The configuration folder of the user.
+        /// The user's own files.
         "user",
         /// In the working directory.
         "project",
@@ -452,7 +452,7 @@ protocol! {
         path: Str,
         /// Method of discovery, as in `local`, `auto` or `cli`.
         source: Str,
-        /// Scope of the file.
+        /// Owner of the file.
         scope: SourceScope,
         /// Origin of the file: on its own or part of a package.
         origin: SourceOrigin,
@@ -460,13 +460,13 @@ protocol! {
         baseDir: Opt<Str>,
     }
 
-    /// The scope of a command, template or skill that a prompt can invoke.
+    /// The owner of the file of a command, template or skill.
     strings SourceScope(open) {
-        /// All projects of the user.
+        /// The user.
         "user",
         /// The working directory.
         "project",
-        /// This agent process only.
+        /// This agent alone.
         "temporary",
     }
 

@@ -51,9 +51,9 @@ protocol! {
 
     /// Requests a choice from a list. Resolves to no value on timeout.
     dialog select(SelectDialog {
-        /// The question.
+        /// Text of the question.
         title: Str,
-        /// The choices.
+        /// Choices of the user.
         options: List<Str>,
         /// Details of each choice, in the member `description`.
         optionDetails: Opt<List<Object>> [since "omp@18.2"],
@@ -67,7 +67,7 @@ protocol! {
 
     /// Requests a yes or no. Resolves to no on timeout.
     dialog confirm(ConfirmDialog {
-        /// The question.
+        /// Text of the question.
         title: Str,
         /// Subject of the question.
         message: Str,
@@ -81,7 +81,7 @@ protocol! {
 
     /// Requests a line of text. Resolves to no value on timeout.
     dialog input(InputDialog {
-        /// The question.
+        /// Text of the question.
         title: Str,
         /// Grey text in the empty field.
         placeholder: Opt<Str>,
@@ -97,7 +97,7 @@ protocol! {
     dialog editor(EditorDialog {
         /// Title of the editor.
         title: Str,
-        /// The initial text.
+        /// Initial text of the editor.
         prefill: Opt<Str>,
         /// `true` to show the editor in the style of the input field for prompts.
         promptStyle: Opt<Bool> [since "omp@18.2"],
@@ -145,7 +145,7 @@ protocol! {
 
     /// Sets the title of the window or tab. No answer is expected.
     dialog set_title(SetTitleNotice {
-        /// The new title.
+        /// New title of the window or tab.
         title: Str,
     }) {
         wire: "setTitle";
@@ -154,7 +154,7 @@ protocol! {
 
     /// Puts text into the input editor. No answer is expected.
     dialog set_editor_text(SetEditorTextNotice {
-        /// The new text.
+        /// New text of the input editor.
         text: Str,
     }) {
         example {"text": "prefilled text for the user"};

@@ -73,7 +73,7 @@ protocol! {
     /// A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
     /// are empty.
     event message_start(MessageStart {
-        /// The message.
+        /// Message that starts; empty for a message of the model.
         message: AgentMessage,
     }) {
         example {"type": "message_start", "message": {"role": "user", "content": "Hello!", "timestamp": 1733234567890}};
@@ -99,7 +99,7 @@ protocol! {
 
     /// A message is complete.
     event message_end(MessageEnd {
-        /// The message.
+        /// The complete message.
         message: AgentMessage,
     }) {
         example {"type": "message_end", "message": {"role": "user", "content": "Hello!", "timestamp": 1733234567890}};
@@ -269,7 +269,7 @@ protocol! {
 
     /// An extension wrote an entry into the session.
     event entry_appended(EntryAppended {
-        /// The entry.
+        /// Entry of the extension.
         entry: SessionEntry,
     }) [since "pi@1.5"] {
         example {"type": "entry_appended", "entry": {
@@ -287,7 +287,7 @@ protocol! {
 
     /// The thinking level of the model changed.
     event thinking_level_changed(ThinkingLevelChanged {
-        /// The new level.
+        /// New thinking level.
         level: ThinkingLevel,
     }) [since "pi@1.5"] {
         example {"type": "thinking_level_changed", "level": "high"};
@@ -297,7 +297,7 @@ protocol! {
     event bash_execution_update(BashExecutionUpdate {
         /// Id of the `bash` command, if it had one.
         id: Opt<Any>,
-        /// The new output.
+        /// New output of the command.
         delta: Str,
     }) [since "pi@1.5"] {
         example {"type": "bash_execution_update", "id": "req-1", "delta": "total 48\n"};
