@@ -33,8 +33,8 @@ pub enum Case {
 pub enum HandlerFailure {
     /// An answer with the command's own name and the echoed id.
     OwnCommandAndId,
-    /// A `parse` failure without id. The listed commands (by wire name) keep their name and id, also for a value
-    /// outside of a closed set.
+    /// A `parse` failure without id. The listed commands (by wire name) keep their name and id. A failure for a value
+    /// outside of a closed set keeps them too.
     ParseWithoutId {
         /// Commands whose failures keep their name and id.
         except: &'static [&'static str],

@@ -117,7 +117,8 @@ pub struct Param {
     pub required: bool,
     /// Meaning of the parameter.
     pub doc: &'static str,
-    /// `true` if the parameter is omitted for a command that does not accept it; any other parameter is then rejected.
+    /// `true` to omit the parameter for a command that does not accept it. If `false`, a call with the parameter fails
+    /// there.
     pub hint: bool,
 }
 
@@ -258,8 +259,8 @@ pub struct Carrier {
     pub gives: &'static [Slot],
     /// Differences from the definition of the intent.
     pub differs: &'static [Differs],
-    /// Differences of a bridge between a client of the dialect and an agent of another dialect: agents of the dialect
-    /// behave so, and bridges do not.
+    /// Differences of a bridge between a client of the dialect and an agent of another dialect. Agents of the dialect
+    /// behave so; bridges do not.
     pub alone: &'static [Differs],
 }
 

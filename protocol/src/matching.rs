@@ -255,8 +255,8 @@ pub enum Form {
     DialogsLeftOut(&'static str, &'static str, &'static str),
     /// Events have no snapshots.
     NoSnapshots,
-    /// A command with undeclared arguments is rejected instead of accepted. The listed members of later answers keep
-    /// their earlier values.
+    /// A command with arguments that differ from the declaration is rejected instead of accepted. The listed members of
+    /// later answers keep their earlier values.
     Refused(&'static [(&'static str, &'static [&'static str])]),
     /// A command is rejected for an argument: the command, the argument, its regular expression. In later answers, the
     /// listed members have the values of the session that stays open.

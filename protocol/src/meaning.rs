@@ -6,7 +6,7 @@
 //! knowledge of any vocabulary (`sdk-ts/src/ui/`).
 //!
 //! The tables do not repeat facts of the rows: the start and end of a run ([`crate::model::RunEffect`]), the
-//! commands that stop it ([`crate::model::RunRole`]), and the answers to dialogs.
+//! commands that stop it ([`crate::model::RunRole`]), and dialog answers.
 
 mod resolve;
 
@@ -122,7 +122,7 @@ pub enum Constant {
 /// The source of a value.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
-    /// Member at a path, separated by dots; the empty path is the value itself, a number an index in a list.
+    /// Member at a path of names separated by dots. The empty path is the value itself; a number is an index in a list.
     At(&'static str),
     /// A constant.
     Is(Constant),

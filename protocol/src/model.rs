@@ -1,6 +1,6 @@
 //! The data types of declarations, which generators read.
 //!
-//! All types are `const`-constructible and have no behaviour beyond lookups: a declaration is a table, and a generator
+//! All types are `const`-constructible and have no behaviour beyond lookups. A declaration is a table, and a generator
 //! is a function from that table to text.
 
 /// The presence of a member: required or optional, nullable or not.

@@ -1,7 +1,7 @@
 //! The omp dialect: pi's family with a state of its own, branches and reminders. Since 18.2 it has tools of the client,
 //! subagents and frames in pieces.
 //!
-//! Sources: the document "RPC Protocol Reference" of omp 12.7.6, recordings of omp 13.19.0, and the types of omp
+//! Sources: the document "RPC Protocol Reference" of omp 12.7.6, the frames of omp 13.19.0, and the types of omp
 //! 18.2.3.
 
 pub mod host;

@@ -1,8 +1,8 @@
-//! The pi dialect, the base of its family: revision 0.55, revision 1.5 with its changes, and 1.6 with the frames of
-//! 1.5.
+//! The pi dialect, the base of its family: revision 0.55, 1.5 with its changes, and 1.6 with the frames of 1.5.
 //!
-//! Sources: the document "RPC Mode" of pi 0.52.10 to 0.55.4, and the documents of pi 1.5.2 about RPC mode, its commands
-//! and events, messages, dialogs and session files. Recordings are the source for the differences of pi 1.6.0.
+//! Sources: the document "RPC Mode" of pi 0.52.10 to 0.55.4, and the documents of pi 1.5.2. The latter describe RPC
+//! mode, its commands and events, messages, dialogs and session files. Recordings are the source for the differences of
+//! pi 1.6.0.
 
 pub mod allowances;
 pub mod commands;

@@ -30,8 +30,8 @@ protocol! {
         example {"tokens": 51200, "contextWindow": 200000, "percent": 25.6}
     }
 
-    /// The state of the agent. A `state` frame holds only the changes since the previous frame. The answer to
-    /// `get_state` and `initialize` hold all members.
+    /// The state of the agent. The first `state` frame and the answer to `get_state` hold all members. Later `state`
+    /// frames hold only the changes since the previous one.
     record HostState {
         /// `true` if no run, retry or compaction is in progress.
         idle: Opt<Bool>,

@@ -144,7 +144,7 @@ protocol! {
         interrupted: Opt<Bool>,
         /// Number of cases for each verdict.
         totals: ReportTotals,
-        /// Problems of the run as a whole, including invalid lines of the file of expected failures.
+        /// Problems of the run as a whole, including outdated and invalid lines of the file of expected failures.
         problems: List<Str>,
         /// Notes about the run as a whole, for example few judged cases or commands that no case exercised.
         notes: Opt<List<Str>>,

@@ -424,7 +424,7 @@ protocol! {
     strings CommandLocation(open) {
         /// The user's own files.
         "user",
-        /// In the working directory.
+        /// The working directory.
         "project",
         /// A path from the command line or a setting.
         "path",
