@@ -14,7 +14,7 @@ protocol! {
         example {"type": "text", "text": "What is in this file?"}
     }
 
-    /// An image.
+    /// An image in base64.
     record AcpImage(type = "image") {
         /// The bytes in base64.
         data: Str,
@@ -28,7 +28,7 @@ protocol! {
         example {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
     }
 
-    /// An audio recording.
+    /// An audio recording in base64.
     record AcpAudio(type = "audio") {
         /// The bytes in base64.
         data: Str,

@@ -36,7 +36,7 @@ protocol! {
     /// The location of binary data.
     union AguiSource(type, open) { AguiData, AguiUrl }
 
-    /// An image.
+    /// An image in a message.
     record AguiImagePart(type = "image") {
         /// Location of the image's data.
         source: AguiSource,
