@@ -1,21 +1,21 @@
-//! ACP, the Agent Client Protocol, version 1: what editors speak with agents. JSON-RPC 2.0, one frame per line.
+//! The Agent Client Protocol (ACP), version 1, between editors and agents. JSON-RPC 2.0, one frame per line.
 //!
-//! It is declared like a dialect, and is none: a conversation of it is no conversation of pi, the suite has no cases of it,
-//! and `--dialect` does not know it. What the client can be asked and told is a dialog: a request has an answer, a
-//! notification has none. Every object may have a member `_meta`, which belongs to whoever put it there.
+//! ACP is declared like a dialect but is not one. Its conversations differ from pi's, the suite has no cases for it,
+//! and `--dialect` does not accept it. Requests and notifications to the client are dialogs: a request has an answer, a
+//! notification has none. Every object may have a member `_meta`, reserved for the peer that added it.
 //!
 //! Source: the JSON Schema of protocol version 1, stable part, of the npm package `@agentclientprotocol/sdk` 2.4.0.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `capabilities` | who can do what |
+//! | `capabilities` | capabilities of both sides |
 //! | `content` | content of prompts, answers and results |
 //! | `sessions` | methods that open, list and close sessions |
 //! | `prompts` | methods of a turn |
-//! | `config` | what can be chosen in a session |
-//! | `updates`, `calls` | what a client is told of a turn |
-//! | `requests`, `terminals` | what a client is asked |
-//! | `intents`, `meaning` | what is lost where ACP stands on one side of a bridge |
+//! | `config` | options of a session |
+//! | `updates`, `calls` | updates about a turn for the client |
+//! | `requests`, `terminals` | requests to the client |
+//! | `intents`, `meaning` | losses on a bridge with ACP on one side |
 
 pub mod calls;
 pub mod capabilities;
@@ -65,7 +65,7 @@ const fn error(code: i32, kind: &'static str, text: &'static str, when: &'static
     ErrorText { code: Some(code), kind, text, when, span: Span::ALWAYS }
 }
 
-/// ACP, version 1.
+/// The declaration of ACP, version 1.
 pub const ACP: Dialect = Dialect {
     name: "acp",
     revisions: REVISIONS,

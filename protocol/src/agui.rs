@@ -1,18 +1,18 @@
-//! AG-UI, the Agent User Interaction protocol: what components of web pages speak with an agent over HTTP. One command, a
-//! request of its own; the answer is a stream of events, which ends with the run.
+//! The Agent User Interaction protocol (AG-UI), between components of web pages and an agent over HTTP. It has one
+//! command, an HTTP request of its own; the answer is a stream of events, which ends with the run.
 //!
-//! It is declared like a dialect, and is none: a client has no commands beside the one, and gives the conversation with
-//! each. On the wire the command's parameters are the whole body of a POST, and each event is the data of a server-sent
-//! event. Declared is what is read and sent here: steps, activities, states and subagents have events of their own, which
-//! nobody sends.
+//! AG-UI is declared like a dialect but is not one: a client has only one command, and sends the conversation with
+//! each call. On the wire the command's parameters are the whole body of a POST, and each event is the data of a
+//! server-sent event. The declaration covers the frames that are read and sent here. AG-UI's own events for steps,
+//! activities, states and subagents are not sent and not declared.
 //!
 //! Source: the schemas of the npm package `@ag-ui/core` 1.0.0.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `messages` | messages, their parts, and what a run is asked with |
-//! | `events` | what a client is told of a run |
-//! | `meaning` | what is lost with an agent of a dialect behind it |
+//! | `messages` | messages, their parts, and the input of a run |
+//! | `events` | events about a run |
+//! | `meaning` | losses with an agent of a dialect behind AG-UI |
 
 pub mod events;
 mod meaning;
@@ -54,7 +54,7 @@ const fn error(kind: &'static str, text: &'static str, when: &'static str) -> Er
     ErrorText { code: None, kind, text, when, span: Span::ALWAYS }
 }
 
-/// AG-UI, version 1.
+/// The declaration of AG-UI, version 1.
 pub const AGUI: Dialect = Dialect {
     name: "agui",
     revisions: REVISIONS,

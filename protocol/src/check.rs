@@ -2,7 +2,7 @@
 
 use crate::model::{Constant, ConstantValue, Field, Row, Shape, TypeDef};
 
-/// String equality that can run at compile time.
+/// Compares two strings at compile time.
 pub const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {
@@ -53,7 +53,7 @@ const fn fields(constants: &[Constant], fields: &[Field]) {
     }
 }
 
-/// Refuses a type without doc, with a member twice or a value twice.
+/// Rejects a type without doc, and a type with a repeated member or value.
 pub const fn type_def(def: &TypeDef) {
     assert!(documented(def.doc), "a type has no doc comment");
     match def.shape {
@@ -88,7 +88,8 @@ pub const fn type_def(def: &TypeDef) {
     }
 }
 
-/// The value of a record's constant, or a compile error: unions need it as their tag.
+/// Returns the value of a record's constant, which unions need as their tag. Fails to compile if the record has no such
+/// constant.
 pub const fn tag_value(def: &TypeDef, tag: &str) -> &'static str {
     if let Shape::Record { constants, .. } = def.shape {
         let mut i = 0;
@@ -104,7 +105,7 @@ pub const fn tag_value(def: &TypeDef, tag: &str) -> &'static str {
     panic!("a variant of a union has no constant for the union's tag")
 }
 
-/// Refuses a union in which two variants have the same tag.
+/// Rejects a union in which two variants have the same tag.
 pub const fn distinct(tags: &[&str]) {
     let mut i = 0;
     while i < tags.len() {
@@ -117,7 +118,7 @@ pub const fn distinct(tags: &[&str]) {
     }
 }
 
-/// Refuses a row without doc or example, and two rows of a kind with one name.
+/// Rejects a row without doc or example, and two rows of a kind with the same name.
 pub const fn rows(rows: &[Row]) {
     let mut i = 0;
     while i < rows.len() {

@@ -1,14 +1,14 @@
-//! What a dialect is: vocabulary, envelope and the rules at the edges.
+//! The properties of a dialect: vocabulary, envelope and rules for edge cases.
 
 use crate::intent::Intents;
 use crate::matching::Matching;
 use crate::meaning::Meaning;
 use crate::model::{ErrorText, Field, Row, RunEffect, Setting, Span};
 
-/// How frames are wrapped.
+/// The framing of a dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// Bare objects with a `type`: commands, `response` frames, events.
+    /// Objects with a `type`: commands, `response` frames, events.
     Flat,
     /// As [`Framing::Flat`], with each event inside `{"type": "event", "event": {…}}`.
     Enveloped,
@@ -19,7 +19,7 @@ pub enum Framing {
     },
 }
 
-/// How member names are written. Names in declarations are verbatim; this is for readers.
+/// The spelling of member names. Names in declarations are verbatim; this value informs readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Case {
     /// `thinkingLevel`.
@@ -28,33 +28,33 @@ pub enum Case {
     Snake,
 }
 
-/// How a failure that is not a documented exception is answered.
+/// The answer to an undocumented failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandlerFailure {
-    /// With the command's own name and the echoed id.
+    /// An answer with the command's own name and the echoed id.
     OwnCommandAndId,
-    /// As a `parse` failure without id, but for the commands listed (by wire name), which keep
-    /// their name and id. A value outside a closed set keeps them too.
+    /// A `parse` failure without id. The listed commands (by wire name) keep their name and id. A failure for a value
+    /// outside of a closed set keeps them too.
     ParseWithoutId {
         /// Commands whose failures keep their name and id.
         except: &'static [&'static str],
-        /// Those of them that keep them too where their parameters cannot be read.
+        /// Commands of this list that keep their name and id even if their parameters cannot be decoded.
         invalid: &'static [&'static str],
     },
-    /// As a JSON-RPC error object.
+    /// A JSON-RPC error object.
     JsonRpcError,
 }
 
-/// What happens to work that is going on when stdin ends.
+/// The handling of current work at the end of stdin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndOfInput {
-    /// It finishes, as long as stdout can be written.
+    /// The work continues, as long as stdout is writable.
     Finish,
-    /// It is aborted.
+    /// The work is aborted.
     Abort,
 }
 
-/// In which order the members of a response stand.
+/// The order of a response's members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResponseOrder {
     /// `id, type, command, success, …`.
@@ -63,85 +63,85 @@ pub enum ResponseOrder {
     TypeFirst,
 }
 
-/// The rules at the edges of a dialect.
+/// The rules of a dialect for edge cases.
 #[derive(Debug, Clone, Copy)]
 pub struct Edges {
-    /// Whether the answer to an unknown command carries the command's id.
+    /// `true` if the answer to an unknown command contains the command's id.
     pub unknown_command_echoes_id: bool,
-    /// The text that answers an unknown command; `{command}` stands for its name.
+    /// Error text for an unknown command; `{command}` is a placeholder for its name.
     pub unknown_command_text: &'static str,
-    /// How other failures of a handler are answered.
+    /// Answer to other failures of a handler.
     pub handler_failure: HandlerFailure,
-    /// What failures to read a line begin with.
+    /// Prefix of error texts for lines that cannot be parsed.
     pub parse_prefix: &'static str,
-    /// The `command` of the answer to a line that cannot be read.
+    /// Value of `command` in the answer to a line that cannot be parsed.
     pub parse_command: &'static str,
-    /// Whether a blank line (and a byte order mark) is answered as a parse failure or ignored.
+    /// `true` if a blank line (or a byte order mark) is answered as a parse failure, `false` if it is ignored.
     pub blank_line_is_error: bool,
-    /// Whether a last line counts that has no LF at its end.
+    /// `true` if a last line without LF is accepted.
     pub unfinished_line_counts: bool,
-    /// Whether a success without data carries `data: {}`.
+    /// `true` if a success without data contains `data: {}`.
     pub empty_data: bool,
     /// Order of a response's members.
     pub response_order: ResponseOrder,
-    /// What the end of stdin does to running work.
+    /// Handling of current work at the end of stdin.
     pub end_of_input: EndOfInput,
-    /// Whether events stand bare although the dialect has an envelope for them.
+    /// `true` if events have no envelope although the dialect has one.
     pub bare_events: bool,
-    /// How long the line of a command may be, in bytes without its end. None: without a limit.
+    /// Maximum length of a command's line in bytes, without its end. `None`: no limit.
     pub longest_command: Option<u64>,
 }
 
-/// A command whose answer proves that a run is over: the agent sends it after everything that came before.
+/// A command whose answer proves the end of a run: the agent sends it after all earlier frames.
 #[derive(Debug, Clone, Copy)]
 pub struct Barrier {
-    /// The command's wire name.
+    /// Wire name of the command.
     pub command: &'static str,
-    /// The member of its data that says whether work goes on: true while it does, where it is a boolean.
+    /// Name of the data member with the agent's activity: if it is a boolean, `true` during work.
     pub busy: &'static str,
-    /// The value that this member has while the agent is idle, where it is text.
+    /// Value of this member while the agent is idle, if it is a string.
     pub idle: Option<&'static str>,
-    /// How long clients wait for the answer, in milliseconds. A run whose barrier was not answered by then ends all the
-    /// same, and its result says so.
+    /// Timeout of clients for the answer in milliseconds. A run whose barrier is not answered in time ends all the
+    /// same, and its result reports the timeout.
     pub limit_ms: u64,
 }
 
-/// How long clients wait for the answer that proves the end of a run, in milliseconds.
+/// Timeout of clients for the answer that proves the end of a run, in milliseconds.
 pub const BARRIER_LIMIT_MS: u64 = 5_000;
 
-/// How a client knows that a run is over.
+/// The rules by which a client recognizes the end of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunEnd {
-    /// The command whose answer proves that nothing follows. None where the end is certain without it.
+    /// Command whose answer proves the end. `None` if the end is certain without it.
     pub barrier: Option<Barrier>,
-    /// The command that says whether work goes on, for clients that could not read a line of a run. None where that is
-    /// the barrier.
+    /// Command that reports the agent's activity, for clients that could not read a line of a run. `None` if the
+    /// barrier serves this purpose.
     pub state: Option<Barrier>,
-    /// How long after a possible end something may still follow, in milliseconds.
+    /// Time after a possible end during which further events may follow, in milliseconds.
     pub gap_ms: u64,
-    /// True where the answer of the command that started the run is its end.
+    /// `true` if the answer to the command that started the run is its end.
     pub answer_ends: bool,
 }
 
-/// Where the text that the model writes stands in events.
+/// The location of the model's text in events.
 #[derive(Debug, Clone, Copy)]
 pub struct TextPieces {
-    /// The event with which a message begins.
+    /// Type of the event that starts a message.
     pub begins: &'static str,
-    /// The event that carries pieces.
+    /// Type of the event with the pieces.
     pub event: &'static str,
-    /// The members that lead to the part that carries a piece, or to a list of parts.
+    /// Members that lead to the part with a piece, or to a list of parts.
     pub path: &'static [&'static str],
-    /// The member of the part that says its kind, and the kind that is text; none where every part is text.
+    /// Member with the kind of the part, and the kind of text parts; `None` if every part is text.
     pub kind: Option<(&'static str, &'static str)>,
-    /// The member of the part that is the piece.
+    /// Member of the part with the piece.
     pub piece: &'static str,
 }
 
-/// Names of the sub-protocol for questions in flat dialects.
+/// The frame types of dialogs in flat dialects.
 #[derive(Debug, Clone, Copy)]
 pub struct DialogFrames {
-    /// The `type` of a question.
+    /// The `type` of a request.
     pub request: &'static str,
     /// The `type` of an answer.
     pub answer: &'static str,
@@ -149,58 +149,59 @@ pub struct DialogFrames {
     pub answer_type: &'static str,
 }
 
-/// Frames that are too long for one line and come in pieces, each an event of its own.
+/// The frames for a long frame in pieces, each piece in an event of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunks {
-    /// The event that carries a piece.
+    /// Type of the event with a piece.
     pub event: &'static str,
-    /// The member that all pieces of a frame have in common.
+    /// Name of the member with the id of the complete frame.
     pub id: &'static str,
-    /// The member with the place of the piece, from 0.
+    /// Name of the member with the index of the piece, from 0.
     pub index: &'static str,
-    /// The member with the number of pieces.
+    /// Name of the member with the number of pieces.
     pub count: &'static str,
-    /// The member with the length of the whole frame, in bytes.
+    /// Name of the member with the length of the complete frame in bytes.
     pub length: &'static str,
-    /// The member with the bytes, in base64.
+    /// Name of the member with the bytes in base64.
     pub data: &'static str,
-    /// How long a whole frame is at most, in bytes.
+    /// Maximum length of a complete frame in bytes.
     pub most: u64,
 }
 
-/// A frame that tells revisions apart.
+/// A property of frames that distinguishes revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
-    /// The event of that type.
+    /// An event of that type.
     Event(&'static str),
-    /// The event of that type with that member.
+    /// An event of that type with that member.
     EventMember(&'static str, &'static str),
-    /// The event of that type without that member.
+    /// An event of that type without that member.
     EventWithout(&'static str, &'static str),
-    /// A successful answer to that command (by wire name) whose data have that member.
+    /// A successful answer to that command (by wire name) whose data contain that member.
     AnswerMember(&'static str, &'static str),
-    /// A successful answer to that command whose data lack that member, or that has no data.
+    /// A successful answer to that command without data, or whose data lack that member.
     AnswerWithout(&'static str, &'static str),
     /// A successful answer to that command without the member for data.
     AnswerBare(&'static str),
-    /// Any event that stands in no envelope.
+    /// Any event without an envelope.
     BareEvent,
     /// Any event in its envelope.
     WrappedEvent,
 }
 
-/// Behavior of agents in which revisions differ although their frames are the same.
+/// Differences in behavior between revisions with the same frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behavior {
-    /// True: a request for the model's last text skips each answer without text that did not end normally. False: it
-    /// skips only an aborted answer without content.
+    /// `true`: a request for the model's last text skips each answer without text that did not end normally. `false`:
+    /// it skips only an aborted answer without content.
     pub skips_textless_answers: bool,
-    /// The member of a result's details that names the model, if a tool reads an image and the model takes none. None: there is no
-    /// such member.
+    /// The member of a result's details that names the model, if a tool reads an image and the model does not accept
+    /// images. `None`: there is no such member.
     pub blind_model_detail: Option<&'static str>,
-    /// Words of a provider's refusal after which the request is retried, in lower case.
+    /// Lower-case texts in a provider's error message after which the request is retried.
     pub retried_words: &'static [&'static str],
-    /// True: the client receives an event if a listener of the extensions' event bus fails. False: the failure is logged.
+    /// `true`: the client receives an event if a listener of the extensions' event bus fails. `false`: the failure is
+    /// logged.
     pub reports_listener_failures: bool,
 }
 
@@ -214,88 +215,87 @@ impl Behavior {
     };
 }
 
-/// A revision of a dialect. A published one never changes.
+/// A revision of a dialect. A published revision never changes.
 #[derive(Debug, Clone, Copy)]
 pub struct Revision {
-    /// Its name.
+    /// Name of the revision.
     pub name: &'static str,
-    /// The document that rules it.
+    /// Document that defines it.
     pub document: &'static str,
-    /// The revision of the parent whose rows it takes over.
+    /// Revision of the parent whose rows it inherits.
     pub parent: Option<&'static str>,
-    /// The rules at the edges.
+    /// Rules for edge cases.
     pub edges: Edges,
-    /// How a run ends.
+    /// Rules for the end of a run.
     pub run_end: RunEnd,
-    /// Behavior of the agent that frames do not show.
+    /// Behavior of the agent that is independent of frames.
     pub behavior: Behavior,
-    /// Frames that only this revision and younger ones send.
+    /// Properties of frames that only this revision and later ones have.
     pub shows: &'static [Sign],
-    /// Frames that only older revisions send.
+    /// Properties of frames that only earlier revisions have.
     pub excludes: &'static [Sign],
-    /// What it changes of rows that stand in other files. A revision that changes much writes spans beside the rows.
+    /// Changes to rows in other files. A revision with many changes uses spans in the rows instead.
     pub changes: &'static [Change],
 }
 
-/// What a revision changes of a row that stands elsewhere.
+/// A change of a revision to a row in another file.
 #[derive(Debug, Clone, Copy)]
 pub enum Change {
-    /// A record has a member more; the span of the member says since when.
+    /// An additional member of a record; the span of the member contains the revision.
     Member(&'static str, Field),
-    /// A set of strings has a value no more, from those revisions on.
+    /// The removal of a value from a set of strings, from the given revisions on.
     ValueUntil(&'static str, &'static str, &'static [&'static str]),
-    /// An event says something else about the run, in the revisions of that span.
+    /// Another effect of an event on runs, in the revisions of the span.
     Run(&'static str, RunEffect, Span),
 }
 
 /// A dialect with its revisions.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialect {
-    /// The dialect's name.
+    /// Name of the dialect.
     pub name: &'static str,
-    /// Its revisions, the oldest first. The first one is spoken where none is named.
+    /// Revisions, oldest first. The first one is the default.
     pub revisions: &'static [Revision],
-    /// The name of the agent that speaks it.
+    /// Name of the agent with this dialect.
     pub agent: &'static str,
-    /// What it is; the first sentence stands alone.
+    /// Description of the dialect; the first sentence is self-contained.
     pub doc: &'static str,
-    /// The dialect whose rows it takes over.
+    /// Dialect whose rows it inherits.
     pub parent: Option<&'static Dialect>,
-    /// Commands of the parent (by name) that it does not have.
+    /// Commands of the parent (by name) that it lacks.
     pub without: &'static [&'static str],
-    /// How frames are wrapped.
+    /// Framing of the dialect.
     pub framing: Framing,
-    /// How member names are written.
+    /// Spelling of member names.
     pub case: Case,
-    /// True where event types outside the declaration may appear and are kept.
+    /// `true` if other types of events may appear and are preserved.
     pub events_open: bool,
-    /// Members that every event has in addition to its own.
+    /// Members of every event in addition to its own.
     pub event_members: &'static [Field],
-    /// Dialogs in flat dialects.
+    /// Frame types of dialogs, in flat dialects.
     pub dialog_frames: Option<DialogFrames>,
-    /// How frames come in pieces, in the revisions that have that event.
+    /// Frames for long frames in pieces, in the revisions that have the event.
     pub chunks: Option<Chunks>,
-    /// Documented failures that do not belong to one command.
+    /// Documented failures that do not belong to a single command.
     pub errors: &'static [ErrorText],
-    /// Where the model's text stands.
+    /// Location of the model's text.
     pub text: TextPieces,
-    /// The command that probes an unknown agent: a command without parameters that is answered at
-    /// any time and changes nothing.
+    /// Command that probes an unknown agent: it has no parameters, is answered at any time, and changes nothing.
     pub probe_command: &'static str,
-    /// Its own rows; one with the name of a parent's row replaces it.
+    /// Own rows; a row with the name of a parent's row replaces it.
     pub rows: &'static [&'static [Row]],
-    /// The settings its document names.
+    /// Settings of the dialect's document.
     pub settings: &'static [Setting],
-    /// What a comparison of transcripts has to know.
+    /// Rules for the comparison of transcripts.
     pub matching: Matching,
-    /// What its frames mean for a conversation.
+    /// Meaning of the frames for a conversation.
     pub meaning: Meaning,
-    /// What its commands are for.
+    /// Mapping from intents to commands.
     pub intents: Intents,
 }
 
 impl Dialect {
-    /// The revision that is spoken where none is named.
+    /// Returns the default revision.
     pub const fn pinned(&self) -> &Revision {
         &self.revisions[0]
     }

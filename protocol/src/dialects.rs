@@ -1,4 +1,4 @@
-//! One file per dialect. A new one is a file like these and a line in [`DIALECTS`].
+//! The dialects, one file each. To add one, write a file like these and add its constant to [`DIALECTS`].
 
 pub mod omp;
 pub mod opal;
@@ -8,8 +8,8 @@ pub mod pisces;
 
 use crate::dialect::Dialect;
 
-/// Protocols that are declared like dialects, and are none.
+/// The protocols that are declared in the same way but are not dialects.
 pub const PROTOCOLS: &[&Dialect] = &[&crate::acp::ACP, &crate::agui::AGUI];
 
-/// Every dialect.
+/// All dialects.
 pub const DIALECTS: &[&Dialect] = &[&pi::PI, &omp::OMP, &pisces::PISCES, &operator::OPERATOR, &opal::OPAL];

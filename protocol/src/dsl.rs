@@ -1,27 +1,28 @@
-//! `protocol!`: the language of the declarations.
+//! The macro `protocol!`, the syntax of the declarations.
 //!
-//! Every row has one outer form, `/// doc`, a kind, a name, an optional head in parentheses, an
-//! optional `-> Result` and a body in braces; `row!` knows the inside of each kind. A word that is
-//! not known (kind, type, attribute, event) is refused by rustc where it stands.
+//! Every row has one outer form: `/// doc`, a kind, a name, an optional head in parentheses, an optional `-> Result`
+//! and a body in braces. `row!` defines the body of each kind. rustc rejects an unknown name (kind, type, attribute,
+//! event) at its own position.
 
 /// Declares a list of rows and collects them in `ROWS`.
 ///
 /// ```text
 /// record NAME(tag = "value") { /// doc  member: Type, … }      an object
-/// union NAME(tag, open) { RecordA, RecordB }                   told apart by a constant
-/// choice NAME { Arm(Type), Arm(Type) }                         told apart by shape
+/// union NAME(tag, open) { RecordA, RecordB }                   identified by a constant
+/// choice NAME { Arm(Type), Arm(Type) }                         identified by shape
 /// strings NAME(closed) { /// doc  "value", … }                 a set of strings
 /// command NAME(Params { … }) -> Data { answer: Done; … }       a request
-/// event NAME(Payload { … }) { run: MayEnd; example {…}; }      a frame nobody asked for
+/// event NAME(Payload { … }) { run: MayEnd; example {…}; }      a frame without a request
 /// dialog NAME(Params { … }) -> Answer { example {…}; }         a question to the client
 /// ```
 ///
-/// `[since "pi@1.5"]`, `[until "pi@1.5"]` or both says which revisions have something. It stands before the body of a row, and
-/// behind a member, a string, a failure, what an event says about the run, and `snapshot`; `result: […];` in a command says which of
-/// them answer with data. `later: EFFECT [since "…"];` is what an event says about the run in other revisions, or when a command is
-/// answered there. `text: Str as message since "…"` is a member that other revisions call otherwise.
-/// `frame: "question" => "answer" after "update"(Type);` gives a dialog frames of its own, the last one for what may come before
-/// the answer. A member may be declared again for other revisions, where only its presence differs.
+/// `[since "pi@1.5"]`, `[until "pi@1.5"]` or both limit a part to some revisions. The span precedes the body of a row.
+/// It follows a member, a string, a failure, the effect of an event on the run, and `snapshot`. In a command,
+/// `result: […];` limits the data of its answer. `later: EFFECT [since "…"];` is the effect of an event on the run in
+/// other revisions, or the time of a command's answer in them. `text: Str as message since "…"` is a member with
+/// another name in other revisions. `frame: "question" => "answer" after "update"(Type);` gives a dialog frames of its
+/// own, the last one for frames before the answer. A member may be declared again for other revisions if only its
+/// presence differs.
 macro_rules! protocol {
     ($(
         $(#[doc = $doc:literal])*
@@ -68,7 +69,7 @@ macro_rules! constant {
     };
 }
 
-/// The revisions that have something.
+/// Builds the span of revisions that have a part.
 macro_rules! span {
     (@ [$($since:literal)*] [$($until:literal)*]) => {
         $crate::model::Span { since: &[$($since),*], until: &[$($until),*] }
@@ -93,7 +94,7 @@ macro_rules! openness {
     };
 }
 
-/// A type marker with its declaration.
+/// Declares a type marker with its declaration.
 macro_rules! declared {
     ($name:ident [$doc:expr] [$span:expr] $shape:expr, $example:expr) => {
         #[doc = $doc]
@@ -123,7 +124,7 @@ macro_rules! declared {
     };
 }
 
-/// A record from its constants and members.
+/// Declares a record from its constants and members.
 macro_rules! record {
     ($name:ident [$doc:expr] [$span:expr] [$($member:ident = $value:tt),*]
         $(
@@ -170,7 +171,7 @@ macro_rules! or_default {
     };
 }
 
-/// A command's parameters: none, a known record, or one declared in place.
+/// Declares the parameters of a command: none, a known record, or a record declared in place.
 macro_rules! params {
     ([$doc:expr] ) => {};
     ([$doc:expr] $name:ident) => {};
@@ -197,7 +198,7 @@ macro_rules! params_def {
     };
 }
 
-/// What stands inside each kind of row.
+/// Defines the body of each kind of row.
 macro_rules! row {
     (record $name:ident [$doc:expr] [$span:expr] [$($member:ident = $value:tt),*] [] $($body:tt)*) => {
         $crate::dsl::record! { $name [$doc] [$span] [$($member = $value),*] $($body)* }

@@ -1,19 +1,19 @@
-//! What an extension host speaks with its extensions: the agent starts them as child processes and talks
-//! with them over their stdin and stdout.
+//! The protocol between the agent and its extensions. The agent starts extensions as child processes and
+//! exchanges frames with them over their stdin and stdout.
 //!
-//! Each frame is one line of JSON with a `type`. A frame with an `id` wants exactly one `response` with
-//! the same id, in either direction; the two sides count their ids on their own. One process may serve
-//! several extensions: `extension`, the path that the agent named, says which one is meant.
+//! Each frame is one line of JSON with a `type`. A frame with an `id` is a request and requires exactly one `response`
+//! with the same id, in either direction. Each side assigns its own ids. One process may serve several extensions:
+//! `extension`, a path from the agent, identifies the extension of a frame.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `host` | frames of the agent |
-//! | `hooks` | the events that it tells of |
+//! | `hooks` | events for extensions |
 //! | `frames` | frames of an extension |
-//! | `dialogs`, `actions` | what an extension asks for |
-//! | `registration` | what an extension brings |
-//! | `state` | what an extension can look at |
-//! | `answers` | which result belongs to which question |
+//! | `dialogs`, `actions` | requests of an extension |
+//! | `registration` | contributions of an extension |
+//! | `state` | state of the agent for extensions |
+//! | `answers` | results by request |
 
 pub mod actions;
 pub mod answers;
@@ -29,7 +29,7 @@ use crate::model::Row;
 /// The version of this protocol.
 pub const VERSION: u64 = 1;
 
-/// All rows of the host's protocol.
+/// All rows of the extension protocol.
 pub const ROWS: &[&[Row]] = &[
     registration::ROWS,
     state::ROWS,
@@ -41,5 +41,5 @@ pub const ROWS: &[&[Row]] = &[
     answers::ROWS,
 ];
 
-/// The types that nothing else refers to: the frames of both sides, and the results by question.
+/// The types without references from other types: the frames of both sides, and the results by request.
 pub const ROOTS: &[&str] = &["HostFrame", "ExtensionFrame", "HostAnswers", "HookAnswers", "ExtensionAnswers"];

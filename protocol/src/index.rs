@@ -1,4 +1,4 @@
-//! A dialect with its inheritance and its revisions resolved, and look-ups by name.
+//! A dialect with its inheritance and its revisions resolved, and lookups by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,46 +8,46 @@ use crate::model::{Command, Dialog, ErrorText, Event, Field, Row, Setting, Shape
 use crate::types::{driver, formats, model_log, profile, report, steps, suite};
 use crate::view::{self, View};
 
-/// A dialect as generators see it: its own rows and those of its parents, in order.
+/// A dialect for generators: its own rows and the rows of its parents, in order.
 #[derive(Debug)]
 pub struct Index {
     /// The dialect.
     pub dialect: &'static Dialect,
-    /// The revision; in the view of a client the one that is spoken where none is named.
+    /// The revision; in the view of a client, the default revision.
     pub revision: &'static Revision,
-    /// Its commands.
+    /// Commands of the dialect.
     pub commands: Vec<&'static Command>,
-    /// Its events.
+    /// Events of the dialect.
     pub events: Vec<&'static Event>,
-    /// Its dialogs.
+    /// Dialogs of the dialect.
     pub dialogs: Vec<&'static Dialog>,
-    /// Documented failures that do not belong to one command.
+    /// Documented failures that do not belong to a single command.
     pub errors: &'static [ErrorText],
-    /// The settings that its document names.
+    /// Settings of the dialect's document.
     pub settings: Vec<&'static Setting>,
-    /// The types that its rows use, by name.
+    /// Types of the rows, by name.
     pub types: BTreeMap<&'static str, &'static TypeDef>,
 }
 
-/// What a handler of a dialog gives.
+/// The result of a dialog's handler.
 #[derive(Debug, Clone, Copy)]
 pub enum Reply {
-    /// Nothing: no answer is expected.
+    /// No result, as no answer is expected.
     Nothing,
-    /// The member of the answer that carries what was chosen or entered.
+    /// A single member of the answer, with the choice or the input.
     Member(&'static Field),
     /// All members of the answer: the record with that name.
     All(&'static str),
 }
 
 impl Index {
-    /// One revision, exactly. Never fails: what rustc and the const checks let through is consistent,
-    /// and the tests of this crate prove the references.
+    /// Creates the index of a single revision. Never fails: rustc and the const checks ensure consistency, and the
+    /// tests of this crate check the references.
     pub fn exact(dialect: &'static Dialect, revision: &'static Revision) -> Self {
         Self::seen(dialect, revision, &View::exact(dialect, revision))
     }
 
-    /// All revisions at once, as clients have them.
+    /// Creates the index of all revisions, for clients.
     pub fn client(dialect: &'static Dialect) -> Self {
         Self::seen(dialect, dialect.pinned(), &View::client(dialect))
     }
@@ -68,7 +68,7 @@ impl Index {
         index
     }
 
-    /// Takes the rows of a dialect, its parents' first.
+    /// Collects the rows of a dialect, starting with its parents.
     fn collect(&mut self, dialect: &'static Dialect, view: &View) {
         if let Some(parent) = dialect.parent {
             self.collect(parent, view);
@@ -80,7 +80,7 @@ impl Index {
                     replace(&mut self.commands, view.command(row), |c| c.name);
                 }
                 Row::Event(row) if view.has(row.span) => {
-                    // What takes the place of a parent's row is in older revisions, too.
+                    // A row that replaces a parent's row also exists in older revisions.
                     let replaces = self.events.iter().any(|event| event.name == row.name);
                     let span = if replaces { Span::ALWAYS } else { row.span };
                     replace(
@@ -98,7 +98,8 @@ impl Index {
         self.settings.extend(dialect.settings);
     }
 
-    /// The dialect with that name: `NAME` for its first revision, or `NAME@REVISION`.
+    /// Finds a dialect by name: `NAME` for its first revision, or `NAME@REVISION`. Returns `None` if there is no such
+    /// dialect or revision.
     pub fn named(name: &str) -> Option<Self> {
         let (name, revision) = match name.split_once('@') {
             Some((name, revision)) => (name, Some(revision)),
@@ -109,7 +110,7 @@ impl Index {
         dialect.revisions.iter().find(named).map(|revision| Index::exact(dialect, revision))
     }
 
-    /// Every revision of every dialect, exactly.
+    /// Returns every revision of every dialect.
     pub fn all() -> Vec<Self> {
         let of = |dialect: &&'static Dialect| {
             let dialect = *dialect;
@@ -118,12 +119,12 @@ impl Index {
         crate::DIALECTS.iter().flat_map(of).collect()
     }
 
-    /// The revisions that are spoken where none is named, one of each dialect.
+    /// Returns the default revision of each dialect.
     pub fn pinned() -> Vec<Self> {
         crate::DIALECTS.iter().map(|dialect| Index::exact(dialect, dialect.pinned())).collect()
     }
 
-    /// The protocols that are served and are no dialects, in each revision.
+    /// Returns every revision of the protocols that are served but are not dialects.
     pub fn protocols() -> Vec<Self> {
         let of = |dialect: &&'static Dialect| {
             let dialect = *dialect;
@@ -132,22 +133,22 @@ impl Index {
         crate::PROTOCOLS.iter().flat_map(of).collect()
     }
 
-    /// Every dialect with all its revisions, as clients have it.
+    /// Returns every dialect with all its revisions, for clients.
     pub fn clients() -> Vec<Self> {
         crate::DIALECTS.iter().map(|dialect| Index::client(dialect)).collect()
     }
 
-    /// `NAME@REVISION`.
+    /// Returns the id `NAME@REVISION`.
     pub fn id(&self) -> String {
         format!("{}@{}", self.dialect.name, self.revision.name)
     }
 
-    /// A type that the dialect uses.
+    /// Finds a type of the dialect by name.
     pub fn type_def(&self, name: &str) -> Option<&'static TypeDef> {
         self.types.get(name).copied()
     }
 
-    /// The documented failures of the dialect and its commands, each text once, those of commands first.
+    /// Returns the documented failures of the dialect and its commands, each text once, failures of commands first.
     pub fn failures(&self) -> Vec<&'static ErrorText> {
         let mut failures: Vec<&'static ErrorText> = Vec::new();
         let rows = self.commands.iter().flat_map(|command| command.errors);
@@ -159,7 +160,8 @@ impl Index {
         failures
     }
 
-    /// How frames are wrapped. In the view of a client as the oldest revision wraps them: what stands bare is read too.
+    /// Returns the framing. In the view of a client, it is that of the oldest revision; events without an envelope are
+    /// read too.
     pub fn framing(&self) -> Framing {
         match self.dialect.framing {
             Framing::Enveloped if self.revision.edges.bare_events => Framing::Flat,
@@ -167,13 +169,13 @@ impl Index {
         }
     }
 
-    /// The frames of dialogs in flat dialects, where there are dialogs.
+    /// Returns the frames of dialogs in flat dialects; `None` if there are no dialogs.
     pub fn dialog_frames(&self) -> Option<DialogFrames> {
         self.dialect.dialog_frames.filter(|_| !self.dialogs.is_empty())
     }
 
-    /// The parameters of a command that have another name in some revisions, with both names. In one revision: those that
-    /// it calls otherwise than the oldest.
+    /// Returns the parameters of a command with a different name in some revisions, with both names. For a single
+    /// revision, only its differences from the oldest one.
     pub fn renamed(&self, command: &Command) -> Vec<(&'static str, &'static str)> {
         let Some(name) = command.params else { return Vec::new() };
         let has = |member: &str| match self.type_def(name).map(|def| def.shape) {
@@ -189,12 +191,12 @@ impl Index {
         both.filter(|(_, later)| has(later)).collect()
     }
 
-    /// The type of the answer to a dialog, in flat dialects.
+    /// Returns the name of the answer type for dialogs in flat dialects.
     pub fn dialog_answer(&self) -> Option<&'static str> {
         self.dialog_frames().map(|frames| frames.answer_type)
     }
 
-    /// What a handler of a dialog gives.
+    /// Returns the result of a dialog's handler.
     pub fn reply(&self, dialog: &Dialog) -> Reply {
         let Some(Ty::Named(name)) = dialog.answer else { return Reply::Nothing };
         if dialog.frames.is_some() {
@@ -208,7 +210,7 @@ impl Index {
         }
     }
 
-    /// How frames come in pieces, where they may.
+    /// Returns the frames for long frames in pieces; `None` if the dialect has none.
     pub fn chunks(&self) -> Option<Chunks> {
         self.dialect.chunks.filter(|chunks| self.events.iter().any(|event| event.name == chunks.event))
     }
@@ -229,7 +231,7 @@ impl Index {
         }
         names.extend(self.dialog_answer());
         names.extend(self.settings.iter().flat_map(|setting| named(&setting.ty)));
-        // A dialect's own types that no frame carries (tool parameters, error objects) count too.
+        // Own types of a dialect that no frame carries (tool parameters, error objects) are included.
         let own = self.dialect.rows.iter().copied().flatten();
         if self.dialect.parent.is_some() || self.dialogs.is_empty() || self.dialect.dialog_frames.is_none() {
             names.extend(own.filter_map(|row| match row {
@@ -257,7 +259,7 @@ fn replace<T: ?Sized>(rows: &mut Vec<&'static T>, row: &'static T, name: impl Fn
     }
 }
 
-/// Every type of every dialect, of the protocols that are none, of the extensions and of the file formats, by name.
+/// Returns every type of all dialects, other protocols, extensions and file formats, by name.
 pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
     let mut types = BTreeMap::new();
     let mut add = |row: &'static Row| match row {
@@ -287,13 +289,14 @@ pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
     types
 }
 
-/// The types that a file format uses, from its root, as the first revisions have them.
+/// Returns the types of a file format, starting from its root, as in the first revisions.
 pub fn format_types(root: &str) -> BTreeMap<&'static str, &'static TypeDef> {
     let view = View::pinned();
     types_from(root, |def| view.type_def(def))
 }
 
-/// The types that a file format uses, from its root, as the clients have them, who decode them as those of frames.
+/// Returns the types of a file format, starting from its root, as in clients, which decode them like the types of
+/// frames.
 pub fn shared_types(root: &str) -> BTreeMap<&'static str, &'static TypeDef> {
     types_from(root, view::merged_type)
 }
@@ -317,7 +320,7 @@ fn types_from(
     types
 }
 
-/// The declared types that a type names directly.
+/// Returns the declared types that a type refers to directly.
 pub fn references(def: &TypeDef) -> Vec<&'static str> {
     match def.shape {
         Shape::Record { fields, .. } => fields.iter().flat_map(|field: &Field| named(&field.ty)).collect(),
@@ -327,7 +330,7 @@ pub fn references(def: &TypeDef) -> Vec<&'static str> {
     }
 }
 
-/// The declared type that a type is made of, if any.
+/// Returns the declared type inside a type, if there is one.
 pub fn named(ty: &Ty) -> Option<&'static str> {
     match ty {
         Ty::Named(name) => Some(name),

@@ -1,9 +1,10 @@
-//! What a front end wants of an agent, and which command of a dialect carries it: the writing side of [`crate::meaning`].
+//! The intents of a client independent of a dialect, and the command of a dialect that carries each intent. The
+//! counterpart of [`crate::meaning`] for writing.
 //!
-//! [`INTENTS`] names what the dialects have in common, with neutral parameters and results. A dialect's table of
-//! [`Carrier`]s stands beside its rows and says which command carries an intent, how its parameters are made of the
-//! neutral ones ([`Send`]), and where the neutral results are found in the answer ([`Slot`]). The tables are data: one
-//! small interpreter in each language calls by them (`sdk-rust/src/any/`).
+//! [`INTENTS`] names the common operations of the dialects, with neutral parameters and results. A dialect's table of
+//! [`Carrier`]s is declared next to its rows. It names the command that carries an intent, the source of its parameters
+//! ([`Send`]), and the location of the neutral results in the answer ([`Slot`]). The tables are data: one small
+//! interpreter in each language makes calls by them (`sdk-rust/src/any/`).
 
 mod neutral;
 mod resolve;
@@ -13,88 +14,88 @@ use crate::meaning::{Constant, Reader, Slot};
 pub use neutral::INTENTS;
 pub use resolve::{Resolved, resolve};
 
-/// What a front end wants.
+/// An operation that a client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Intent {
-    /// Words that begin a run.
+    /// Starts a run with the user's input.
     Prompt,
-    /// Words that reach the run that is going on.
+    /// Sends input to the current run.
     Steer,
-    /// Words that wait until the agent would stop.
+    /// Queues input for the end of the run.
     FollowUp,
-    /// Words that take the place of the run that is going on.
+    /// Replaces the current run by one with new input.
     AbortAndPrompt,
-    /// The end of the run that is going on.
+    /// Aborts the current run.
     Abort,
-    /// The end of what waits in the queues.
+    /// Removes all messages from the queues.
     ClearQueue,
-    /// A new session.
+    /// Starts a new session.
     NewSession,
-    /// A session that is kept.
+    /// Opens a stored session.
     OpenSession,
-    /// The sessions that are kept.
+    /// Lists the stored sessions.
     ListSessions,
-    /// The end of a session that is kept.
+    /// Deletes a stored session.
     DeleteSession,
-    /// A copy of the session to go on in.
+    /// Continues in a copy of the session.
     CloneSession,
-    /// A place in the conversation to go on from.
+    /// Continues from an earlier position of the conversation.
     Fork,
-    /// The places from which a fork can be made.
+    /// Lists the positions from which a fork can be made.
     ForkPoints,
-    /// What the agent is doing, and with which settings.
+    /// Returns the activity of the agent and its settings.
     State,
-    /// The messages of the conversation.
+    /// Returns the messages of the conversation.
     Messages,
-    /// The text of the model's last message.
+    /// Returns the text of the model's last message.
     LastText,
-    /// Tokens and cost.
+    /// Returns token counts and cost.
     Stats,
-    /// The models that can be chosen.
+    /// Lists the available models.
     Models,
-    /// Another model.
+    /// Switches to another model.
     SetModel,
-    /// The next model.
+    /// Switches to the next model.
     CycleModel,
-    /// The thinking levels that can be chosen.
+    /// Lists the available thinking levels.
     ThinkingLevels,
-    /// Another thinking level.
+    /// Switches to another thinking level.
     SetThinking,
-    /// The next thinking level.
+    /// Switches to the next thinking level.
     CycleThinking,
-    /// How steering words are handed over.
+    /// Sets the delivery of steering messages.
     SetSteeringMode,
-    /// How follow-up words are handed over.
+    /// Sets the delivery of follow-up messages.
     SetFollowUpMode,
-    /// When steering words reach the run.
+    /// Sets the time at which steering messages reach the run.
     SetInterruptMode,
-    /// A summary in place of older messages.
+    /// Replaces older messages by a summary.
     Compact,
-    /// Whether that happens by itself.
+    /// Switches automatic compaction on or off.
     SetAutoCompaction,
-    /// Whether failed requests to the model are made again.
+    /// Switches automatic retries of failed requests to the model on or off.
     SetAutoRetry,
-    /// The end of the wait before such a request.
+    /// Ends the delay before such a retry.
     AbortRetry,
-    /// A shell command of the user.
+    /// Runs a shell command of the user.
     Bash,
-    /// The end of it.
+    /// Aborts the shell command of the user.
     AbortBash,
-    /// The conversation as a page.
+    /// Exports the conversation as an HTML page.
     Export,
-    /// A name for the session.
+    /// Sets the name of the session.
     SetSessionName,
-    /// What a prompt can invoke with `/name`.
+    /// Lists the commands that a prompt can invoke with `/name`.
     Commands,
-    /// The entries of the session.
+    /// Returns the entries of the session.
     Entries,
-    /// The session as a tree.
+    /// Returns the session as a tree.
     Tree,
-    /// What the agent has still to do.
+    /// Returns the todo list of the agent.
     Todos,
 }
 
-/// What a neutral parameter is.
+/// The kind of a neutral parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A text.
@@ -108,261 +109,265 @@ pub enum Kind {
 /// A neutral parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
-    /// Its name.
+    /// Name of the parameter.
     pub name: &'static str,
-    /// What it is.
+    /// Kind of the parameter.
     pub kind: Kind,
-    /// Whether it has to be there.
+    /// `true` if the parameter must be present.
     pub required: bool,
-    /// What it means.
+    /// Meaning of the parameter.
     pub doc: &'static str,
-    /// Whether it is left out where a command does not take it; every other one is refused there.
+    /// `true` to omit the parameter for a command that does not accept it. If `false`, a call with the parameter fails
+    /// there.
     pub hint: bool,
 }
 
 /// A neutral result.
 #[derive(Debug, Clone, Copy)]
 pub struct Gives {
-    /// Its name; with a dot in it, a member of an object.
+    /// Name of the result; a dot in it separates an object from its member.
     pub name: &'static str,
-    /// What it is.
+    /// Meaning of the result.
     pub doc: &'static str,
 }
 
-/// What becomes of an intent with an agent whose dialect has no command for it.
+/// The handling of an intent for an agent whose dialect has no command for it.
 #[derive(Debug, Clone, Copy)]
 pub enum Without {
-    /// It is lost; why.
+    /// The intent is not supported, for this reason.
     Lost(&'static str),
-    /// Whoever stands between the agent and a front end can answer it from what was seen; how.
+    /// An intermediary between the agent and a client can answer the intent from earlier frames, by this method.
     Seen(&'static str),
-    /// Other intents do it together, where the dialect has them; how.
+    /// Other intents replace it, if the dialect has them, with this difference.
     Through(&'static [Intent], Differs),
 }
 
-/// What is other than an intent says.
+/// A difference from the definition of an intent.
 #[derive(Debug, Clone, Copy)]
 pub struct Differs {
-    /// In words.
+    /// Description of the difference.
     pub says: &'static str,
-    /// What is other behind such a command: places in the neutral form as `session.id` and `message<shell>` are, [`ORDER`],
-    /// [`ANSWERS`], [`CALLS`], [`STOPPED`], [`SHELLS`], [`EVENTS`], [`GOES_ON`], [`HISTORY`].
+    /// Parts that differ after such a command: paths in the neutral form, as `session.id` and `message<shell>`, or
+    /// [`ORDER`], [`ANSWERS`], [`CALLS`], [`STOPPED`], [`SHELLS`], [`EVENTS`], [`GOES_ON`], [`HISTORY`].
     pub changes: &'static [&'static str],
-    /// Whether that is so only of a command that comes while a run is going on.
+    /// `true` if the difference occurs only for a command during a run.
     pub busy: bool,
-    /// Whether the agent refuses the command, or carries it out, where others do not.
+    /// `true` if the agent rejects the command, or accepts it, unlike other agents.
     pub refuses: bool,
-    /// The parameters of the command with one of which that is so; none where it is so without them.
+    /// Parameters of which the command must have one for the difference to occur; empty if it occurs without them.
     pub with: &'static [&'static str],
-    /// The revisions of the agent of which that is true, as `name@revision`; none for all of them.
+    /// Revisions of the agent with the difference, as `name@revision`; empty for all of them.
     pub of: &'static [&'static str],
 }
 
-/// Where words of the user stand among the other messages, and how many turns there are. The same words reach the model and
-/// are told, and what the model answers and tools give is the same.
+/// The position of the user's input among the other messages, and the number of turns. The input that the model
+/// receives and that events report, the answers of the model and the results of tools are the same.
 pub const ORDER: &str = "order";
-/// How many answers of the model follow words of the user, and which: words that others answer together have answers of their
-/// own, or the other way round, and calls that others skip are carried out. Every answer is told whole, and so is every result.
+/// The number of the model's answers to the user's input, and their assignment. Inputs that others answer together have
+/// separate answers, or the reverse, and calls that others skip are executed. Every answer and every result is reported
+/// completely.
 pub const ANSWERS: &str = "answers";
-/// In which answers calls stand: calls of one answer may have answers of their own, none of which says anything else.
+/// The assignment of calls to answers: calls of one answer may have separate answers, which contain no other content.
 pub const CALLS: &str = "calls";
-/// Calls of a stopped answer: those that had not begun are not told, and neither is what those gave that had. Nor is the empty
-/// answer at the end of the run.
+/// The calls of an aborted answer: calls that had not started are not reported, and neither are the results of started
+/// calls. The empty answer at the end of the run is also missing.
 pub const STOPPED: &str = "stopped";
-/// Whether a shell command of the user leaves a message.
+/// The presence of a message for a shell command of the user.
 pub const SHELLS: &str = "shells";
-/// All that is told of the run that is going on until it ends: how often, in which order, with which words.
+/// All events of the current run until its end: their number, order and wording.
 pub const EVENTS: &str = "events";
-/// Whether a run of the agent's own follows a summary that it makes by itself.
+/// The presence of a run of the agent's own after an automatic summary.
 pub const GOES_ON: &str = "goesOn";
-/// The messages that answers give from then on, and how many they are.
+/// The messages in later answers, and their number.
 pub const HISTORY: &str = "history";
 
-/// What is other, in words.
+/// Creates a difference with a description.
 pub const fn says(says: &'static str) -> Differs {
     Differs { says, changes: &[], busy: false, refuses: false, with: &[], of: &[] }
 }
 
 impl Differs {
-    /// The same, with what is other behind such a command.
+    /// Returns the difference with the parts that differ after such a command.
     #[must_use]
     pub const fn changes(self, changes: &'static [&'static str]) -> Self {
         Differs { changes, ..self }
     }
 
-    /// The same, of a command that comes while a run is going on.
+    /// Returns the difference for commands during a run only.
     #[must_use]
     pub const fn when_busy(self) -> Self {
         Differs { busy: true, ..self }
     }
 
-    /// The same, where the agent has rules of its own for what it refuses.
+    /// Returns the difference for an agent with its own rules for rejections.
     #[must_use]
     pub const fn refuses(self) -> Self {
         Differs { refuses: true, ..self }
     }
 
-    /// The same, of a command that is sent with one of these parameters.
+    /// Returns the difference for a command with one of these parameters.
     #[must_use]
     pub const fn with(self, with: &'static [&'static str]) -> Self {
         Differs { with, ..self }
     }
 
-    /// The same, of these revisions of the agent alone.
+    /// Returns the difference for these revisions of the agent only.
     #[must_use]
     pub const fn of(self, of: &'static [&'static str]) -> Self {
         Differs { of, ..self }
     }
 }
 
-/// An intent, as every dialect and language has it.
+/// An intent as defined for every dialect and language.
 #[derive(Debug, Clone, Copy)]
 pub struct Neutral {
     /// The intent.
     pub intent: Intent,
-    /// Its name.
+    /// Name of the intent.
     pub name: &'static str,
-    /// What it does; the first sentence stands alone.
+    /// Description of the intent; the first sentence is self-contained.
     pub doc: &'static str,
-    /// Its parameters.
+    /// Parameters of the intent.
     pub params: &'static [Param],
-    /// What it gives.
+    /// Results of the intent.
     pub gives: &'static [Gives],
-    /// What becomes of it where a dialect lacks it.
+    /// Handling of the intent for a dialect without a command for it.
     pub without: Without,
 }
 
-/// How a parameter of a command is made of neutral ones.
+/// The source of a command's parameter.
 #[derive(Debug, Clone, Copy)]
 pub enum Send {
-    /// The neutral parameter; left out where that is missing.
+    /// The neutral parameter; the command's parameter is omitted if it is absent.
     From(&'static str),
-    /// Always that.
+    /// A constant.
     Is(Constant),
-    /// The neutral parameters that are there, with that text between them.
+    /// The neutral parameters that are present, joined by the text.
     Joined(&'static [&'static str], &'static str),
 }
 
-/// Which command carries an intent.
+/// The command that carries an intent.
 #[derive(Debug, Clone, Copy)]
 pub struct Carrier {
     /// The intent.
     pub intent: Intent,
-    /// The command's wire name.
+    /// Wire name of the command.
     pub command: &'static str,
-    /// Its parameters, but for the one that names the session.
+    /// Parameters of the command, except the id of the session.
     pub sends: &'static [(&'static str, Send)],
-    /// The neutral results, found in `params` and `data` of the answer.
+    /// Neutral results, with paths that start at an object with `params` and `data` of the answer.
     pub gives: &'static [Slot],
-    /// What is other than the intent says.
+    /// Differences from the definition of the intent.
     pub differs: &'static [Differs],
-    /// What is other where somebody stands between a front end of the dialect and an agent of another: what agents of the
-    /// dialect do there, nobody who stands between does.
+    /// Differences of a bridge between a client of the dialect and an agent of another dialect. Agents of the dialect
+    /// behave so; bridges do not.
     pub alone: &'static [Differs],
 }
 
-/// A carrier without parameters and results.
+/// Creates a carrier without parameters and results.
 pub const fn carries(intent: Intent, command: &'static str) -> Carrier {
     Carrier { intent, command, sends: &[], gives: &[], differs: &[], alone: &[] }
 }
 
 impl Carrier {
-    /// The carrier, with those parameters.
+    /// Returns the carrier with parameters.
     #[must_use]
     pub const fn sends(self, sends: &'static [(&'static str, Send)]) -> Self {
         Carrier { sends, ..self }
     }
 
-    /// The carrier, with those results.
+    /// Returns the carrier with results.
     #[must_use]
     pub const fn gives(self, gives: &'static [Slot]) -> Self {
         Carrier { gives, ..self }
     }
 
-    /// The carrier, with what is other than the intent says.
+    /// Returns the carrier with differences from the definition of the intent.
     #[must_use]
     pub const fn differs(self, differs: &'static [Differs]) -> Self {
         Carrier { differs, ..self }
     }
 
-    /// The carrier, with what is other where somebody stands between a front end of the dialect and an agent of another.
+    /// Returns the carrier with differences of a bridge between a client of the dialect and an agent of another
+    /// dialect.
     #[must_use]
     pub const fn alone(self, alone: &'static [Differs]) -> Self {
         Carrier { alone, ..self }
     }
 }
 
-/// The neutral parameter of that name.
+/// Returns the source of the neutral parameter with that name.
 pub const fn from(name: &'static str) -> Send {
     Send::From(name)
 }
 
-/// A command that no intent stands for.
+/// A command that no intent covers.
 #[derive(Debug, Clone, Copy)]
 pub struct Own {
-    /// Its wire name.
+    /// Wire name of the command.
     pub command: &'static str,
-    /// Why.
+    /// Reason for the missing intent.
     pub reason: &'static str,
-    /// Whether who speaks the dialect with a front end answers it without the agent behind.
+    /// `true` if the adapter of the dialect answers it without the agent.
     pub by_front: bool,
 }
 
-/// A command that only agents of the dialect can answer.
+/// Creates the entry of a command that only agents of the dialect can answer.
 pub const fn own(command: &'static str, reason: &'static str) -> Own {
     Own { command, reason, by_front: false }
 }
 
-/// A command that who speaks the dialect with a front end answers without the agent behind.
+/// Creates the entry of a command that the adapter of the dialect answers without the agent.
 pub const fn by_front(command: &'static str, reason: &'static str) -> Own {
     Own { command, reason, by_front: true }
 }
 
-/// Parameters of a command that are no part of its intents.
+/// The parameters of a command that its intents do not cover.
 #[derive(Debug, Clone, Copy)]
 pub struct Beside {
-    /// The command's wire name.
+    /// Wire name of the command.
     pub command: &'static str,
-    /// Its parameters.
+    /// Names of the parameters.
     pub params: &'static [&'static str],
-    /// Whether only agents of the dialect can do something with them.
+    /// `true` if only agents of the dialect support the parameters.
     pub lost: bool,
 }
 
-/// Parameters with which only agents of the dialect can do something.
+/// Creates the entry of parameters that only agents of the dialect support.
 pub const fn lost(command: &'static str, params: &'static [&'static str]) -> Beside {
     Beside { command, params, lost: true }
 }
 
-/// Parameters that who speaks the dialect with a front end carries out by itself, or by other intents.
+/// Creates the entry of parameters that the adapter of the dialect implements itself, or by other intents.
 pub const fn done(command: &'static str, params: &'static [&'static str]) -> Beside {
     Beside { command, params, lost: false }
 }
 
-/// What a dialect's commands are for.
+/// The mapping from intents to the commands of a dialect.
 #[derive(Debug, Clone, Copy)]
 pub struct Intents {
-    /// How values are read that no frame of the meaning has.
+    /// Readers of values that no frame of the meaning has.
     pub readers: &'static [Reader],
-    /// Which command carries which intent. Of several for one intent, the first one that the agent's revision has.
+    /// Commands by intent. Of several commands for one intent, the first one in the agent's revision applies.
     pub carriers: &'static [Carrier],
-    /// The commands that carry none.
+    /// Commands that no intent covers.
     pub own: &'static [Own],
-    /// The parameters of the others that are no part of their intents.
+    /// Parameters of other commands that no intent covers.
     pub beside: &'static [Beside],
-    /// Events without a meaning of their own that who speaks the dialect makes from what other events tell.
+    /// Events without their own meaning that the adapter of the dialect generates from other events.
     pub made: &'static [&'static str],
-    /// Dialogs that a tool of the dialect's agents asks, with its name: models of other agents have no such tool.
+    /// Dialogs that a tool of the dialect's agents sends, with the name of the tool. Models of other agents have no
+    /// such tool.
     pub by_tool: &'static [(&'static str, &'static str)],
 }
 
 impl Intents {
-    /// Nothing beside what the parent has.
+    /// The mapping without additions to that of the parent.
     pub const NONE: Intents =
         Intents { readers: &[], carriers: &[], own: &[], beside: &[], made: &[], by_tool: &[] };
 }
 
-/// The neutral form of an intent.
+/// Finds the neutral form of an intent. Returns `None` if there is none.
 pub fn neutral(intent: Intent) -> Option<&'static Neutral> {
     INTENTS.iter().find(|row| row.intent == intent)
 }

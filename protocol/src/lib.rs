@@ -1,12 +1,10 @@
-//! The declaration of the protocols that coding agents speak over newline-delimited JSON.
+//! The declaration of the protocols between coding agents and clients over newline-delimited JSON.
 //!
-//! Five dialects (pi, omp, pisces, Operator, Opal) are declared as tables of commands, events,
-//! dialogs and types. The tables are plain `const` data: no I/O, no dependencies. Generators walk
-//! them through [`index::Index`].
+//! The five dialects (pi, omp, pisces, Operator, Opal) are declared as tables of commands, events, dialogs and types.
+//! The tables are plain `const` data: no I/O, no dependencies. Generators read them through [`index::Index`].
 //!
-//! Each row carries the contract and not only the shape: which members must be there, when a
-//! command is answered, what ends a run, which failures are documented. Look at
-//! [`dialects::pi`] for how a declaration reads and at [`dsl`] for its forms.
+//! Each row declares a contract in addition to a shape: required members, the time of an answer, the end of a run,
+//! documented failures. [`dialects::pi`] shows an example of a declaration, and [`dsl`] describes its syntax.
 
 #![recursion_limit = "512"]
 
@@ -32,5 +30,5 @@ pub use dialect::{Dialect, Revision};
 pub use dialects::{DIALECTS, PROTOCOLS};
 pub use index::Index;
 
-/// The text of [`matching`]: its words are plain data, so that generated code can have the same ones.
+/// The source text of [`matching`]. Its definitions are plain data, so that generated code can contain the same ones.
 pub const MATCHING_WORDS: &str = include_str!("matching.rs");

@@ -1,102 +1,106 @@
-//! What frames mean for a conversation: which event, answer or command does what to which part of it.
+//! The meaning of frames for a conversation: the effect of each event, answer and command on its parts.
 //!
-//! A dialect's table of [`Rule`]s stands beside its rows. A rule names a row, what is done ([`Act`]) and where the values
-//! for that are found in the frame ([`Source`]); a [`Reader`] says how a message or a block of the dialect is written in
-//! the neutral form. The tables are data: one small interpreter in each language folds frames by them and knows no
-//! vocabulary (`sdk-ts/src/ui/`).
+//! A dialect's table of [`Rule`]s is declared next to its rows. A rule names a row, an effect ([`Act`]) and the
+//! location of its values in the frame ([`Source`]). A [`Reader`] maps a message or a block of the dialect to the
+//! neutral form. The tables are data: one small interpreter in each language applies them to frames and has no
+//! knowledge of any vocabulary (`sdk-ts/src/ui/`).
 //!
-//! What rows already say is not said again here: where a run begins and ends ([`crate::model::RunEffect`]), what stops it
-//! ([`crate::model::RunRole`]), and how dialogs are answered.
+//! The tables do not repeat facts of the rows: the start and end of a run ([`crate::model::RunEffect`]), the
+//! commands that stop it ([`crate::model::RunRole`]), and dialog answers.
 
 mod resolve;
 
 pub use resolve::{Resolved, resolve};
 
-/// The row that a rule is about.
+/// The row of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
-    /// An event, by its type. Values are looked for in the event.
+    /// An event, by its type. Paths start at the event.
     Event(&'static str),
-    /// A command as it is sent, by its wire name. Values are looked for in its parameters.
+    /// A command when it is sent, by its wire name. Paths start at its parameters.
     Sent(&'static str),
-    /// The answer to a command that succeeded. Values are looked for in `params` and `data`.
+    /// A successful answer to a command. Paths start at an object with `params` and `data`.
     Answer(&'static str),
-    /// A command that was refused. Values are looked for in `params` and `error`.
+    /// A rejected command. Paths start at an object with `params` and `error`.
     Refused(&'static str),
-    /// A dialog, by its wire name. Values are looked for in its parameters.
+    /// A dialog, by its wire name. Paths start at its parameters.
     Dialog(&'static str),
 }
 
-/// What is done to the conversation. Each names the slots that it reads.
+/// The effect of a rule on the conversation. The doc of each effect names its slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Work goes on or is over: `on`; why it failed: `error`, or `refusal` where that counts during a run only; `dropped` where the agent forgets the message that grows.
+    /// Start or end of work: `on`. The reason for a failure is in `error`, or in `refusal` if it applies only during a
+    /// run. `dropped` is set if the agent discards the growing message.
     Work,
-    /// How the run stands, as far as this frame tells: `told` is `failed`, `aborted`, or `retried` where the agent makes the
-    /// request again by itself; without it all is well. Of a failure also `message`, `code` where the dialect has one, and
-    /// `retryable` where the same prompt may succeed. Typed clients follow these rules too.
+    /// Outcome of the run so far: `told` is `failed`, `aborted`, or `retried` if the agent itself retries the request;
+    /// absent after a success. A failure also has `message`, `code` in dialects with codes, and `retryable` if the same
+    /// prompt may succeed. Typed clients follow these rules too.
     Outcome,
-    /// Somebody wants the work to stop; with `over`, that is done.
+    /// Request to abort the work; with `over`, its completion.
     Abort,
-    /// A message begins: `message`.
+    /// Start of a message: `message`.
     Begin,
-    /// The message that grows, whole as it stands: `message`.
+    /// Complete state of the growing message: `message`.
     Snapshot,
-    /// A piece of the message that grows: `index`, `type`, and what is appended: `text` or `argumentsText`. Other slots
-    /// are members of the block. Without `index` it is the last block, or a new one where that is of another type.
+    /// A piece of the growing message: `index`, `type`, and the appended `text` or `argumentsText`. Other slots are
+    /// members of the block. Without `index`, the piece belongs to the last block, or to a new one if the last block
+    /// has another type.
     Piece,
-    /// A block of the message that grows, whole: `index`, `type`, and the members of the block.
+    /// A complete block of the growing message: `index`, `type`, and the members of the block.
     Block,
-    /// Members of the message that grows.
+    /// Members of the growing message.
     Message,
-    /// A message is complete: `message`; without it the message that grows is complete as it stands.
+    /// End of a message: `message`; without it, the growing message is complete in its current state.
     End,
-    /// What a tool does: `callId`, and members of its block.
+    /// Activity of a tool: `callId`, and members of its block.
     Tool,
-    /// The messages of the conversation, all of them: `messages`.
+    /// All messages of the conversation: `messages`.
     History,
-    /// The agent says how many messages the conversation has: `messages`.
+    /// Number of messages in the conversation according to the agent: `messages`.
     Count,
-    /// Another conversation takes the place of this one: `empty` where nothing was said in it yet.
+    /// Replacement by another conversation: `empty` if it has no messages yet.
     Replace,
-    /// Members of the conversation are set; a source without a value takes the member away.
+    /// New values of the conversation's members; a source without a value removes the member.
     Set,
-    /// Members of the conversation are set where the source has a value.
+    /// New values of the conversation's members; a source without a value has no effect.
     Keep,
     /// Tokens and cost of the whole session: `usage`.
     Usage,
-    /// The user's words enter the conversation: those of the command that is answered, else all prompts that wait.
+    /// Entry of the user's input into the conversation: the input of the answered command, or else of all waiting
+    /// prompts.
     Arrive,
-    /// The user's words are on their way: `text`, `images`, `mode`.
+    /// The user's input on its way to the agent: `text`, `images`, `mode`.
     Wait,
-    /// What became of them: `state`, which is `queued`, `taken` or `gone`.
+    /// Disposition of the user's input: `state`, which is `queued`, `taken` or `gone`.
     Waited,
-    /// What waits in the queues, all of it: `steering`, `followUp`.
+    /// Complete content of the queues: `steering`, `followUp`.
     Queue,
-    /// Compaction begins: `reason`.
+    /// Start of a compaction: `reason`.
     Compacting,
-    /// Compaction is over: `message`, the summary, where there is one; `unknown` where nobody tells what it left.
+    /// End of a compaction: `message` for the summary, if there is one; `unknown` if no frame reports the remaining
+    /// messages.
     Compacted,
-    /// The request to the model is made again after a pause: `attempt`, `maxAttempts`, `delayMs`, `error`;
-    /// `reason` is `summary` where it is not the answer that is made again.
+    /// Retry of a request to the model after a delay: `attempt`, `maxAttempts`, `delayMs`, `error`; `reason` is
+    /// `summary` if the request is not for an answer.
     Retry,
-    /// That is over.
+    /// End of the retries.
     Retried,
-    /// A question is open: `kind` and what it shows.
+    /// An open question: `kind` and its content.
     Ask,
-    /// A question is taken back: `id`.
+    /// Withdrawal of a question: `id`.
     Withdraw,
     /// A notice: `level`, `text`, `source`.
     Notice,
-    /// An entry of a table of the conversation: `in`, `key`, `value`; without a value it is taken away.
+    /// An entry of a table in the conversation: `in`, `key`, `value`; without a value the entry is removed.
     Entry,
-    /// Text for the editor: `text`.
+    /// Text for the input editor: `text`.
     Draft,
-    /// A shell command of the client runs: `command`.
+    /// Start of a shell command of the client: `command`.
     Shell,
-    /// It wrote something: `id`, `text`.
+    /// Output of a shell command of the client: `id`, `text`.
     ShellOutput,
-    /// It is over: `message`, which takes its place in the conversation when no run is going on.
+    /// End of a shell command of the client: `message`, which enters the conversation when no run is in progress.
     ShellDone,
     /// Work of a subagent: `id`, and members of the task.
     Task,
@@ -104,7 +108,7 @@ pub enum Act {
     Child,
 }
 
-/// A value that stands in the table itself.
+/// A constant in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constant {
     /// A string.
@@ -115,139 +119,139 @@ pub enum Constant {
     Number(i64),
 }
 
-/// Where a value is found.
+/// The source of a value.
 #[derive(Debug, Clone, Copy)]
 pub enum Source {
-    /// The member at that path, with dots between; the empty path is the value itself, a number a place in a list.
+    /// Member at a path of names separated by dots. The empty path is the value itself; a number is an index in a list.
     At(&'static str),
-    /// Always that.
+    /// A constant.
     Is(Constant),
-    /// What the reader makes of the member at that path.
+    /// Result of the reader for the member at the path.
     Read(&'static str, &'static str),
-    /// What the reader makes of each item of the list at that path; a value that is no list is a list of one, and the
-    /// empty string one of none.
+    /// Result of the reader for each item of the list at the path. A value that is not a list is treated as a list of
+    /// one item, and the empty string as an empty list.
     Each(&'static str, &'static str),
-    /// What stands beside the value of that member, as text; nothing where it stands beside none.
+    /// Result of the table for the text of the member; no value if the table does not contain the text.
     Map(&'static str, &'static [(&'static str, Constant)]),
-    /// A number, that many times.
+    /// Number at the path, multiplied by the factor.
     Times(&'static str, i64),
-    /// The member at that path as text: agents repeat what clients sent, also where it should have been a string.
+    /// Member at the path as text: agents repeat input of clients even if it should have been a string.
     Text(&'static str),
-    /// How many items the list at that path has.
+    /// Number of items in the list at the path.
     Count(&'static str),
-    /// The first of these that has a value.
+    /// First source with a value.
     First(&'static [Source]),
-    /// The items of all of these lists.
+    /// Items of all the lists.
     Join(&'static [Source]),
 }
 
-/// A condition.
+/// A condition of a rule.
 #[derive(Debug, Clone, Copy)]
 pub enum Test {
-    /// The member is that, as text.
+    /// The member, as text, equals the string.
     Is(&'static str, &'static str),
-    /// The member is not that.
+    /// The member, as text, differs from the string.
     Not(&'static str, &'static str),
-    /// The member is there and not null.
+    /// The member is present and not null.
     Has(&'static str),
-    /// The member is missing or null.
+    /// The member is absent or null.
     Lacks(&'static str),
 }
 
-/// A slot of an act, or a member of a neutral record, and where its value is found.
+/// A slot of an effect, or a member of a neutral record, with the source of its value.
 pub type Slot = (&'static str, Source);
 
-/// What a row does to a part of the conversation.
+/// The effect of a row on a part of the conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// The row.
+    /// Row of the rule.
     pub on: On,
-    /// All of these have to hold.
+    /// Conditions that must all hold.
     pub when: &'static [Test],
-    /// What is done.
+    /// Effect of the rule.
     pub act: Act,
-    /// Where its values are found.
+    /// Slots with the sources of their values.
     pub slots: &'static [Slot],
-    /// The list for each of whose items it is done: values are looked for in the item then.
+    /// Path of a list, if the rule applies to each of its items; paths then start at the item.
     pub over: Option<&'static str>,
 }
 
 impl Rule {
-    /// The rule, for each item of a list.
+    /// Returns the rule for each item of a list.
     #[must_use]
     pub const fn over(self, list: &'static str) -> Self {
         Rule { over: Some(list), ..self }
     }
 
-    /// The rule, under conditions.
+    /// Returns the rule with conditions.
     #[must_use]
     pub const fn when(self, when: &'static [Test]) -> Self {
         Rule { when, ..self }
     }
 }
 
-/// A rule about an event.
+/// Creates a rule for an event.
 pub const fn event(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
     Rule { on: On::Event(name), when: &[], act, slots, over: None }
 }
 
-/// A rule about a command that is sent.
+/// Creates a rule for a sent command.
 pub const fn sent(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
     Rule { on: On::Sent(name), when: &[], act, slots, over: None }
 }
 
-/// A rule about the answer to a command.
+/// Creates a rule for a successful answer.
 pub const fn answer(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
     Rule { on: On::Answer(name), when: &[], act, slots, over: None }
 }
 
-/// A rule about a command that is refused.
+/// Creates a rule for a rejected command.
 pub const fn refused(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
     Rule { on: On::Refused(name), when: &[], act, slots, over: None }
 }
 
-/// A rule about a dialog.
+/// Creates a rule for a dialog.
 pub const fn dialog(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
     Rule { on: On::Dialog(name), when: &[], act, slots, over: None }
 }
 
-/// The member at that path.
+/// Returns the source of the member at a path.
 pub const fn at(path: &'static str) -> Source {
     Source::At(path)
 }
 
-/// Always that text.
+/// Returns the source of a constant text.
 pub const fn text(value: &'static str) -> Source {
     Source::Is(Constant::Text(value))
 }
 
-/// Always that.
+/// Returns the source of a constant boolean.
 pub const fn flag(value: bool) -> Source {
     Source::Is(Constant::Flag(value))
 }
 
-/// What a reader makes of the member at that path.
+/// Returns the source of the reader's result for the member at a path.
 pub const fn read(reader: &'static str, path: &'static str) -> Source {
     Source::Read(reader, path)
 }
 
-/// What a reader makes of each item of the list at that path.
+/// Returns the source of the reader's result for each item of the list at a path.
 pub const fn each(reader: &'static str, path: &'static str) -> Source {
     Source::Each(reader, path)
 }
 
-/// The neutral form of one kind of value: members and where they are found.
+/// The neutral form of one kind of value: its members with their sources.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// The value of the reader's tag. Several cases may have the same: the first whose conditions hold is taken.
+    /// Value of the reader's tag. Several cases may have the same value: the first one whose conditions hold applies.
     pub tag: &'static str,
-    /// All of these have to hold.
+    /// Conditions that must all hold.
     pub when: &'static [Test],
-    /// The members.
+    /// Members with their sources.
     pub gives: &'static [Slot],
 }
 
-/// A case without conditions.
+/// Creates a case without conditions.
 pub const fn case(tag: &'static str, gives: &'static [Slot]) -> Case {
     Case { tag, when: &[], gives }
 }
@@ -255,29 +259,29 @@ pub const fn case(tag: &'static str, gives: &'static [Slot]) -> Case {
 /// The tag of the case for strings.
 pub const STRING: &str = "(string)";
 
-/// The tag of the case for everything else.
+/// The tag of the case for all other values.
 pub const OTHER: &str = "(other)";
 
-/// How values of a dialect are written in the neutral form.
+/// The mapping from a dialect's values to the neutral form.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader {
-    /// Its name.
+    /// Name of the reader.
     pub name: &'static str,
-    /// The member that tells kinds apart; empty where there is one kind.
+    /// Member that distinguishes kinds; empty if there is one kind only.
     pub tag: &'static str,
-    /// The kinds.
+    /// Cases, one for each kind.
     pub cases: &'static [Case],
 }
 
-/// What the frames of a dialect mean.
+/// The meaning of a dialect's frames.
 #[derive(Debug, Clone, Copy)]
 pub struct Meaning {
-    /// How its values are read.
+    /// Readers of the dialect's values.
     pub readers: &'static [Reader],
-    /// What its rows do, in the order in which it is done.
+    /// Rules, in the order of their application.
     pub rules: &'static [Rule],
-    /// Rows that do nothing to a conversation, or nothing that other rows do not tell.
+    /// Rows without an effect on a conversation, or without an effect beyond that of other rows.
     pub silent: &'static [On],
-    /// The commands whose answers tell a view that begins late what it has missed.
+    /// Commands whose answers provide the missed state to a view that starts late.
     pub asks: &'static [&'static str],
 }

@@ -1,54 +1,54 @@
 //! Events with the usage of a run. Clients use them to end a run that reaches a limit.
 //!
-//! Paths are names with dots between.
+//! Paths are member names separated by dots.
 
 /// Events of a dialect with the usage of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Measures {
-    /// The dialect.
+    /// Name of the dialect.
     pub dialect: &'static str,
-    /// The event with which a turn begins: the model is asked.
+    /// Type of the event that starts a turn, with a request to the model.
     pub turn: &'static str,
-    /// The cost of an answer in US dollars. `None` if the dialect does not report it.
+    /// Member with the cost of an answer in US dollars. `None` if the dialect does not report it.
     pub cost: Option<Place>,
-    /// A call of a tool begins.
+    /// Event that starts a tool call.
     pub call: Call,
-    /// The result of a call.
+    /// Event with the result of a tool call.
     pub result: CallResult,
 }
 
 /// A member of an event.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// The event.
+    /// Type of the event.
     pub event: &'static str,
-    /// The path of the member.
+    /// Path of the member.
     pub path: &'static str,
 }
 
-/// The event with which a call begins, and the paths of its members.
+/// The event that starts a tool call, and the paths of its members.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
-    /// The event.
+    /// Type of the event.
     pub event: &'static str,
-    /// The call's id.
+    /// Path of the call's id.
     pub id: &'static str,
-    /// The tool's name.
+    /// Path of the tool's name.
     pub tool: &'static str,
-    /// The arguments.
+    /// Path of the arguments.
     pub arguments: &'static str,
 }
 
-/// The event that has the result of a call, and the paths of its members.
+/// The event with the result of a tool call, and the paths of its members.
 #[derive(Debug, Clone, Copy)]
 pub struct CallResult {
-    /// The event.
+    /// Type of the event.
     pub event: &'static str,
-    /// The call's id.
+    /// Path of the call's id.
     pub id: &'static str,
-    /// The member for success or failure of the call, and its value after a failure.
+    /// Path of the member for success or failure of the call, and its value after a failure.
     pub failed: (&'static str, &'static str),
-    /// The result.
+    /// Path of the result.
     pub output: &'static str,
 }
 

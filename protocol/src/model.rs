@@ -1,48 +1,49 @@
-//! The plain data that declarations expand to: what a generator walks.
+//! The data types of declarations, which generators read.
 //!
-//! Everything here is `const`-constructible and holds no behaviour beyond look-ups, so that a
-//! declaration is a table and a generator is a function from that table to text.
+//! All types are `const`-constructible and have no behaviour beyond lookups. A declaration is a table, and a generator
+//! is a function from that table to text.
 
-/// Whether a member must be there and whether it may be null.
+/// The presence of a member: required or optional, nullable or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// Always there, never null.
+    /// Always present, never null.
     Required,
-    /// May be left out; never null.
+    /// May be absent; never null.
     Optional,
-    /// Always there; may be null.
+    /// Always present; may be null.
     Nullable,
-    /// May be left out or null. The two are kept apart on decode and encode.
+    /// May be absent or null. Decoding and encoding preserve the difference.
     OptionalNullable,
 }
 
 impl Presence {
-    /// True where the member has to be present.
+    /// Returns `true` if the member must be present.
     pub const fn is_required(self) -> bool {
         matches!(self, Presence::Required | Presence::Nullable)
     }
 
-    /// True where `null` is a value of the member.
+    /// Returns `true` if the member may be null.
     pub const fn is_nullable(self) -> bool {
         matches!(self, Presence::Nullable | Presence::OptionalNullable)
     }
 }
 
-/// In which revisions something is there. Revisions are named with their dialect, as in `pi@1.5`, and count for the heirs
-/// that take them over.
+/// The revisions that have a part of a declaration. Names of revisions include the dialect, as in `pi@1.5`, and apply
+/// to the dialects that inherit them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// The revisions that brought it: it is there from any of them on. None: from the beginning.
+    /// Revisions that introduce the part: it exists in each of them and in later ones. Empty: from the first revision
+    /// on.
     pub since: &'static [&'static str],
-    /// The revisions that took it away: it is gone from any of them on.
+    /// Revisions that remove the part: it is missing in each of them and in later ones.
     pub until: &'static [&'static str],
 }
 
 impl Span {
-    /// In every revision.
+    /// The span of every revision.
     pub const ALWAYS: Span = Span { since: &[], until: &[] };
 
-    /// Whether it holds where those revisions were reached.
+    /// Returns `true` if the span includes a revision, given the ids that the revision includes.
     pub fn holds(&self, reached: &[String]) -> bool {
         let any =
             |revisions: &[&str]| revisions.iter().any(|revision| reached.iter().any(|id| id == revision));
@@ -57,19 +58,19 @@ pub enum Ty {
     String,
     /// `true` or `false`.
     Boolean,
-    /// A whole number that may be negative; exact within ±2^53.
+    /// An integer, exact within ±2^53.
     Integer,
-    /// A whole number from zero; exact up to 2^53.
+    /// A non-negative integer, exact up to 2^53.
     Count,
-    /// Any JSON number; kept as written (`0` stays `0`, never `0.0`).
+    /// Any JSON number, preserved as written (`0` stays `0`, never `0.0`).
     Number,
-    /// Any JSON value at all.
+    /// Any JSON value.
     Any,
     /// Any JSON object.
     Object,
     /// An array of values of one type.
     List(&'static Ty),
-    /// An object whose keys are free and whose values have one type.
+    /// An object with free keys and values of one type.
     Map(&'static Ty),
     /// A declared type, by its name.
     Named(&'static str),
@@ -78,17 +79,17 @@ pub enum Ty {
 /// A member of a record.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// The member's name on the wire, verbatim.
+    /// Wire name of the member, verbatim.
     pub name: &'static str,
-    /// What it means, with units where there are any.
+    /// Meaning of the member, with its unit if it has one.
     pub doc: &'static str,
-    /// Whether it has to be there, and whether it may be null.
+    /// Presence of the member.
     pub presence: Presence,
-    /// The type of its value.
+    /// Type of the member's value.
     pub ty: Ty,
-    /// The revisions that have it.
+    /// Revisions that have the member.
     pub span: Span,
-    /// Another name of the same member, and the revisions that call it so.
+    /// Another name of the same member, with the revisions that use it.
     pub renamed: Option<(&'static str, Span)>,
 }
 
@@ -97,13 +98,13 @@ pub struct Field {
 pub struct StringValue {
     /// The string.
     pub value: &'static str,
-    /// What it means.
+    /// Meaning of the string.
     pub doc: &'static str,
-    /// The revisions that have it.
+    /// Revisions that have the string.
     pub span: Span,
 }
 
-/// The value of a member that is always the same.
+/// The value of a constant member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConstantValue {
     /// A fixed string, as in `"type": "text"`.
@@ -112,53 +113,53 @@ pub enum ConstantValue {
     Boolean(bool),
 }
 
-/// A member whose value is part of the type: a tag, most of the time.
+/// A member whose value is part of the type, usually a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Constant {
-    /// The member's name.
+    /// Name of the member.
     pub member: &'static str,
-    /// The only value it has.
+    /// The only value of the member.
     pub value: ConstantValue,
 }
 
-/// One way a [`Shape::Choice`] can look, told apart by JSON kind or by required members.
+/// An alternative of a [`Shape::Choice`], identified by its JSON kind or by its required members.
 #[derive(Debug, Clone, Copy)]
 pub struct Alternative {
-    /// The name of the arm in generated code.
+    /// Name of the arm in generated code.
     pub name: &'static str,
-    /// Its type.
+    /// Type of the alternative.
     pub ty: Ty,
 }
 
-/// What a declared type looks like.
+/// The shape of a declared type.
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
-    /// An object. Members that are not declared are kept by the clients and ignored by servers.
+    /// An object. Clients preserve undeclared members; servers ignore them.
     Record {
-        /// Members with one fixed value; they come first on the wire.
+        /// Members with a fixed value; they come first on the wire.
         constants: &'static [Constant],
         /// The other members, in wire order.
         fields: &'static [Field],
     },
-    /// One of several records, told apart by a constant member.
+    /// One of several records, identified by a constant member.
     Union {
-        /// The member that tells the variants apart.
+        /// Member that identifies the variants.
         tag: &'static str,
-        /// True where values of the tag outside this list are kept as `Unknown`.
+        /// `true` if other values of the tag are preserved as `Unknown`.
         open: bool,
         /// Names of the records, each with a constant for `tag`.
         variants: &'static [&'static str],
     },
-    /// One of several shapes without a tag. Always closed; tried in order.
+    /// One of several shapes without a tag. Always closed; the alternatives are tried in order.
     Choice {
-        /// The shapes.
+        /// Alternative shapes.
         alternatives: &'static [Alternative],
     },
     /// A set of strings.
     Strings {
-        /// True where other strings may appear and are kept.
+        /// `true` if other strings may appear and are preserved.
         open: bool,
-        /// The documented values.
+        /// Documented values.
         values: &'static [StringValue],
     },
 }
@@ -166,232 +167,232 @@ pub enum Shape {
 /// A named type.
 #[derive(Debug, Clone, Copy)]
 pub struct TypeDef {
-    /// Its name, unique over all dialects.
+    /// Name of the type, unique in all dialects.
     pub name: &'static str,
-    /// What it is; the first sentence stands alone.
+    /// Description of the type; the first sentence is self-contained.
     pub doc: &'static str,
-    /// What it looks like.
+    /// Shape of the type.
     pub shape: Shape,
-    /// A value of the type as JSON, validated by the tests.
+    /// Example value as JSON, validated by the tests.
     pub example: Option<&'static str>,
-    /// The revisions in which unions have it.
+    /// Revisions whose unions contain the type.
     pub span: Span,
 }
 
-/// When a command is answered.
+/// The time of a command's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Once, when the work is done.
+    /// One answer, when the work is complete.
     Done,
-    /// Once, when it is clear that the work can start; a refusal is that one answer.
+    /// One answer, when the work can start; a rejection is that one answer.
     Accepted,
-    /// At once; a failure with the same id may follow later.
+    /// An immediate answer; a failure with the same id may follow later.
     Acknowledged,
-    /// Never: in JSON-RPC, a notification of the client.
+    /// No answer: in JSON-RPC, a notification of the client.
     Never,
 }
 
-/// What a command has to do with runs (the work that a prompt starts).
+/// The role of a command with respect to runs (the work that a prompt starts).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunRole {
-    /// Nothing.
+    /// No effect on runs.
     None,
     /// Starts a run.
     Starts,
-    /// Acts on the run that is going on (steering, queueing).
+    /// Acts on the current run (steering, queueing).
     Acts,
-    /// Stops the run that is going on.
+    /// Stops the current run.
     Stops,
-    /// Puts something else in its place (a session, a compacted conversation): the run that is going
-    /// on is over when this is answered, whether its closing events come or not.
+    /// Replaces the session or the conversation. The current run is over with the answer, even if its closing events
+    /// are missing.
     Replaces,
 }
 
-/// Which of a server's lanes a command runs in.
+/// The lane of a server in which a command is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
-    /// Handled at once, never behind other work.
+    /// Executed at once, never queued behind other work.
     Immediate,
-    /// One at a time, in order of arrival.
+    /// One command at a time, in the order of arrival.
     Session,
-    /// Shell commands: side by side, never behind another lane.
+    /// Shell commands: executed concurrently, never queued behind another lane.
     Bash,
 }
 
-/// How long a client waits for an answer by default.
+/// The default timeout of a client for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeout {
-    /// That many milliseconds.
+    /// A timeout in milliseconds.
     Milliseconds(u64),
-    /// Without a limit: the work may take any time.
+    /// No timeout: the work may take any time.
     Never,
 }
 
 /// A documented failure.
 #[derive(Debug, Clone, Copy)]
 pub struct ErrorText {
-    /// The JSON-RPC code, in dialects that have codes.
+    /// JSON-RPC code, in dialects with codes.
     pub code: Option<i32>,
-    /// What kind of failure it is: the name that clients give it, in capitals as in `NoApiKey`. Failures that mean the
-    /// same have the same name in all rows and dialects.
+    /// Kind of the failure, the name in clients, in capitals as in `NoApiKey`. Failures of the same meaning have the
+    /// same name in all rows and dialects.
     pub kind: &'static str,
-    /// The text, exactly; `{…}` stands for what varies.
+    /// Exact text; `{…}` is a placeholder.
     pub text: &'static str,
-    /// When it is sent.
+    /// Condition of the failure.
     pub when: &'static str,
-    /// The revisions that have it.
+    /// Revisions that have the failure.
     pub span: Span,
 }
 
 /// A request that a client sends.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
-    /// The name of the helper in every client.
+    /// Name of the helper in every client.
     pub name: &'static str,
-    /// The name on the wire.
+    /// Wire name of the command.
     pub wire: &'static str,
-    /// What it does; the first sentence stands alone.
+    /// Description of the command; the first sentence is self-contained.
     pub doc: &'static str,
-    /// The record of its parameters, where it has any.
+    /// Name of the parameter record, if the command has parameters.
     pub params: Option<&'static str>,
-    /// That record, where the row itself declares it.
+    /// Declaration of that record, if the row itself declares it.
     pub params_def: Option<&'static TypeDef>,
-    /// The type of the answer's data, where there is any.
+    /// Type of the answer's data, if it has any.
     pub result: Option<Ty>,
-    /// Whether the data may be null.
+    /// `true` if the data may be null.
     pub result_nullable: bool,
-    /// The revisions in which the answer has data; it has none in the others.
+    /// Revisions in which the answer has data; in others it has none.
     pub result_span: Span,
-    /// In the view of a client: whether only some of the dialect's revisions answer with data.
+    /// In the view of a client: `true` if only some of the dialect's revisions answer with data.
     pub result_optional: bool,
-    /// When it is answered.
+    /// Time of the answer.
     pub answer: Answer,
-    /// When it is answered in other revisions, and which ones those are.
+    /// Time of the answer in other revisions, with the span of those revisions.
     pub later_answer: Option<(Answer, Span)>,
-    /// What it has to do with runs.
+    /// Role with respect to runs.
     pub run: RunRole,
-    /// Which lane it runs in.
+    /// Lane in which the command is executed.
     pub lane: Lane,
-    /// How long a client waits for the answer by default.
+    /// Default timeout of a client for the answer.
     pub timeout: Timeout,
-    /// True where it changes nothing: a client whose call timed out may make it again.
+    /// `true` if the command changes nothing: a client may repeat it after a timeout.
     pub reads: bool,
-    /// Parameters that count as left out where their value is of another type: the agents of the dialect do not look at
-    /// it then.
+    /// Parameters that are treated as absent if their value has another type, because the agents of the dialect then
+    /// ignore it.
     pub tolerates: &'static [&'static str],
-    /// What a parameter of another type is refused with: the parameter and the [`ErrorText::kind`]. A parameter with a dot
-    /// at its end stands for what is within it.
+    /// Errors for parameters of another type: the parameter and the [`ErrorText::kind`]. A dot at the end of the
+    /// parameter refers to its content.
     pub wrong: &'static [(&'static str, &'static str)],
     /// Documented failures.
     pub errors: &'static [ErrorText],
-    /// The revisions that have it.
+    /// Revisions that have the command.
     pub span: Span,
-    /// Example parameters as a JSON object.
+    /// Example of the parameters as a JSON object.
     pub example: &'static str,
-    /// The data of the example's answer as JSON, where there is any.
+    /// Data of the example's answer as JSON, if it has any.
     pub example_result: Option<&'static str>,
 }
 
-/// What an event says about the run that is going on.
+/// The effect of an event on the current run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEffect {
-    /// Nothing.
+    /// No effect.
     None,
-    /// Work goes on (or goes on again).
+    /// The work continues or resumes.
     Begins,
-    /// The run is over unless something follows that begins or holds it.
+    /// The run is over unless a later event begins or holds it.
     MayEnd,
-    /// The run is not over: something will follow.
+    /// The run is not over: an event will follow.
     Holds,
-    /// As [`RunEffect::MayEnd`], except where the named boolean member is true: then it holds.
+    /// As [`RunEffect::MayEnd`], but as [`RunEffect::Holds`] if the named boolean member is true.
     MayEndUnless(&'static str),
-    /// As [`RunEffect::MayEnd`], except where the named boolean member is false: then it holds.
+    /// As [`RunEffect::MayEnd`], but as [`RunEffect::Holds`] if the named boolean member is false.
     MayEndIf(&'static str),
-    /// As [`RunEffect::Holds`], except where the named boolean member is false: then it may end.
+    /// As [`RunEffect::Holds`], but as [`RunEffect::MayEnd`] if the named boolean member is false.
     HoldsIf(&'static str),
-    /// The run is over, whatever follows.
+    /// The run is over in any case.
     Ends,
 }
 
-/// A frame that a server sends without being asked.
+/// A frame that a server sends without a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Event {
-    /// The value of the event's `type` member.
+    /// Value of the event's `type` member.
     pub name: &'static str,
-    /// When it is sent; the first sentence stands alone.
+    /// Description of the event; the first sentence is self-contained.
     pub doc: &'static str,
-    /// The record of its members.
+    /// Record of the event's members.
     pub payload: &'static TypeDef,
-    /// What it says about the run.
+    /// Effect on the current run.
     pub run: RunEffect,
-    /// The revisions in which it says that.
+    /// Revisions in which the event has that effect.
     pub run_span: Span,
-    /// What it says in other revisions, and which ones those are; it says nothing in the rest.
+    /// Effect in other revisions, with the span of those revisions; no effect in the rest.
     pub later_run: Option<(RunEffect, Span)>,
-    /// True where a newer one of the same kind carries all that an older one did.
+    /// `true` if a newer event of the same kind contains all data of an older one.
     pub snapshot: bool,
-    /// The revisions in which that is so.
+    /// Revisions in which `snapshot` applies.
     pub snapshot_span: Span,
-    /// True where no document names it: it is decoded when it comes and never sent by ours.
+    /// `true` if no document names the event: clients decode it, and our server never sends it.
     pub undocumented: bool,
-    /// The revisions that have it.
+    /// Revisions that have the event.
     pub span: Span,
-    /// The event's members as JSON, with `type`.
+    /// Example of the event's members as JSON, including `type`.
     pub example: &'static str,
 }
 
-/// A question or a notice from the server to the person behind the client.
+/// A question or a notice from the server to the user of the client.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialog {
-    /// The name of the handler method in every client.
+    /// Name of the handler method in every client.
     pub name: &'static str,
-    /// The method's name on the wire.
+    /// Wire name of the method.
     pub wire: &'static str,
-    /// What it asks; the first sentence stands alone.
+    /// Description of the dialog; the first sentence is self-contained.
     pub doc: &'static str,
-    /// The record of its parameters.
+    /// Record of the parameters.
     pub params: &'static TypeDef,
-    /// The type of the answer, or none where none is expected.
+    /// Type of the answer; `None` if no answer is expected.
     pub answer: Option<Ty>,
-    /// The frames that it stands in, where they are its own and not those of the dialect's dialogs. The answer is all
-    /// members of its type then.
+    /// Frames of this dialog, if they differ from those of the dialect's dialogs. The answer then consists of all
+    /// members of its type.
     pub frames: Option<OwnFrames>,
-    /// The answer that means "no answer", as JSON (a result, or the answer frame without its id).
+    /// Answer with the meaning "no answer", as JSON (a result, or the answer frame without its id).
     pub fallback: Option<&'static str>,
-    /// The member that says after how many milliseconds the agent answers for itself: clients withdraw the question
-    /// then, and send nothing.
+    /// Name of the member with the timeout in milliseconds, after which the agent answers itself. Clients then withdraw
+    /// the dialog and send no answer.
     pub expires: Option<&'static str>,
-    /// The member that names an open question, by its id, which this one takes back: nobody answers either of them.
+    /// Name of the member with the id of an open dialog that this one withdraws; neither of them is answered.
     pub withdraws: Option<&'static str>,
-    /// True where no document names it: it is obeyed when it comes and never sent by ours.
+    /// `true` if no document names the dialog: clients handle it, and our server never sends it.
     pub undocumented: bool,
-    /// The revisions that have it.
+    /// Revisions that have the dialog.
     pub span: Span,
-    /// Example parameters as a JSON object.
+    /// Example of the parameters as a JSON object.
     pub example: &'static str,
 }
 
-/// The `type` of the frames of one dialog.
+/// The `type` of the frames of a dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnFrames {
-    /// Of the question.
+    /// Type of the request.
     pub request: &'static str,
-    /// Of the answer; none where none is expected.
+    /// Type of the answer; `None` if no answer is expected.
     pub answer: Option<&'static str>,
-    /// Of what a client may send before the answer, and the type of its members.
+    /// Type of a frame that a client may send before the answer, with the type of its members.
     pub progress: Option<(&'static str, Ty)>,
 }
 
-/// A setting that a document names.
+/// A setting in a document.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     /// The dotted key.
     pub key: &'static str,
-    /// The type of its value.
+    /// Type of the value.
     pub ty: Ty,
-    /// The default as JSON; none where the setting has no default.
+    /// Default as JSON; `None` if the setting has no default.
     pub default: Option<&'static str>,
-    /// What it does, with units.
+    /// Description of the setting, with its unit.
     pub doc: &'static str,
 }
 

@@ -1,16 +1,16 @@
-//! What keys look like: names of members that hold them, and the shapes of well-known keys.
+//! The recognition of keys: names of members that hold them, and the shapes of well-known keys.
 //!
-//! Clients replace what these tables describe before a frame reaches a tap, a termination or a log. All languages
-//! are generated from them, and `conformance/vectors/redaction.json` shows what each has to do.
+//! Clients replace keys that match these tables before a frame reaches a tap, a termination or a log. All languages are
+//! generated from the tables, and `conformance/vectors/redaction.json` shows the expected results.
 
-/// What stands in place of a key.
+/// The replacement for a key.
 pub const REDACTED: &str = "[redacted]";
 
-/// Names of members whose values are keys, in lower case and without anything but letters and digits.
+/// Names of members whose values are keys, in lower case, with letters and digits only.
 ///
-/// A member holds a key where its name, written that way, is one of these, or ends with one that has at least
-/// [`SUFFIX_LENGTH`] characters: `x-api-key`, `anthropicApiKey`. Its strings are replaced, those inside its arrays
-/// and objects as well.
+/// A member holds a key if its normalized name equals an entry, or ends with an entry of at least [`SUFFIX_LENGTH`]
+/// characters: `x-api-key`, `anthropicApiKey`. The strings in its value are replaced, including those in arrays and
+/// objects.
 pub const MEMBERS: &[&str] = &[
     "accesskey",
     "accesstoken",
@@ -44,24 +44,24 @@ pub const MEMBERS: &[&str] = &[
     "token",
 ];
 
-/// How long an entry of [`MEMBERS`] has to be to count as the end of a longer name: `maxToken` holds no key.
+/// Minimum length of an entry of [`MEMBERS`] that may be the end of a longer name: `maxToken` holds no key.
 pub const SUFFIX_LENGTH: usize = 6;
 
-/// How a well-known key looks.
+/// The shape of a well-known key.
 ///
-/// A key begins with `prefix`, where no ASCII letter or digit stands before it, and goes on with at least `rest` ASCII
+/// A key starts with `prefix`, not preceded by an ASCII letter or digit. It continues with at least `rest` ASCII
 /// letters, digits, `-`, `_` and characters of `also`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyShape {
-    /// What it is the key of.
+    /// Description of the key.
     pub name: &'static str,
-    /// How it begins.
+    /// Start of the key.
     pub prefix: &'static str,
-    /// How many characters follow at least.
+    /// Minimum number of characters after the prefix.
     pub rest: usize,
-    /// Characters that may follow beyond letters, digits, `-` and `_`.
+    /// Characters that are allowed in addition to letters, digits, `-` and `_`.
     pub also: &'static str,
-    /// True where the prefix is no part of the key: it is kept, and its case does not matter.
+    /// `true` if the prefix is not part of the key: the prefix is preserved, and matched in any case.
     pub scheme: bool,
 }
 
@@ -73,15 +73,15 @@ const fn scheme(name: &'static str, prefix: &'static str, rest: usize) -> KeySha
     KeyShape { name, prefix, rest, also: "._~+/=", scheme: true }
 }
 
-/// Events that carry a key in members of any name: of such a frame its type is shown, and nothing else. Clients drop the rest
-/// when they read it.
+/// Events that carry a key in members of any name: only the type of such a frame is shown. Clients discard the other
+/// members on arrival.
 pub const SEALED: &[&str] = &["before_provider_request"];
 
-/// Members that hold the event in frames of dialects that wrap it: the envelope, which has that name as its type, and the
-/// parameters of a notification.
+/// Members that hold the event in frames with an envelope: `event`, also the type of such a frame, and `params` of a
+/// notification.
 pub const ENVELOPES: &[&str] = &["event", "params"];
 
-/// The shapes of well-known keys, which are replaced wherever they stand in a text.
+/// The shapes of well-known keys, which are replaced at any position of a text.
 pub const KEYS: &[KeyShape] = &[
     key("a key of a model API", "sk-", 17),
     key("a key of Stripe", "sk_live_", 12),
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(prefixes.len(), KEYS.len(), "a prefix stands there once");
     }
 
-    /// What the declared frames carry and clients have to read is no key by its name.
+    /// No declared member that clients need is a key by its name.
     #[test]
     fn no_declared_member_but_those_with_keys_is_hidden() {
         let plain = |name: &str| -> String {

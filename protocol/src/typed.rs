@@ -1,35 +1,35 @@
-//! The words that declarations use for types. Each is a marker that rustc resolves, so that a
-//! misspelt type is refused at the very token.
+//! The type markers of the declarations. Each marker is a Rust type, so that rustc rejects a misspelt type at its own
+//! token.
 
 use core::marker::PhantomData;
 
 use crate::model::{Presence, Ty, TypeDef};
 
-/// Something that has a type on the wire.
+/// A marker with a type on the wire.
 pub trait Typed {
-    /// That type.
+    /// The type on the wire.
     const TY: Ty;
 }
 
-/// Something that may stand behind a member: a type, or a type that may be absent or null.
+/// A marker for the type of a member, possibly absent or null.
 pub trait Member {
-    /// Whether it has to be there, and whether it may be null.
+    /// Presence of the member: required, optional or nullable.
     const PRESENCE: Presence;
-    /// The type of its value.
+    /// Type of the member's value.
     const MEMBER: Ty;
 }
 
-/// Something that may be the data of an answer.
+/// A marker for the data of an answer.
 pub trait Data {
-    /// The type of the data, where there is any.
+    /// Type of the data; `None` if the answer has no data.
     const DATA: Option<Ty>;
-    /// Whether the data may be null.
+    /// `true` if the data may be null.
     const NULLABLE: bool;
 }
 
-/// A type that a row declares.
+/// A type declared by a row.
 pub trait Declared {
-    /// The declaration.
+    /// Declaration of the type.
     const DEF: TypeDef;
 }
 
@@ -55,11 +55,11 @@ words! {
     Str = Ty::String;
     /// A boolean.
     Bool = Ty::Boolean;
-    /// A whole number.
+    /// An integer.
     Int = Ty::Integer;
-    /// A whole number from zero.
+    /// A non-negative integer.
     Count = Ty::Count;
-    /// A number, kept as written.
+    /// A number, preserved as written.
     Num = Ty::Number;
     /// Any value.
     Any = Ty::Any;
@@ -88,11 +88,11 @@ wrappers! {
     List;
     /// An object with free keys.
     Map;
-    /// May be left out.
+    /// A member that may be absent.
     Opt;
-    /// May be null.
+    /// A member that may be null.
     Nullable;
-    /// May be left out or null.
+    /// A member that may be absent or null.
     OptNull;
 }
 

@@ -1,4 +1,4 @@
-//! Types that several dialects share.
+//! Types shared by several dialects.
 
 pub mod content;
 pub mod driver;

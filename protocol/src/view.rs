@@ -1,22 +1,22 @@
-//! Rows as one revision has them, and as a client has them that speaks with every revision.
+//! Rows of a single revision, and rows for a client of all revisions.
 //!
-//! What a view changes of a row lives as long as the program: generators make their views once.
+//! Changed rows live until the program ends: generators create their views once.
 
 use crate::dialect::{Change, Dialect, Revision};
 use crate::model::{
     Command, Dialog, ErrorText, Event, Field, Presence, RunEffect, Shape, Span, StringValue, TypeDef,
 };
 
-/// Which revisions are looked at: one, or all of a dialect.
+/// The revisions of a view: one, or all of a dialect.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// For each revision the ids that it has reached: its own, those before it, and those of its parents.
+    /// For each revision, the ids that it includes: its own, those of earlier revisions, and those of its parents.
     reached: Vec<Vec<String>>,
-    /// True where several revisions are one view.
+    /// `true` if the view merges several revisions.
     merged: bool,
 }
 
-/// The ids that a revision has reached.
+/// Returns the ids that a revision includes.
 pub fn reached(dialect: &Dialect, revision: &str) -> Vec<String> {
     let mut ids = Vec::new();
     let mut parent = None;
@@ -34,34 +34,34 @@ pub fn reached(dialect: &Dialect, revision: &str) -> Vec<String> {
 }
 
 impl View {
-    /// Exactly one revision.
+    /// Creates the view of a single revision.
     pub fn exact(dialect: &Dialect, revision: &Revision) -> Self {
         Self { reached: vec![reached(dialect, revision.name)], merged: false }
     }
 
-    /// The first revision of every dialect: what file formats and extensions have of shared types.
+    /// Creates the view of the first revision of every dialect, for the shared types in file formats and extensions.
     pub fn pinned() -> Self {
         let ids = crate::DIALECTS.iter().map(|dialect| format!("{}@{}", dialect.name, dialect.pinned().name));
         Self { reached: vec![ids.collect()], merged: false }
     }
 
-    /// All revisions of a dialect: what its clients have.
+    /// Creates the view of all revisions of a dialect, for its clients.
     pub fn client(dialect: &Dialect) -> Self {
         let of = |revision: &Revision| reached(dialect, revision.name);
         Self { reached: dialect.revisions.iter().map(of).collect(), merged: true }
     }
 
-    /// Whether any of the revisions has it.
+    /// Returns `true` if the span holds in at least one revision of the view.
     pub fn has(&self, span: Span) -> bool {
         self.reached.iter().any(|ids| span.holds(ids))
     }
 
-    /// Whether all of them have it.
+    /// Returns `true` if the span holds in all revisions of the view.
     pub fn always_has(&self, span: Span) -> bool {
         self.reached.iter().all(|ids| span.holds(ids))
     }
 
-    /// A type as the view has it.
+    /// Returns a type as in the view.
     pub fn type_def(&self, def: &'static TypeDef) -> &'static TypeDef {
         let def = changed(def);
         if is_plain(def) {
@@ -105,7 +105,7 @@ impl View {
         Box::leak(Box::new(TypeDef { shape, doc, span: Span::ALWAYS, ..*def }))
     }
 
-    /// What one revision calls a member.
+    /// Returns the name of a member in a single revision.
     fn name(&self, field: &Field) -> &'static str {
         match field.renamed {
             Some((name, span)) if self.has(span) => name,
@@ -113,7 +113,7 @@ impl View {
         }
     }
 
-    /// A command as the view has it. In the view of a client it is answered when the oldest revision answers it.
+    /// Returns a command as in the view. In the view of a client, its answer follows the rule of the oldest revision.
     pub fn command(&self, row: &'static Command) -> &'static Command {
         let spans = [row.span, row.result_span];
         let errors = row.errors.iter().any(|error| error.span != Span::ALWAYS);
@@ -146,7 +146,7 @@ impl View {
         }))
     }
 
-    /// Failures as the view has them.
+    /// Returns the failures in the view.
     pub fn errors(&self, errors: &'static [ErrorText]) -> &'static [ErrorText] {
         if errors.iter().all(|error| error.span == Span::ALWAYS) {
             return errors;
@@ -155,8 +155,8 @@ impl View {
         leak(has.map(|error| ErrorText { span: Span::ALWAYS, ..*error }).collect())
     }
 
-    /// An event as the view has it. In the view of a client it says of runs, and is, what
-    /// the oldest revision that has it says.
+    /// Returns an event as in the view. In the view of a client, the event and its effect on runs are those of the
+    /// oldest revision that has it.
     pub fn event(&self, row: &'static Event) -> &'static Event {
         let row = changed_event(row);
         let payload = self.type_def(row.payload);
@@ -184,7 +184,7 @@ impl View {
         }))
     }
 
-    /// A dialog as the view has it.
+    /// Returns a dialog as in the view.
     pub fn dialog(&self, row: &'static Dialog) -> &'static Dialog {
         let params = self.type_def(row.params);
         if row.span == Span::ALWAYS && std::ptr::eq(params, row.params) {
@@ -195,13 +195,13 @@ impl View {
     }
 }
 
-/// What revisions change of rows that stand elsewhere.
+/// Returns the changes of all revisions to rows in other files.
 fn changes() -> impl Iterator<Item = &'static Change> {
     let revisions = crate::DIALECTS.iter().flat_map(|dialect| dialect.revisions);
     revisions.flat_map(|revision| revision.changes)
 }
 
-/// A type with what later revisions change of it.
+/// Returns a type with the changes of later revisions.
 fn changed(def: &'static TypeDef) -> &'static TypeDef {
     let mut def = def;
     for change in changes() {
@@ -223,7 +223,7 @@ fn changed(def: &'static TypeDef) -> &'static TypeDef {
     def
 }
 
-/// An event with what a later revision changes of it.
+/// Returns an event with the changes of a later revision.
 fn changed_event(row: &'static Event) -> &'static Event {
     let mut row = row;
     for change in changes() {
@@ -238,12 +238,12 @@ fn changed_event(row: &'static Event) -> &'static Event {
     row
 }
 
-/// A type as clients have it: with what any revision of any dialect has.
+/// Returns a type for clients: with the members and values of all revisions of all dialects.
 pub fn merged_type(def: &'static TypeDef) -> &'static TypeDef {
     View { reached: Vec::new(), merged: true }.type_def(def)
 }
 
-/// Whether a type is the same in all views.
+/// Returns `true` if a type is the same in all views.
 fn is_plain(def: &TypeDef) -> bool {
     let always = |span: &Span| *span == Span::ALWAYS;
     always(&def.span)
@@ -257,7 +257,7 @@ fn is_plain(def: &TypeDef) -> bool {
         }
 }
 
-/// The members of all revisions: one that only some of them have is optional.
+/// Returns the members of all revisions. A member is optional if some revisions lack it.
 fn merged(fields: &[Field]) -> Vec<Field> {
     let mut all: Vec<Field> = Vec::new();
     for field in fields {
@@ -265,7 +265,7 @@ fn merged(fields: &[Field]) -> Vec<Field> {
             all.push(*field);
             continue;
         };
-        // Declared again for other revisions: what one takes away the other brings.
+        // The member is declared again for other revisions: the second declaration starts at the end of the first.
         let both = Span { since: known.span.since, until: field.span.until };
         let meets = known.span.until == field.span.since;
         let required = meets && known.presence.is_required() && field.presence.is_required();
@@ -296,7 +296,7 @@ fn presence(required: bool, nullable: bool) -> Presence {
     }
 }
 
-/// A doc text that says which revisions have it.
+/// Adds the revisions of a span to a doc text.
 fn noted(doc: &'static str, span: Span) -> &'static str {
     if span == Span::ALWAYS { doc } else { said(doc, "", span) }
 }

@@ -1,51 +1,51 @@
-//! Tool calls, as a client shows them.
+//! Tool calls, as shown by a client.
 
 use super::content::AcpContentBlock;
 use crate::dsl::protocol;
 use crate::typed::{Any, Count, List, OptNull, Str};
 
 protocol! {
-    /// What a tool does, so that clients can choose an icon.
+    /// The kind of a tool, so that clients can choose an icon.
     strings AcpToolKind(open) {
-        /// It reads.
+        /// The tool reads.
         "read",
-        /// It changes files.
+        /// The tool changes files.
         "edit",
-        /// It deletes.
+        /// The tool deletes.
         "delete",
-        /// It moves or renames.
+        /// The tool moves or renames.
         "move",
-        /// It searches.
+        /// The tool searches.
         "search",
-        /// It runs a command.
+        /// The tool runs a command.
         "execute",
-        /// It thinks or plans.
+        /// The tool thinks or plans.
         "think",
-        /// It fetches something from elsewhere.
+        /// The tool fetches external data.
         "fetch",
-        /// It changes the mode of the session.
+        /// The tool changes the mode of the session.
         "switch_mode",
-        /// Anything else.
+        /// Any other kind.
         "other",
     }
 
-    /// How far a call is.
+    /// The status of a tool call.
     strings AcpToolStatus(open) {
-        /// It has not begun: its arguments still come, or somebody is asked.
+        /// The call has not started: its arguments are incomplete, or a permission is pending.
         "pending",
-        /// It runs.
+        /// The call is in progress.
         "in_progress",
-        /// It is done.
+        /// The call has completed.
         "completed",
-        /// It failed.
+        /// The call has failed.
         "failed",
     }
 
-    /// A place in a file.
+    /// A location in a file.
     record AcpLocation {
-        /// The file, absolute.
+        /// Absolute path of the file.
         path: Str,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: OptNull<Count>,
         ;
         example {"path": "/home/user/project/main.rs", "line": 12}
@@ -53,7 +53,7 @@ protocol! {
 
     /// Text, images and resources.
     record AcpCallContent(type = "content") {
-        /// The block.
+        /// Content block of the call.
         content: AcpContentBlock,
         ;
         example {"type": "content", "content": {"type": "text", "text": "12 files"}}
@@ -61,11 +61,11 @@ protocol! {
 
     /// A change of a file.
     record AcpDiff(type = "diff") {
-        /// The file, absolute.
+        /// Absolute path of the file.
         path: Str,
-        /// What it held; none for a new file.
+        /// Previous content of the file; absent for a new file.
         oldText: OptNull<Str>,
-        /// What it holds now.
+        /// New content of the file.
         newText: Str,
         ;
         example {"type": "diff", "path": "/home/user/project/main.rs", "oldText": "a\n", "newText": "b\n"}
@@ -73,34 +73,34 @@ protocol! {
 
     /// A terminal of the client.
     record AcpCallTerminal(type = "terminal") {
-        /// The terminal.
+        /// Id of the terminal.
         terminalId: Str,
         ;
         example {"type": "terminal", "terminalId": "term_1"}
     }
 
-    /// What a call shows.
+    /// Content that a client shows for a tool call.
     union AcpToolContent(type, open) { AcpCallContent, AcpDiff, AcpCallTerminal }
 
-    /// A tool call begins.
+    /// A tool call starts.
     record AcpToolCall(sessionUpdate = "tool_call") {
-        /// Names the call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// What it does, for people.
+        /// Title of the call for the user.
         title: Str,
-        /// The tool's name.
+        /// Name of the tool.
         name: OptNull<Str>,
-        /// What kind of tool it is.
+        /// Kind of the tool.
         kind: OptNull<AcpToolKind>,
-        /// How far it is.
+        /// Status of the call.
         status: OptNull<AcpToolStatus>,
-        /// What it shows.
+        /// Content to show for the call.
         content: OptNull<List<AcpToolContent>>,
-        /// The files that it is about.
+        /// Files that the call concerns.
         locations: OptNull<List<AcpLocation>>,
-        /// Its arguments.
+        /// Arguments of the call.
         rawInput: OptNull<Any>,
-        /// What it gave.
+        /// Output of the call.
         rawOutput: OptNull<Any>,
         ;
         example {
@@ -109,25 +109,25 @@ protocol! {
         }
     }
 
-    /// What has changed of a call: members that are left out stay as they are.
+    /// Changes of a tool call; absent members stay unchanged.
     record AcpToolCallUpdate(sessionUpdate = "tool_call_update") {
-        /// The call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// What it does, for people.
+        /// Title of the call for the user.
         title: OptNull<Str>,
-        /// The tool's name.
+        /// Name of the tool.
         name: OptNull<Str>,
-        /// What kind of tool it is.
+        /// Kind of the tool.
         kind: OptNull<AcpToolKind>,
-        /// How far it is.
+        /// Status of the call.
         status: OptNull<AcpToolStatus>,
-        /// All that it shows.
+        /// Complete content to show for the call.
         content: OptNull<List<AcpToolContent>>,
-        /// The files that it is about.
+        /// Files that the call concerns.
         locations: OptNull<List<AcpLocation>>,
-        /// Its arguments.
+        /// Arguments of the call.
         rawInput: OptNull<Any>,
-        /// What it gave.
+        /// Output of the call.
         rawOutput: OptNull<Any>,
         ;
         example {"sessionUpdate": "tool_call_update", "toolCallId": "call_1", "status": "completed"}

@@ -1,145 +1,146 @@
-//! How a connection begins: who can do what.
+//! The start of a connection: the capabilities of both sides.
 
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, Int, List, Nothing, Object, Opt, OptNull, Str};
 
 protocol! {
-    /// Why a request failed.
+    /// The error of a failed request.
     record AcpError {
-        /// The code: those of JSON-RPC, -32800 where the request was cancelled, -32000 where somebody has to sign in,
-        /// -32002 where there is no such session or file.
+        /// Error code: a code of JSON-RPC, -32800 for a cancelled request, -32000 if authentication is required, or
+        /// -32002 for a missing session or file.
         code: Int,
-        /// What went wrong, for people.
+        /// Error message for the user.
         message: Str,
-        /// More about it.
+        /// Additional data about the error.
         data: OptNull<Any>,
         ;
         example {"code": -32002, "message": "Resource not found: sess_2"}
     }
 
-    /// A program and its version.
+    /// The name and version of a program.
     record AcpImplementation {
-        /// Its name for programs.
+        /// Name of the program.
         name: Str,
-        /// Its name for people.
+        /// Display name.
         title: OptNull<Str>,
-        /// Its version.
+        /// Version of the program.
         version: Str,
         ;
         example {"name": "editor", "title": "An Editor", "version": "1.2.3"}
     }
 
-    /// Which files of its user a client gives and takes.
+    /// The file operations of a client.
     record AcpFileSystem {
-        /// It reads text files, with what its user has not saved yet.
+        /// `true` if the client reads text files, including unsaved changes.
         readTextFile: OptNull<Bool>,
-        /// It writes text files.
+        /// `true` if the client writes text files.
         writeTextFile: OptNull<Bool>,
     }
 
-    /// What a client shows of a session.
+    /// The session content that a client can show.
     record AcpClientSession {
-        /// It shows notices.
+        /// Present if the client shows notices.
         notices: OptNull<Object>,
-        /// It shows that a conversation is compacted.
+        /// Present if the client shows compactions.
         compaction: OptNull<Object>,
-        /// Which config options it shows besides those that are selected from a list.
+        /// Kinds of config options that the client shows in addition to lists of values.
         configOptions: OptNull<Object>,
     }
 
-    /// Which forms a client can show its user.
+    /// The forms that a client can show to its user.
     record AcpElicitation {
-        /// It shows forms.
+        /// Present if the client shows forms.
         form: OptNull<Object>,
-        /// It opens addresses.
+        /// Present if the client opens addresses.
         url: OptNull<Object>,
     }
 
-    /// What a client can do.
+    /// The capabilities of a client.
     record AcpClientCapabilities {
-        /// Its files.
+        /// File operations of the client.
         fs: OptNull<AcpFileSystem>,
-        /// It runs commands in terminals.
+        /// `true` if the client runs commands in terminals.
         terminal: OptNull<Bool>,
-        /// What it shows of a session.
+        /// Session content that the client can show.
         session: OptNull<AcpClientSession>,
-        /// Which forms it shows.
+        /// Forms that the client can show.
         elicitation: OptNull<AcpElicitation>,
-        /// How its user can sign in.
+        /// Methods of authentication for the user.
         auth: OptNull<Object>,
         ;
         example {"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true, "elicitation": {"form": {}}}
     }
 
-    /// What a prompt may hold besides text and links.
+    /// The content of a prompt that an agent accepts in addition to text and links.
     record AcpPromptCapabilities {
-        /// Images.
+        /// `true` if the agent accepts images.
         image: Opt<Bool>,
-        /// Recordings.
+        /// `true` if the agent accepts audio.
         audio: Opt<Bool>,
-        /// Resources with their content.
+        /// `true` if the agent accepts resources with their content.
         embeddedContext: Opt<Bool>,
     }
 
-    /// How MCP servers may be reached besides standard input and output.
+    /// The transports for MCP servers that an agent supports in addition to stdio.
     record AcpMcpCapabilities {
-        /// By streamable HTTP.
+        /// `true` if the agent supports streamable HTTP.
         http: Opt<Bool>,
-        /// By HTTP with server-sent events.
+        /// `true` if the agent supports HTTP with server-sent events.
         sse: Opt<Bool>,
     }
 
-    /// What can be done with sessions.
+    /// The session operations of an agent.
     record AcpSessionCapabilities {
-        /// They are listed.
+        /// Present if the agent lists sessions.
         list: OptNull<Object>,
-        /// They are deleted.
+        /// Present if the agent deletes sessions.
         delete: OptNull<Object>,
-        /// They are resumed without their history.
+        /// Present if the agent resumes sessions without their history.
         resume: OptNull<Object>,
-        /// They are closed.
+        /// Present if the agent closes sessions.
         close: OptNull<Object>,
-        /// They work in several directories.
+        /// Present if a session may have several directories.
         additionalDirectories: OptNull<Object>,
     }
 
-    /// What an agent can do.
+    /// The capabilities of an agent.
     record AcpAgentCapabilities {
-        /// It loads sessions that are kept.
+        /// `true` if the agent loads stored sessions.
         loadSession: Opt<Bool>,
-        /// What prompts may hold.
+        /// Content that the agent accepts in prompts.
         promptCapabilities: Opt<AcpPromptCapabilities>,
-        /// How it reaches MCP servers.
+        /// Transports for MCP servers.
         mcpCapabilities: Opt<AcpMcpCapabilities>,
-        /// What can be done with sessions.
+        /// Session operations of the agent.
         sessionCapabilities: Opt<AcpSessionCapabilities>,
-        /// Whether its user can sign out.
+        /// Authentication capabilities: logout of the user.
         auth: Opt<Object>,
         ;
         example {"loadSession": true, "promptCapabilities": {"image": true, "embeddedContext": true}}
     }
 
-    /// A way to sign in.
+    /// A method of authentication.
     record AcpAuthMethod {
-        /// Names it.
+        /// Id of the method.
         id: Str,
-        /// Its name for people.
+        /// Display name.
         name: Str,
-        /// What it is.
+        /// Description of the method.
         description: OptNull<Str>,
         ;
         example {"id": "login", "name": "Sign in"}
     }
 
-    /// Which version is spoken, and what the agent can do.
+    /// The version of the protocol and the capabilities of the agent.
     record AcpInitialized {
-        /// The version that is spoken: the client's where the agent speaks it, else the newest of the agent.
+        /// Version of the protocol: the client's version if the agent supports it, otherwise the agent's newest
+        /// version.
         protocolVersion: Count,
-        /// What the agent can do.
+        /// Capabilities of the agent.
         agentCapabilities: Opt<AcpAgentCapabilities>,
-        /// Ways to sign in; empty where none is needed.
+        /// Methods of authentication; empty if none is required.
         authMethods: Opt<List<AcpAuthMethod>>,
-        /// The agent.
+        /// Name and version of the agent.
         agentInfo: OptNull<AcpImplementation>,
         ;
         example {
@@ -148,13 +149,13 @@ protocol! {
         }
     }
 
-    /// Agrees on a version and tells what both sides can do. The first thing that a client sends.
+    /// Negotiates the version and exchanges the capabilities of both sides. The first request of a client.
     command initialize(AcpInitializeParams {
-        /// The newest version that the client speaks.
+        /// Newest version that the client supports.
         protocolVersion: Count,
-        /// What the client can do; nothing where it is left out.
+        /// Capabilities of the client; none if absent.
         clientCapabilities: OptNull<AcpClientCapabilities>,
-        /// The client.
+        /// Name and version of the client.
         clientInfo: OptNull<AcpImplementation>,
     }) -> AcpInitialized {
         answer: Done;
@@ -165,9 +166,9 @@ protocol! {
         };
     }
 
-    /// Signs in, by one of the ways that the agent has named.
+    /// Authenticates the user, by a method that the agent has offered.
     command authenticate(AcpAuthenticateParams {
-        /// The id of the way.
+        /// Id of the method.
         methodId: Str,
     }) -> Nothing {
         answer: Done;
@@ -175,16 +176,16 @@ protocol! {
         example {"methodId": "login"};
     }
 
-    /// Signs out.
+    /// Logs the user out.
     command logout -> Nothing {
         answer: Done;
         lane: Immediate;
         example {};
     }
 
-    /// Gives up a request that is not answered yet.
+    /// Cancels an unanswered request.
     command cancel_request(AcpCancelRequestParams {
-        /// The id of the request, as it was sent.
+        /// Id of the request.
         requestId: Any,
     }) -> Nothing {
         wire: "$/cancel_request";

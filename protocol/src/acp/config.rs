@@ -1,28 +1,28 @@
-//! What can be chosen in a session: the model, how hard it thinks.
+//! The options of a session, such as the model and its thinking level.
 
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, List, Nothing, OptNull, Str};
 
 protocol! {
-    /// What an option is about, so that clients can show it in its place.
+    /// The subject of an option, so that clients can show it in a suitable place.
     strings AcpConfigCategory(open) {
-        /// How the agent behaves.
+        /// The behavior of the agent.
         "mode",
         /// The model.
         "model",
         /// A setting of the model.
         "model_config",
-        /// How hard the model thinks.
+        /// The thinking level of the model.
         "thought_level",
     }
 
-    /// A value that can be chosen.
+    /// A possible value of an option.
     record AcpConfigValue {
-        /// Names it.
+        /// Id of the value.
         value: Str,
-        /// Its name for people.
+        /// Display name.
         name: Str,
-        /// What it is.
+        /// Description of the value.
         description: OptNull<Str>,
         ;
         example {"value": "high", "name": "High"}
@@ -30,17 +30,17 @@ protocol! {
 
     /// An option with a list of values.
     record AcpSelectOption(type = "select") {
-        /// Names it.
+        /// Id of the option.
         id: Str,
-        /// Its name for people.
+        /// Display name.
         name: Str,
-        /// What it is.
+        /// Description of the option.
         description: OptNull<Str>,
-        /// What it is about.
+        /// Subject of the option.
         category: OptNull<AcpConfigCategory>,
-        /// The value that is chosen.
+        /// Id of the current value.
         currentValue: Str,
-        /// The values.
+        /// Possible values.
         options: List<AcpConfigValue>,
         ;
         example {
@@ -51,15 +51,15 @@ protocol! {
 
     /// An option that is on or off.
     record AcpBooleanOption(type = "boolean") {
-        /// Names it.
+        /// Id of the option.
         id: Str,
-        /// Its name for people.
+        /// Display name.
         name: Str,
-        /// What it is.
+        /// Description of the option.
         description: OptNull<Str>,
-        /// What it is about.
+        /// Subject of the option.
         category: OptNull<AcpConfigCategory>,
-        /// Whether it is on.
+        /// `true` if the option is on.
         currentValue: Bool,
         ;
         example {"type": "boolean", "id": "compaction", "name": "Compact when the context is full", "currentValue": true}
@@ -68,21 +68,21 @@ protocol! {
     /// An option of a session.
     union AcpConfigOption(type, open) { AcpSelectOption, AcpBooleanOption }
 
-    /// All options, with what is chosen now.
+    /// All options, with their current values.
     record AcpConfigOptions {
-        /// The options.
+        /// All options of the session.
         configOptions: List<AcpConfigOption>,
         ;
         example {"configOptions": []}
     }
 
-    /// Chooses a value of an option.
+    /// Sets the value of an option.
     command set_config_option(AcpSetConfigOptionParams {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The option.
+        /// Id of the option.
         configId: Str,
-        /// The value: that of a list, or true or false.
+        /// New value: the id of a value in the list, or a boolean.
         value: Any,
     }) -> AcpConfigOptions {
         wire: "session/set_config_option";
@@ -94,11 +94,11 @@ protocol! {
         example {"sessionId": "sess_1", "configId": "thinking", "value": "high"} -> {"configOptions": []};
     }
 
-    /// Chooses a mode. Modes are older than config options; an agent may have either.
+    /// Sets the mode of a session. Modes are older than config options; an agent may have either.
     command set_mode(AcpSetModeParams {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The mode.
+        /// Id of the mode.
         modeId: Str,
     }) -> Nothing {
         wire: "session/set_mode";

@@ -6,69 +6,69 @@ use crate::typed::{Any, Int, OptNull, Str};
 protocol! {
     /// A text, which may be Markdown.
     record AcpText(type = "text") {
-        /// The text.
+        /// Content of the text block.
         text: Str,
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         annotations: OptNull<Any>,
         ;
         example {"type": "text", "text": "What is in this file?"}
     }
 
-    /// An image.
+    /// An image in base64.
     record AcpImage(type = "image") {
         /// The bytes in base64.
         data: Str,
         /// The MIME type, as in `image/png`.
         mimeType: Str,
-        /// Where it comes from.
+        /// Address of the image's source.
         uri: OptNull<Str>,
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         annotations: OptNull<Any>,
         ;
         example {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
     }
 
-    /// A recording.
+    /// An audio recording in base64.
     record AcpAudio(type = "audio") {
         /// The bytes in base64.
         data: Str,
         /// The MIME type, as in `audio/wav`.
         mimeType: Str,
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         annotations: OptNull<Any>,
         ;
         example {"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}
     }
 
-    /// The name of something that the agent can read itself.
+    /// A reference to a resource that the agent can read itself.
     record AcpResourceLink(type = "resource_link") {
-        /// Its address; `file://` and a path for a file.
+        /// Address of the resource; `file://` and a path for a file.
         uri: Str,
-        /// Its name for people.
+        /// Name of the resource.
         name: Str,
-        /// Another name for people.
+        /// Display name.
         title: OptNull<Str>,
-        /// What it is.
+        /// Description of the resource.
         description: OptNull<Str>,
         /// The MIME type.
         mimeType: OptNull<Str>,
-        /// How long it is, in bytes.
+        /// Size of the resource in bytes.
         size: OptNull<Int>,
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         annotations: OptNull<Any>,
         ;
         example {"type": "resource_link", "uri": "file:///home/user/project/main.rs", "name": "main.rs"}
     }
 
-    /// What a resource holds: `text`, or `blob` in base64.
+    /// The content of a resource: `text`, or `blob` in base64.
     record AcpResourceContents {
-        /// Its address.
+        /// Address of the resource.
         uri: Str,
         /// The MIME type.
         mimeType: OptNull<Str>,
-        /// The text.
+        /// Content of a text resource.
         text: OptNull<Str>,
-        /// The bytes in base64.
+        /// Content of a binary resource in base64.
         blob: OptNull<Str>,
         ;
         example {"uri": "file:///home/user/project/notes.md", "mimeType": "text/markdown", "text": "Remember the tests."}
@@ -76,9 +76,9 @@ protocol! {
 
     /// A resource with its content.
     record AcpResource(type = "resource") {
-        /// The content.
+        /// Content of the resource.
         resource: AcpResourceContents,
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         annotations: OptNull<Any>,
         ;
         example {"type": "resource", "resource": {"uri": "file:///home/user/project/notes.md", "text": "Remember the tests."}}

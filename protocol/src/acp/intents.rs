@@ -1,4 +1,4 @@
-//! Which methods carry which intent: what is lost where ACP stands on one side of a bridge.
+//! The methods of ACP that carry each intent, used to compute the losses on a bridge with ACP on one side.
 
 use crate::intent::Send::Joined;
 use crate::intent::{Carrier, Intent, Intents, Own, Send, by_front, carries, from, own, says};
@@ -39,5 +39,5 @@ const OWN: &[Own] = &[
     own("session/set_mode", "no dialect has modes of a session"),
 ];
 
-/// What the methods are for.
+/// The mapping from intents to the methods of ACP.
 pub const INTENTS: Intents = Intents { carriers: CARRIERS, own: OWN, ..Intents::NONE };

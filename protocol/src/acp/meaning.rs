@@ -1,5 +1,5 @@
-//! What frames tell of a conversation: from this is computed what is lost where ACP stands on one side of a bridge. Nobody
-//! folds by it.
+//! The meaning of ACP's frames for a conversation, used to compute the losses on a bridge with ACP on one side. No
+//! conversation is built from these rules.
 
 use crate::meaning::Test::{Has, Is};
 use crate::meaning::{Act, Meaning, On, Rule, answer, at, dialog, flag, sent, text};
@@ -52,7 +52,7 @@ const RULES: &[Rule] = &[
     dialog("$/cancel_request", Act::Withdraw, &[("id", at("requestId"))]),
 ];
 
-/// What the frames tell.
+/// The meaning of ACP's frames.
 pub const MEANING: Meaning = Meaning {
     readers: &[],
     rules: RULES,

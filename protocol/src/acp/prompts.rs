@@ -6,33 +6,33 @@ use crate::model::Timeout::Never;
 use crate::typed::{List, Nothing, Str};
 
 protocol! {
-    /// Why a turn ended.
+    /// The stop reason of a turn.
     strings AcpStopReason(open) {
-        /// The model has said what it had to say.
+        /// The model completed its answer.
         "end_turn",
-        /// The answer is as long as it may be.
+        /// The answer reached the limit of its output.
         "max_tokens",
-        /// The model was asked as often as it may be in one turn.
+        /// The turn reached the maximum number of requests to the model.
         "max_turn_requests",
         /// The model refused to answer.
         "refusal",
-        /// The client has cancelled the turn.
+        /// The client cancelled the turn.
         "cancelled",
     }
 
     /// The end of a turn.
     record AcpPromptEnd {
-        /// Why it ended.
+        /// Stop reason of the turn.
         stopReason: AcpStopReason,
         ;
         example {"stopReason": "end_turn"}
     }
 
-    /// Says something, and waits until the agent is done with it: answered at the end of the turn.
+    /// Sends a prompt. The agent answers at the end of the turn.
     command prompt(AcpPromptParams {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// What is said.
+        /// Content of the prompt.
         prompt: List<AcpContentBlock>,
     }) -> AcpPromptEnd {
         wire: "session/prompt";
@@ -46,9 +46,9 @@ protocol! {
         example {"sessionId": "sess_1", "prompt": [{"type": "text", "text": "Hello"}]} -> {"stopReason": "end_turn"};
     }
 
-    /// Stops what goes on in a session. The prompt that is open is answered with `cancelled`.
+    /// Cancels the current turn of a session. The agent answers the open prompt with `cancelled`.
     command cancel(AcpCancelParams {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
     }) -> Nothing {
         wire: "session/cancel";

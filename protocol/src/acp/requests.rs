@@ -1,88 +1,88 @@
-//! What a client and its user are asked.
+//! Requests to a client and its user.
 
 use super::calls::{AcpLocation, AcpToolContent, AcpToolKind, AcpToolStatus};
 use crate::dsl::protocol;
 use crate::typed::{Any, Count, List, Map, Object, OptNull, Str};
 
 protocol! {
-    /// The call that a permission is asked for.
+    /// The tool call for which the agent requests a permission.
     record AcpAskedCall {
-        /// The call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// What it does, for people.
+        /// Title of the call for the user.
         title: OptNull<Str>,
-        /// The tool's name.
+        /// Name of the tool.
         name: OptNull<Str>,
-        /// What kind of tool it is.
+        /// Kind of the tool.
         kind: OptNull<AcpToolKind>,
-        /// How far it is.
+        /// Status of the call.
         status: OptNull<AcpToolStatus>,
-        /// What it shows.
+        /// Content to show for the call.
         content: OptNull<List<AcpToolContent>>,
-        /// The files that it is about.
+        /// Files that the call concerns.
         locations: OptNull<List<AcpLocation>>,
-        /// Its arguments.
+        /// Arguments of the call.
         rawInput: OptNull<Any>,
         ;
         example {"toolCallId": "call_1", "title": "Allow bash?", "kind": "execute"}
     }
 
-    /// What a choice means.
+    /// The meaning of a choice.
     strings AcpPermissionKind(open) {
-        /// Yes, this time.
+        /// Allow this call.
         "allow_once",
-        /// Yes, and do not ask again.
+        /// Allow this call and later ones.
         "allow_always",
-        /// No, this time.
+        /// Reject this call.
         "reject_once",
-        /// No, and do not ask again.
+        /// Reject this call and later ones.
         "reject_always",
     }
 
-    /// A choice.
+    /// A choice of the user.
     record AcpPermissionOption {
-        /// Names it.
+        /// Id of the choice.
         optionId: Str,
-        /// Its name for people.
+        /// Display name.
         name: Str,
-        /// What it means.
+        /// Meaning of the choice.
         kind: AcpPermissionKind,
         ;
         example {"optionId": "allow", "name": "Allow", "kind": "allow_once"}
     }
 
-    /// The user has chosen.
+    /// The selection of a choice by the user.
     record AcpSelectedOutcome(outcome = "selected") {
-        /// The choice.
+        /// Id of the choice.
         optionId: Str,
         ;
         example {"outcome": "selected", "optionId": "allow"}
     }
 
-    /// The turn was cancelled before the user has chosen.
+    /// The cancellation of the turn before the user selected a choice.
     record AcpCancelledOutcome(outcome = "cancelled") {
         ;
         example {"outcome": "cancelled"}
     }
 
-    /// What became of a question for permission.
+    /// The outcome of a request for permission.
     union AcpPermissionOutcome(outcome, closed) { AcpSelectedOutcome, AcpCancelledOutcome }
 
-    /// The answer to a question for permission.
+    /// The answer to a request for permission.
     record AcpPermissionAnswer {
-        /// What became of it.
+        /// Outcome of the request.
         outcome: AcpPermissionOutcome,
         ;
         example {"outcome": {"outcome": "selected", "optionId": "allow"}}
     }
 
-    /// Asks the user to choose, before a tool is called for one.
+    /// Requests a choice of the user before a tool runs.
     dialog request_permission(AcpRequestPermission {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The call that it is about.
+        /// Tool call that the permission concerns.
         toolCall: AcpAskedCall,
-        /// The choices.
+        /// Choices of the user.
         options: List<AcpPermissionOption>,
     }) -> AcpPermissionAnswer {
         wire: "session/request_permission";
@@ -92,49 +92,49 @@ protocol! {
         };
     }
 
-    /// How something is asked.
+    /// The method by which an agent requests input.
     strings AcpElicitationMode(open) {
-        /// With a form.
+        /// A form.
         "form",
-        /// On a page in the browser.
+        /// A page in the browser.
         "url",
     }
 
-    /// What the user did with a form.
+    /// The action of the user on a form.
     strings AcpElicitationAction(open) {
-        /// Filled it in.
+        /// The user filled in the form.
         "accept",
-        /// Refused.
+        /// The user declined.
         "decline",
-        /// Closed it.
+        /// The user closed the form.
         "cancel",
     }
 
-    /// What the user entered.
+    /// The input of the user in a form.
     record AcpElicitationAnswer {
-        /// What the user did.
+        /// Action of the user.
         action: AcpElicitationAction,
-        /// The values, by their names in the form.
+        /// Values by their names in the form.
         content: OptNull<Map<Any>>,
         ;
         example {"action": "accept", "content": {"value": "main"}}
     }
 
-    /// Asks the user to fill in a form, in clients that show forms.
+    /// Requests the user to fill in a form, in clients that show forms.
     dialog elicit(AcpElicit {
-        /// The session.
+        /// Id of the session.
         sessionId: OptNull<Str>,
-        /// The call that it is about.
+        /// Id of the tool call that the form concerns.
         toolCallId: OptNull<Str>,
-        /// How it is asked.
+        /// Method of the request.
         mode: AcpElicitationMode,
-        /// What is asked.
+        /// Message for the user.
         message: Str,
-        /// The form: a JSON Schema of an object with flat members.
+        /// Content of the form: a JSON Schema of an object with flat members.
         requestedSchema: OptNull<Object>,
-        /// Names a page.
+        /// Id of the page.
         elicitationId: OptNull<Str>,
-        /// The address of a page.
+        /// Address of the page.
         url: OptNull<Str>,
     }) -> AcpElicitationAnswer {
         wire: "elicitation/create";
@@ -144,18 +144,18 @@ protocol! {
         };
     }
 
-    /// What was asked on a page in the browser is done.
+    /// The input on a page in the browser is complete.
     dialog elicitation_complete(AcpElicitationComplete {
-        /// The page.
+        /// Id of the page.
         elicitationId: Str,
     }) {
         wire: "elicitation/complete";
         example {"elicitationId": "page_1"};
     }
 
-    /// Takes back a request that the client has not answered.
+    /// Cancels an unanswered request to the client.
     dialog request_cancelled(AcpRequestCancelled {
-        /// The id of the request.
+        /// Id of the request.
         requestId: Any,
     }) {
         wire: "$/cancel_request";
@@ -164,40 +164,40 @@ protocol! {
 
     /// The text of a file.
     record AcpFileText {
-        /// The text.
+        /// Content of the file.
         content: Str,
         ;
         example {"content": "fn main() {}\n"}
     }
 
-    /// Reads a text file, with what the user has not saved yet.
+    /// Reads a text file, including the user's unsaved changes.
     dialog read_text_file(AcpReadTextFile {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The file, absolute.
+        /// Absolute path of the file.
         path: Str,
-        /// The first line, from 1.
+        /// Number of the first line, from 1.
         line: OptNull<Count>,
-        /// How many lines at most.
+        /// Maximum number of lines.
         limit: OptNull<Count>,
     }) -> AcpFileText {
         wire: "fs/read_text_file";
         example {"sessionId": "sess_1", "path": "/home/user/project/main.rs"};
     }
 
-    /// Nothing but success.
+    /// The empty result of a successful request.
     record AcpDone {
         ;
         example {}
     }
 
-    /// Writes a text file; folders on the way to it are made.
+    /// Writes a text file; missing folders are created.
     dialog write_text_file(AcpWriteTextFile {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The file, absolute.
+        /// Absolute path of the file.
         path: Str,
-        /// The whole text.
+        /// Complete text of the file.
         content: Str,
     }) -> AcpDone {
         wire: "fs/write_text_file";

@@ -6,39 +6,39 @@ use crate::model::Timeout::Never;
 use crate::typed::{Any, List, Nothing, OptNull, Str};
 
 protocol! {
-    /// How an MCP server is reached.
+    /// The transport of an MCP server.
     strings AcpMcpTransport(open) {
-        /// Over its standard input and output.
+        /// Standard input and output.
         "stdio",
-        /// By streamable HTTP.
+        /// Streamable HTTP.
         "http",
-        /// By HTTP with server-sent events.
+        /// HTTP with server-sent events.
         "sse",
     }
 
-    /// A name with a value: a variable of the environment, or a header.
+    /// A name with a value: an environment variable or a header.
     record AcpNamedValue {
-        /// The name.
+        /// Name of the variable or header.
         name: Str,
-        /// The value.
+        /// Value of the variable or header.
         value: Str,
         ;
         example {"name": "TOKEN_FILE", "value": "/run/token"}
     }
 
-    /// An MCP server: a `command` that is started, or a `url`.
+    /// An MCP server: a `command` to start, or a `url`.
     record AcpMcpServer {
-        /// How it is reached; a command where this is left out.
+        /// Transport of the server; stdio if absent.
         type: OptNull<AcpMcpTransport>,
-        /// Its name.
+        /// Name of the server.
         name: Str,
-        /// The program.
+        /// Program of the server.
         command: OptNull<Str>,
         /// Arguments of the program.
         args: OptNull<List<Str>>,
-        /// Variables of the program's environment.
+        /// Environment variables of the program.
         env: OptNull<List<AcpNamedValue>>,
-        /// The address.
+        /// Address of the server.
         url: OptNull<Str>,
         /// Headers of each request.
         headers: OptNull<List<AcpNamedValue>>,
@@ -46,13 +46,13 @@ protocol! {
         example {"name": "files", "command": "/usr/bin/mcp-files", "args": ["--stdio"], "env": []}
     }
 
-    /// A session that was opened.
+    /// The result of a new session.
     record AcpNewSession {
-        /// Names it from now on.
+        /// Id of the session.
         sessionId: Str,
-        /// What can be chosen in it.
+        /// Options of the session.
         configOptions: OptNull<List<AcpConfigOption>>,
-        /// Modes, of agents that have them.
+        /// Modes of the session, if the agent has modes.
         modes: OptNull<Any>,
         ;
         example {"sessionId": "sess_1"}
@@ -60,11 +60,11 @@ protocol! {
 
     /// Starts a session.
     command new_session(AcpNewSessionParams {
-        /// The working directory, absolute.
+        /// Absolute path of the working directory.
         cwd: Str,
         /// MCP servers for this session.
         mcpServers: List<AcpMcpServer>,
-        /// Further directories to work in.
+        /// Additional working directories.
         additionalDirectories: OptNull<List<Str>>,
     }) -> AcpNewSession {
         wire: "session/new";
@@ -76,23 +76,23 @@ protocol! {
         example {"cwd": "/home/user/project", "mcpServers": []} -> {"sessionId": "sess_1"};
     }
 
-    /// A session that was opened again.
+    /// The result of loading or resuming a session.
     record AcpLoadedSession {
-        /// What can be chosen in it.
+        /// Options of the session.
         configOptions: OptNull<List<AcpConfigOption>>,
-        /// Modes, of agents that have them.
+        /// Modes of the session, if the agent has modes.
         modes: OptNull<Any>,
     }
 
-    /// Opens a session that is kept. Its whole history is told as updates before this is answered.
+    /// Opens a stored session. The agent sends its complete history as updates before the answer.
     command load_session(AcpLoadSessionParams {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The working directory, absolute.
+        /// Absolute path of the working directory.
         cwd: Str,
         /// MCP servers for this session.
         mcpServers: List<AcpMcpServer>,
-        /// Further directories to work in.
+        /// Additional working directories.
         additionalDirectories: OptNull<List<Str>>,
     }) -> AcpLoadedSession {
         wire: "session/load";
@@ -105,15 +105,15 @@ protocol! {
         example {"sessionId": "sess_1", "cwd": "/home/user/project", "mcpServers": []} -> {};
     }
 
-    /// Opens a session that is kept, without telling its history.
+    /// Opens a stored session without sending its history.
     command resume_session(AcpResumeSessionParams {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The working directory, absolute.
+        /// Absolute path of the working directory.
         cwd: Str,
         /// MCP servers for this session.
         mcpServers: OptNull<List<AcpMcpServer>>,
-        /// Further directories to work in.
+        /// Additional working directories.
         additionalDirectories: OptNull<List<Str>>,
     }) -> AcpLoadedSession {
         wire: "session/resume";
@@ -125,37 +125,37 @@ protocol! {
         example {"sessionId": "sess_1", "cwd": "/home/user/project"} -> {};
     }
 
-    /// A session that is kept.
+    /// A stored session.
     record AcpSessionInfo {
-        /// Names it.
+        /// Id of the session.
         sessionId: Str,
-        /// Its working directory.
+        /// Working directory of the session.
         cwd: Str,
-        /// Its name for people.
+        /// Display name.
         title: OptNull<Str>,
-        /// When somebody last spoke in it, as ISO 8601.
+        /// Time of the last message, in ISO 8601.
         updatedAt: OptNull<Str>,
-        /// Further directories.
+        /// Additional working directories.
         additionalDirectories: OptNull<List<Str>>,
         ;
         example {"sessionId": "sess_1", "cwd": "/home/user/project", "title": "Fix the parser"}
     }
 
-    /// Sessions that are kept.
+    /// The stored sessions.
     record AcpSessionList {
-        /// The sessions, the newest first.
+        /// The sessions, newest first.
         sessions: List<AcpSessionInfo>,
-        /// Where the next page begins; none where this is the last one.
+        /// Cursor of the next page; absent for the last page.
         nextCursor: OptNull<Str>,
         ;
         example {"sessions": []}
     }
 
-    /// Lists the sessions that are kept.
+    /// Lists the stored sessions.
     command list_sessions(AcpListSessionsParams {
-        /// Only those of that directory.
+        /// Working directory of the listed sessions; all sessions if absent.
         cwd: OptNull<Str>,
-        /// Where to go on, as the page before said.
+        /// Cursor from the previous page.
         cursor: OptNull<Str>,
     }) -> AcpSessionList {
         wire: "session/list";
@@ -165,9 +165,9 @@ protocol! {
         example {"cwd": "/home/user/project"} -> {"sessions": []};
     }
 
-    /// Closes a session: what goes on in it is stopped, and it stays kept.
+    /// Closes a session: stops its current work and keeps it in storage.
     command close_session(AcpCloseSessionParams {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
     }) -> Nothing {
         wire: "session/close";
@@ -180,9 +180,9 @@ protocol! {
         example {"sessionId": "sess_1"};
     }
 
-    /// Deletes a session that is kept. One that is open is closed first.
+    /// Deletes a stored session. An open session is closed first.
     command delete_session(AcpDeleteSessionParams {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
     }) -> Nothing {
         wire: "session/delete";

@@ -6,9 +6,9 @@ use crate::dsl::protocol;
 use crate::typed::{Bool, Count, List, OptNull, Str};
 
 protocol! {
-    /// A terminal that was opened.
+    /// The result of opening a terminal.
     record AcpTerminal {
-        /// Names it.
+        /// Id of the terminal.
         terminalId: Str,
         ;
         example {"terminalId": "term_1"}
@@ -16,50 +16,50 @@ protocol! {
 
     /// Starts a command in a new terminal.
     dialog create_terminal(AcpCreateTerminal {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The program.
+        /// Program to start.
         command: Str,
-        /// Its arguments.
+        /// Arguments of the program.
         args: OptNull<List<Str>>,
-        /// Variables of its environment.
+        /// Environment variables of the program.
         env: OptNull<List<AcpNamedValue>>,
-        /// Where it runs, absolute.
+        /// Absolute path of the working directory.
         cwd: OptNull<Str>,
-        /// How much of its output is kept, in bytes; the end of it.
+        /// Maximum size of the stored output in bytes; older output is dropped.
         outputByteLimit: OptNull<Count>,
     }) -> AcpTerminal {
         wire: "terminal/create";
         example {"sessionId": "sess_1", "command": "/bin/sh", "args": ["-c", "ls"], "cwd": "/home/user/project"};
     }
 
-    /// How a command ended: both members are null where nobody knows.
+    /// The exit status of a command: both members are null if it is unknown.
     record AcpExitStatus {
-        /// Its exit code.
+        /// Exit code of the command.
         exitCode: OptNull<Count>,
-        /// The signal that ended it.
+        /// Signal that ended the command.
         signal: OptNull<Str>,
         ;
         example {"exitCode": 0}
     }
 
-    /// What a command has written.
+    /// The output of a command.
     record AcpTerminalText {
-        /// Its output so far.
+        /// Output of the command so far.
         output: Str,
-        /// Whether the beginning of it is missing.
+        /// `true` if the beginning of the output is missing.
         truncated: Bool,
-        /// How it ended, where it has.
+        /// Exit status of the command, if it has ended.
         exitStatus: OptNull<AcpExitStatus>,
         ;
         example {"output": "main.rs\n", "truncated": false, "exitStatus": {"exitCode": 0}}
     }
 
-    /// Asks what a command has written.
+    /// Returns the output of a command.
     dialog terminal_output(AcpTerminalOutput {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The terminal.
+        /// Id of the terminal.
         terminalId: Str,
     }) -> AcpTerminalText {
         wire: "terminal/output";
@@ -68,31 +68,31 @@ protocol! {
 
     /// Waits for the end of a command.
     dialog wait_for_terminal_exit(AcpWaitForExit {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The terminal.
+        /// Id of the terminal.
         terminalId: Str,
     }) -> AcpExitStatus {
         wire: "terminal/wait_for_exit";
         example {"sessionId": "sess_1", "terminalId": "term_1"};
     }
 
-    /// Ends a command; its terminal stays.
+    /// Ends a command; its terminal stays open.
     dialog kill_terminal(AcpKillTerminal {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The terminal.
+        /// Id of the terminal.
         terminalId: Str,
     }) -> AcpDone {
         wire: "terminal/kill";
         example {"sessionId": "sess_1", "terminalId": "term_1"};
     }
 
-    /// Gives a terminal back; a command that still runs is ended.
+    /// Releases a terminal and ends its command if it still runs.
     dialog release_terminal(AcpReleaseTerminal {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// The terminal.
+        /// Id of the terminal.
         terminalId: Str,
     }) -> AcpDone {
         wire: "terminal/release";

@@ -1,4 +1,4 @@
-//! What a client is told of a session.
+//! Updates about a session for the client.
 
 use super::calls::{AcpToolCall, AcpToolCallUpdate};
 use super::config::AcpConfigOption;
@@ -7,71 +7,71 @@ use crate::dsl::protocol;
 use crate::typed::{Count, List, Num, OptNull, Str};
 
 protocol! {
-    /// A piece of what the user said: while a session is loaded.
+    /// A piece of the user's message, sent while a session is loaded.
     record AcpUserMessageChunk(sessionUpdate = "user_message_chunk") {
-        /// The piece.
+        /// Content of the piece.
         content: AcpContentBlock,
-        /// The message that it is of.
+        /// Id of the message.
         messageId: OptNull<Str>,
         ;
         example {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "Hello"}}
     }
 
-    /// A piece of what the model says.
+    /// A piece of the model's answer.
     record AcpAgentMessageChunk(sessionUpdate = "agent_message_chunk") {
-        /// The piece.
+        /// Content of the piece.
         content: AcpContentBlock,
-        /// The message that it is of.
+        /// Id of the message.
         messageId: OptNull<Str>,
         ;
         example {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hi!"}}
     }
 
-    /// A piece of what the model thinks.
+    /// A piece of the model's reasoning.
     record AcpAgentThoughtChunk(sessionUpdate = "agent_thought_chunk") {
-        /// The piece.
+        /// Content of the piece.
         content: AcpContentBlock,
-        /// The message that it is of.
+        /// Id of the message.
         messageId: OptNull<Str>,
         ;
         example {"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": "A greeting."}}
     }
 
-    /// How much a task matters.
+    /// The priority of a task.
     strings AcpPlanPriority(open) {
-        /// Much.
+        /// High priority.
         "high",
-        /// As usual.
+        /// Normal priority.
         "medium",
-        /// Little.
+        /// Low priority.
         "low",
     }
 
-    /// How far a task is.
+    /// The status of a task.
     strings AcpPlanStatus(open) {
-        /// It has not begun.
+        /// The task has not started.
         "pending",
-        /// The agent is at it.
+        /// The task is in progress.
         "in_progress",
-        /// It is done.
+        /// The task is complete.
         "completed",
     }
 
-    /// A task.
+    /// A task of the agent's plan.
     record AcpPlanEntry {
-        /// What is to be done.
+        /// Description of the task.
         content: Str,
-        /// How much it matters.
+        /// Priority of the task.
         priority: AcpPlanPriority,
-        /// How far it is.
+        /// Status of the task.
         status: AcpPlanStatus,
         ;
         example {"content": "Write the tests", "priority": "medium", "status": "pending"}
     }
 
-    /// What the agent means to do: all of it, each time.
+    /// The plan of the agent, sent completely each time.
     record AcpPlan(sessionUpdate = "plan") {
-        /// The tasks.
+        /// All tasks of the plan.
         entries: List<AcpPlanEntry>,
         ;
         example {
@@ -80,125 +80,125 @@ protocol! {
         }
     }
 
-    /// What stands behind the name of a command.
+    /// The input of a command, after its name.
     record AcpCommandInput {
-        /// What to write there, for people.
+        /// Hint for the user about the input.
         hint: Str,
         ;
         example {"hint": "what to review"}
     }
 
-    /// Something that a prompt can begin with, behind a slash.
+    /// A command that can start a prompt, after a slash.
     record AcpAvailableCommand {
-        /// The name, without the slash.
+        /// Name of the command, without the slash.
         name: Str,
-        /// What it does.
+        /// Description of the command.
         description: Str,
-        /// What stands behind its name; none where nothing does.
+        /// Input after the name; absent if the command has no input.
         input: OptNull<AcpCommandInput>,
         ;
         example {"name": "review", "description": "Reviews what has changed"}
     }
 
-    /// The commands that there are.
+    /// The available commands.
     record AcpAvailableCommandsUpdate(sessionUpdate = "available_commands_update") {
-        /// All of them.
+        /// All available commands.
         availableCommands: List<AcpAvailableCommand>,
         ;
         example {"sessionUpdate": "available_commands_update", "availableCommands": []}
     }
 
-    /// Another mode counts, in agents that have modes.
+    /// The current mode has changed, in agents with modes.
     record AcpCurrentModeUpdate(sessionUpdate = "current_mode_update") {
-        /// The mode.
+        /// Id of the current mode.
         currentModeId: Str,
         ;
         example {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
     }
 
-    /// Something else is chosen, or can be.
+    /// The options or their values have changed.
     record AcpConfigOptionUpdate(sessionUpdate = "config_option_update") {
-        /// All options.
+        /// All options of the session.
         configOptions: List<AcpConfigOption>,
         ;
         example {"sessionUpdate": "config_option_update", "configOptions": []}
     }
 
-    /// What a list of sessions says of this one has changed: members that are left out stay as they are.
+    /// The list data of this session has changed; absent members stay unchanged.
     record AcpSessionInfoUpdate(sessionUpdate = "session_info_update") {
-        /// Its name for people.
+        /// Display name.
         title: OptNull<Str>,
-        /// When somebody last spoke in it, as ISO 8601.
+        /// Time of the last message, in ISO 8601.
         updatedAt: OptNull<Str>,
         ;
         example {"sessionUpdate": "session_info_update", "title": "Fix the parser"}
     }
 
-    /// Money.
+    /// An amount of money.
     record AcpCost {
-        /// How much.
+        /// Amount in the currency.
         amount: Num,
-        /// The currency, as in `USD`.
+        /// Currency, as in `USD`.
         currency: Str,
         ;
         example {"amount": 0.02, "currency": "USD"}
     }
 
-    /// How much of the context is used, and what the session has cost.
+    /// The use of the context and the cost of the session.
     record AcpUsageUpdate(sessionUpdate = "usage_update") {
-        /// Tokens in the context.
+        /// Number of tokens in the context.
         used: Count,
-        /// How many there may be.
+        /// Size of the context window in tokens.
         size: Count,
-        /// What the session has cost so far.
+        /// Cost of the session so far.
         cost: OptNull<AcpCost>,
         ;
         example {"sessionUpdate": "usage_update", "used": 1200, "size": 200000, "cost": {"amount": 0.02, "currency": "USD"}}
     }
 
-    /// How much a notice matters.
+    /// The severity of a notice.
     strings AcpNoticeSeverity(open) {
-        /// Worth knowing.
+        /// Information.
         "info",
-        /// Something may be wrong.
+        /// A possible problem.
         "warning",
-        /// Something is wrong.
+        /// A problem.
         "error",
     }
 
-    /// Something to show that is no part of the conversation. Only for clients that show notices.
+    /// A notice outside of the conversation. Only for clients that show notices.
     record AcpNotice(sessionUpdate = "notice") {
-        /// How much it matters.
+        /// Severity of the notice.
         severity: AcpNoticeSeverity,
-        /// What it is.
+        /// Title of the notice.
         title: Str,
-        /// More about it.
+        /// Details of the notice.
         description: OptNull<Str>,
         ;
         example {"sessionUpdate": "notice", "severity": "warning", "title": "The model is overloaded"}
     }
 
-    /// How far a compaction is.
+    /// The status of a compaction.
     strings AcpCompactionStatus(open) {
-        /// It goes on.
+        /// The compaction is in progress.
         "in_progress",
-        /// It is done.
+        /// The compaction has completed.
         "completed",
-        /// It failed.
+        /// The compaction has failed.
         "failed",
-        /// Somebody stopped it.
+        /// The compaction was aborted.
         "cancelled",
     }
 
-    /// The conversation is compacted. Only for clients that show it.
+    /// The progress of a compaction. Only for clients that show compactions.
     record AcpCompactionUpdate(sessionUpdate = "compaction_update") {
-        /// Names the compaction.
+        /// Id of the compaction.
         compactionId: Str,
-        /// How far it is.
+        /// Status of the compaction.
         status: AcpCompactionStatus,
-        /// The summary, as content.
+        /// Summary as content blocks.
         summary: OptNull<List<AcpContentBlock>>,
-        /// Why it failed.
+        /// Error message of the compaction.
         error: OptNull<Str>,
         ;
         example {"sessionUpdate": "compaction_update", "compactionId": "compaction_1", "status": "in_progress"}
@@ -206,9 +206,9 @@ protocol! {
 
     /// A piece of a summary. Only for clients that show compactions.
     record AcpCompactionSummaryChunk(sessionUpdate = "compaction_summary_chunk") {
-        /// The compaction.
+        /// Id of the compaction.
         compactionId: Str,
-        /// The piece.
+        /// Content of the piece.
         content: AcpContentBlock,
         ;
         example {
@@ -217,18 +217,18 @@ protocol! {
         }
     }
 
-    /// Something that a client is told of a session.
+    /// An update about a session; `sessionUpdate` determines the variant.
     union AcpUpdate(sessionUpdate, open) {
         AcpUserMessageChunk, AcpAgentMessageChunk, AcpAgentThoughtChunk, AcpToolCall, AcpToolCallUpdate, AcpPlan,
         AcpAvailableCommandsUpdate, AcpCurrentModeUpdate, AcpConfigOptionUpdate, AcpSessionInfoUpdate, AcpUsageUpdate,
         AcpNotice, AcpCompactionUpdate, AcpCompactionSummaryChunk
     }
 
-    /// Tells something of a session.
+    /// Sends an update about a session.
     dialog session_update(AcpSessionUpdate {
-        /// The session.
+        /// Id of the session.
         sessionId: Str,
-        /// What there is to tell.
+        /// Content of the update.
         update: AcpUpdate,
     }) {
         wire: "session/update";

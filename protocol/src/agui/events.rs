@@ -1,173 +1,173 @@
-//! What a client is told of a run.
+//! Events about a run.
 
 use super::messages::{AguiContent, AguiInterrupt, AguiMessage};
 use crate::dsl::protocol;
 use crate::typed::{Any, Count, List, Opt, Str};
 
 protocol! {
-    /// The run has done what it was asked for.
+    /// The run completed its work.
     record AguiSuccess(type = "success") {
         ;
         example {"type": "success"}
     }
 
-    /// The run waits for answers; a run that has them goes on with it.
+    /// The run waits for answers; a later run with the answers continues it.
     record AguiInterrupted(type = "interrupt") {
-        /// What is asked.
+        /// Questions of the run.
         interrupts: List<AguiInterrupt>,
         ;
         example {"type": "interrupt", "interrupts": [{"id": "q1", "reason": "confirm", "message": "Delete it?"}]}
     }
 
-    /// Somebody stopped the run.
+    /// The run was aborted.
     record AguiCancelled(type = "cancelled") {
         ;
         example {"type": "cancelled"}
     }
 
-    /// Why a run ended.
+    /// The reason for the end of a run.
     union AguiOutcome(type, open) { AguiSuccess, AguiInterrupted, AguiCancelled }
 
-    /// The tokens of a run that went to one model.
+    /// The token counts of a run, for one model.
     record AguiTokenUsage {
-        /// The model's provider.
+        /// Name of the model's provider.
         provider: Opt<Str>,
-        /// The model.
+        /// Name of the model.
         model: Opt<Str>,
-        /// All tokens that went in, those of caches among them.
+        /// Number of all input tokens, including cached ones.
         inputTokens: Opt<Count>,
-        /// All tokens that came out.
+        /// Number of all output tokens.
         outputTokens: Opt<Count>,
-        /// Both together.
+        /// Number of input and output tokens.
         totalTokens: Opt<Count>,
-        /// Of those that went in, those that a cache had.
+        /// Number of input tokens read from a cache.
         cachedInputTokens: Opt<Count>,
-        /// Of those that went in, those that a cache took.
+        /// Number of input tokens written to a cache.
         cacheWriteInputTokens: Opt<Count>,
         ;
         example {"model": "claude-sonnet-4-20250514", "inputTokens": 100, "outputTokens": 20, "totalTokens": 120}
     }
 
-    /// A run begins.
+    /// A run starts.
     event RUN_STARTED(AguiRunStarted {
-        /// The conversation.
+        /// Id of the conversation.
         threadId: Str,
-        /// The run.
+        /// Id of the run.
         runId: Str,
-        /// The run that it goes on from.
+        /// Id of the run that this run continues.
         parentRunId: Opt<Str>,
     }) {
         run: Begins;
         example {"type": "RUN_STARTED", "threadId": "t1", "runId": "r1"};
     }
 
-    /// A run is over and has not failed.
+    /// A run ends without a failure.
     event RUN_FINISHED(AguiRunFinished {
-        /// The conversation.
+        /// Id of the conversation.
         threadId: Str,
-        /// The run.
+        /// Id of the run.
         runId: Str,
-        /// Why it ended.
+        /// Reason for the end of the run.
         outcome: Opt<AguiOutcome>,
-        /// What it has used, by model.
+        /// Token counts of the run, by model.
         usage: Opt<List<AguiTokenUsage>>,
     }) {
         run: Ends;
         example {"type": "RUN_FINISHED", "threadId": "t1", "runId": "r1", "outcome": {"type": "success"}};
     }
 
-    /// A run has failed.
+    /// A run fails.
     event RUN_ERROR(AguiRunError {
-        /// Why.
+        /// Error message of the run.
         message: Str,
-        /// What kind of failure it is.
+        /// Kind of the failure.
         code: Opt<Str>,
-        /// What it has used, by model.
+        /// Token counts of the run, by model.
         usage: Opt<List<AguiTokenUsage>>,
     }) {
         run: Ends;
         example {"type": "RUN_ERROR", "message": "the model is overloaded"};
     }
 
-    /// The model begins to say something, or goes on with a message.
+    /// The model starts or continues a message.
     event TEXT_MESSAGE_START(AguiTextMessageStart {
-        /// Names the message.
+        /// Id of the message.
         messageId: Str,
-        /// Who says it.
+        /// Role of the author.
         role: Opt<Str>,
     }) {
         example {"type": "TEXT_MESSAGE_START", "messageId": "m3", "role": "assistant"};
     }
 
-    /// A piece of what the model says.
+    /// A piece of the model's message.
     event TEXT_MESSAGE_CONTENT(AguiTextMessageContent {
-        /// The message.
+        /// Id of the message.
         messageId: Str,
-        /// The piece.
+        /// The new piece of text.
         delta: Str,
     }) {
         example {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m3", "delta": "There are"};
     }
 
-    /// The model says no more for now.
+    /// The model ends or interrupts a message.
     event TEXT_MESSAGE_END(AguiTextMessageEnd {
-        /// The message.
+        /// Id of the message.
         messageId: Str,
     }) {
         example {"type": "TEXT_MESSAGE_END", "messageId": "m3"};
     }
 
-    /// The model begins to think.
+    /// The model starts to reason.
     event REASONING_START(AguiReasoningStart {
-        /// Names the thought.
+        /// Id of the reasoning.
         messageId: Str,
     }) {
         example {"type": "REASONING_START", "messageId": "m5"};
     }
 
-    /// A thought that can be read begins.
+    /// Readable reasoning starts.
     event REASONING_MESSAGE_START(AguiReasoningMessageStart {
-        /// Names the thought.
+        /// Id of the reasoning.
         messageId: Str,
-        /// `reasoning`.
+        /// Role of the author: `reasoning`.
         role: Str,
     }) {
         example {"type": "REASONING_MESSAGE_START", "messageId": "m5", "role": "reasoning"};
     }
 
-    /// A piece of a thought.
+    /// A piece of readable reasoning.
     event REASONING_MESSAGE_CONTENT(AguiReasoningMessageContent {
-        /// The thought.
+        /// Id of the reasoning.
         messageId: Str,
-        /// The piece.
+        /// The new piece of reasoning.
         delta: Str,
     }) {
         example {"type": "REASONING_MESSAGE_CONTENT", "messageId": "m5", "delta": "The folder"};
     }
 
-    /// The thought is complete.
+    /// Readable reasoning ends.
     event REASONING_MESSAGE_END(AguiReasoningMessageEnd {
-        /// The thought.
+        /// Id of the reasoning.
         messageId: Str,
     }) {
         example {"type": "REASONING_MESSAGE_END", "messageId": "m5"};
     }
 
-    /// The model thinks no more for now.
+    /// The model ends or interrupts its reasoning.
     event REASONING_END(AguiReasoningEnd {
-        /// The thought.
+        /// Id of the reasoning.
         messageId: Str,
     }) {
         example {"type": "REASONING_END", "messageId": "m5"};
     }
 
-    /// The model begins to write a call.
+    /// The model starts a tool call.
     event TOOL_CALL_START(AguiToolCallStart {
-        /// Names the call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// The tool.
+        /// Name of the tool.
         toolCallName: Str,
-        /// The message that the call stands in.
+        /// Id of the message that contains the call.
         parentMessageId: Opt<Str>,
     }) {
         example {"type": "TOOL_CALL_START", "toolCallId": "call_1", "toolCallName": "bash", "parentMessageId": "m3"};
@@ -175,49 +175,49 @@ protocol! {
 
     /// A piece of a call's arguments.
     event TOOL_CALL_ARGS(AguiToolCallArgs {
-        /// The call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// The piece of their JSON text.
+        /// Piece of the arguments' JSON text.
         delta: Str,
     }) {
         example {"type": "TOOL_CALL_ARGS", "toolCallId": "call_1", "delta": "{\"command\":"};
     }
 
-    /// The arguments are complete.
+    /// The arguments of a tool call are complete.
     event TOOL_CALL_END(AguiToolCallEnd {
-        /// The call.
+        /// Id of the tool call.
         toolCallId: Str,
     }) {
         example {"type": "TOOL_CALL_END", "toolCallId": "call_1"};
     }
 
-    /// A tool is done.
+    /// A tool ends.
     event TOOL_CALL_RESULT(AguiToolCallResult {
-        /// Names the message with the result.
+        /// Id of the message with the result.
         messageId: Str,
-        /// The call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// What came of it.
+        /// Result of the tool.
         content: AguiContent,
-        /// `tool`.
+        /// Role of the author: `tool`.
         role: Opt<Str>,
     }) {
         example {"type": "TOOL_CALL_RESULT", "messageId": "m4", "toolCallId": "call_1", "content": "a.txt\n", "role": "tool"};
     }
 
-    /// The conversation, all of it.
+    /// A snapshot of the complete conversation.
     event MESSAGES_SNAPSHOT(AguiMessagesSnapshot {
-        /// The messages.
+        /// All messages of the conversation.
         messages: List<AguiMessage>,
     }) {
         example {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "m2", "role": "user", "content": "Hello"}]};
     }
 
-    /// Something that no other event tells.
+    /// A piece of information for which AG-UI has no event.
     event CUSTOM(AguiCustom {
-        /// What it is.
+        /// Name of the information.
         name: Str,
-        /// It.
+        /// Data of the information.
         value: Any,
     }) {
         example {"type": "CUSTOM", "name": "agentese.notice", "value": {"type": "notice"}};

@@ -1,5 +1,5 @@
-//! What frames tell of a conversation, and which intent the command carries: from this is computed what is lost with an
-//! agent of a dialect behind AG-UI. Nobody folds by it.
+//! The meaning of AG-UI's frames for a conversation, and the intent of its command. Both serve to compute the losses
+//! with an agent of a dialect behind AG-UI. No conversation is built from these rules.
 
 use crate::intent::Send::Joined;
 use crate::intent::{Carrier, Intent, Intents, carries};
@@ -47,13 +47,14 @@ const RULES: &[Rule] = &[
     custom(&[Is("name", "agentese.usage")], Act::Usage),
 ];
 
-/// What the frames tell.
+/// The meaning of AG-UI's frames.
 pub const MEANING: Meaning = Meaning { readers: &[], rules: RULES, silent: &[], asks: &[] };
 
 const CARRIERS: &[Carrier] =
     &[carries(Intent::Prompt, "run_agent").sends(&[("messages", Joined(&["text", "images"], ""))])];
 
-/// What the command is for. Where a run, a message, a thought or a call begins and ends is told apart here and not by agents.
+/// The mapping from intents to the command. This side generates the start and end of runs, messages, reasoning and
+/// calls; agents do not send them.
 pub const INTENTS: Intents = Intents {
     carriers: CARRIERS,
     made: &[

@@ -1,19 +1,19 @@
-//! Messages, their parts, and what a run is asked with.
+//! Messages, their parts, and the input of a run.
 
 use crate::dsl::protocol;
 use crate::model::Timeout::Never;
 use crate::typed::{Any, List, Nothing, Object, Opt, OptNull, Str};
 
 protocol! {
-    /// Text of a message.
+    /// A text in a message.
     record AguiTextPart(type = "text") {
-        /// The text.
+        /// Content of the text part.
         text: Str,
         ;
         example {"type": "text", "text": "What is this?"}
     }
 
-    /// Bytes that stand in the message.
+    /// Binary data within the message.
     record AguiData(type = "data") {
         /// The bytes in base64.
         value: Str,
@@ -23,9 +23,9 @@ protocol! {
         example {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}
     }
 
-    /// Bytes that stand at an address.
+    /// Binary data at an address.
     record AguiUrl(type = "url") {
-        /// The address.
+        /// Address of the data.
         value: Str,
         /// The MIME type.
         mimeType: Opt<Str>,
@@ -33,12 +33,12 @@ protocol! {
         example {"type": "url", "value": "https://example.org/picture.png"}
     }
 
-    /// Where bytes are.
+    /// The location of binary data.
     union AguiSource(type, open) { AguiData, AguiUrl }
 
-    /// An image.
+    /// An image in a message.
     record AguiImagePart(type = "image") {
-        /// Where its bytes are.
+        /// Location of the image's data.
         source: AguiSource,
         ;
         example {"type": "image", "source": {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}}
@@ -47,45 +47,45 @@ protocol! {
     /// A part of a message.
     union AguiPart(type, open) { AguiTextPart, AguiImagePart }
 
-    /// What a message says.
+    /// The content of a message.
     choice AguiContent {
         Text(Str),
         Parts(List<AguiPart>),
     }
 
-    /// What the developer tells the model.
+    /// A message of the developer to the model.
     record AguiDeveloperMessage(role = "developer") {
-        /// Names the message.
+        /// Id of the message.
         id: Str,
-        /// What is said.
+        /// Content of the message.
         content: Str,
         ;
         example {"id": "m1", "role": "developer", "content": "Answer in one line."}
     }
 
-    /// What the system tells the model.
+    /// A message of the system to the model.
     record AguiSystemMessage(role = "system") {
-        /// Names the message.
+        /// Id of the message.
         id: Str,
-        /// What is said.
+        /// Content of the message.
         content: Str,
         ;
         example {"id": "m1", "role": "system", "content": "Answer in one line."}
     }
 
-    /// What the user says.
+    /// A message of the user.
     record AguiUserMessage(role = "user") {
-        /// Names the message.
+        /// Id of the message.
         id: Str,
-        /// What is said.
+        /// Content of the message.
         content: AguiContent,
         ;
         example {"id": "m2", "role": "user", "content": "What is in this folder?"}
     }
 
-    /// The name of a call's tool, and its arguments.
+    /// The tool and the arguments of a call.
     record AguiFunction {
-        /// The tool's name.
+        /// Name of the tool.
         name: Str,
         /// The arguments as JSON text.
         arguments: Str,
@@ -95,45 +95,45 @@ protocol! {
 
     /// A tool call.
     record AguiCall(type = "function") {
-        /// Names the call.
+        /// Id of the tool call.
         id: Str,
-        /// What is called.
+        /// Tool and arguments of the call.
         function: AguiFunction,
         ;
         example {"id": "call_1", "type": "function", "function": {"name": "bash", "arguments": "{\"command\":\"ls\"}"}}
     }
 
-    /// What the model says.
+    /// A message of the model.
     record AguiAssistantMessage(role = "assistant") {
-        /// Names the message.
+        /// Id of the message.
         id: Str,
-        /// What is said.
+        /// Content of the message.
         content: Opt<Str>,
-        /// The calls that it makes.
+        /// Tool calls of the message.
         toolCalls: Opt<List<AguiCall>>,
         ;
         example {"id": "m3", "role": "assistant", "content": "There are two files."}
     }
 
-    /// What a tool has given.
+    /// The result of a tool.
     record AguiToolMessage(role = "tool") {
-        /// Names the message.
+        /// Id of the message.
         id: Str,
-        /// The call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// What came of it.
+        /// Result of the tool.
         content: AguiContent,
-        /// Why it failed.
+        /// Error message of the tool.
         error: Opt<Str>,
         ;
         example {"id": "m4", "role": "tool", "toolCallId": "call_1", "content": "a.txt\nb.txt\n"}
     }
 
-    /// What the model thinks.
+    /// A reasoning message of the model.
     record AguiReasoningMessage(role = "reasoning") {
-        /// Names the message.
+        /// Id of the message.
         id: Str,
-        /// What is thought.
+        /// Text of the reasoning.
         content: Str,
         ;
         example {"id": "m5", "role": "reasoning", "content": "The folder has to be read."}
@@ -147,65 +147,65 @@ protocol! {
 
     /// A tool of the client.
     record AguiTool {
-        /// Its name.
+        /// Name of the tool.
         name: Str,
-        /// What it does.
+        /// Description of the tool.
         description: Str,
-        /// The JSON Schema of its parameters.
+        /// JSON Schema of the parameters.
         parameters: Opt<Any>,
         ;
         example {"name": "show_map", "description": "Shows a map."}
     }
 
-    /// Something that the client wants the agent to know.
+    /// A piece of context from the client for the agent.
     record AguiContext {
-        /// What it is.
+        /// Description of the context.
         description: Str,
-        /// It.
+        /// Value of the context.
         value: Str,
         ;
         example {"description": "the page that is open", "value": "Invoices"}
     }
 
-    /// Whether a question is answered.
+    /// The status of an interrupt's answer.
     strings AguiResumeStatus(open) {
-        /// It is.
+        /// The interrupt is answered.
         "resolved",
-        /// Nobody answers it.
+        /// The interrupt has no answer.
         "cancelled",
     }
 
     /// The answer to an interrupt.
     record AguiResume {
-        /// The interrupt.
+        /// Id of the interrupt.
         interruptId: Str,
-        /// Whether it is answered.
+        /// Status of the answer.
         status: AguiResumeStatus,
-        /// The answer.
+        /// Answer to the interrupt.
         payload: Opt<Any>,
         ;
         example {"interruptId": "q1", "status": "resolved", "payload": true}
     }
 
-    /// Runs the agent with the words of the last message, or goes on with a run that waits for answers.
+    /// Runs the agent with the last message as input, or continues a run that waits for answers.
     command run_agent(AguiRunInput {
-        /// The conversation.
+        /// Id of the conversation.
         threadId: Str,
-        /// Names the run.
+        /// Id of the run.
         runId: Str,
-        /// The run that it goes on from.
+        /// Id of the run that this run continues.
         parentRunId: Opt<Str>,
-        /// The conversation as the client has it. The last message is what is said.
+        /// Conversation of the client. The last message is the input.
         messages: List<AguiMessage>,
-        /// The client's tools.
+        /// Tools of the client.
         tools: Opt<List<AguiTool>>,
-        /// What the client wants the agent to know.
+        /// Context from the client.
         context: Opt<List<AguiContext>>,
-        /// A state that client and agent share.
+        /// State shared by client and agent.
         state: OptNull<Any>,
-        /// Anything else for the agent.
+        /// Further properties for the agent.
         forwardedProps: Opt<Any>,
-        /// Answers to what the run before was interrupted for.
+        /// Answers to the interrupts of the previous run.
         resume: Opt<List<AguiResume>>,
     }) -> Nothing {
         answer: Accepted;
@@ -218,15 +218,15 @@ protocol! {
         };
     }
 
-    /// Something that a run needs from outside before it goes on.
+    /// A question that a run must have answered before it continues.
     record AguiInterrupt {
-        /// Names it.
+        /// Id of the interrupt.
         id: Str,
-        /// What kind of question it is.
+        /// Kind of the question.
         reason: Str,
-        /// The question.
+        /// Text of the question.
         message: Opt<Str>,
-        /// The JSON Schema of the answer.
+        /// JSON Schema of the answer.
         responseSchema: Opt<Object>,
         ;
         example {"id": "q1", "reason": "confirm", "message": "Delete it?", "responseSchema": {"type": "boolean"}}

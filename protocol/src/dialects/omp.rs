@@ -1,7 +1,8 @@
-//! omp: pi's family, with a state of its own, branches and reminders; from 18.2 on with tools of the client, subagents and
-//! frames in pieces.
+//! The omp dialect: pi's family with a state of its own, branches and reminders. Since 18.2 it has tools of the client,
+//! subagents and frames in pieces.
 //!
-//! Sources: the document "RPC Protocol Reference" of omp 12.7.6, what omp 13.19.0 sends, and the types of omp 18.2.3.
+//! Sources: the document "RPC Protocol Reference" of omp 12.7.6, the frames of omp 13.19.0, and the types of omp
+//! 18.2.3.
 
 pub mod host;
 pub mod intents;
@@ -28,8 +29,8 @@ use today::TodoPhase;
 use pi::commands::{CompactParams, ExportHtmlParams, PromptParams};
 
 protocol! {
-    /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-    /// While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+    /// Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+    /// run, `streamingBehavior` must state how the agent queues the prompt.
     command prompt(PromptParams) -> Nothing {
         answer: Acknowledged;
         run: Starts;
@@ -42,12 +43,12 @@ protocol! {
         example {"message": "Summarize this repo"};
     }
 
-    /// Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-    /// a failure with the same id may follow.
+    /// Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+    /// the same id may follow.
     command abort_and_prompt(AbortAndPromptParams {
-        /// The prompt.
+        /// Text of the prompt.
         message: Str,
-        /// Images that go with it.
+        /// Images of the prompt.
         images: Opt<List<ImageContent>>,
     }) -> Nothing {
         answer: Acknowledged;
@@ -57,7 +58,7 @@ protocol! {
         example {"message": "Do this instead"};
     }
 
-    /// When steering messages reach the agent.
+    /// The time at which steering messages reach the agent.
     strings InterruptMode(closed) {
         /// Between tool calls; the remaining calls of the turn are skipped.
         "immediate",
@@ -65,9 +66,9 @@ protocol! {
         "wait",
     }
 
-    /// Sets when steering messages reach the agent.
+    /// Sets the time at which steering messages reach the agent.
     command set_interrupt_mode(SetInterruptModeParams {
-        /// Between tool calls, or at the end of the turn.
+        /// Time of delivery: between tool calls, or at the end of the turn.
         mode: InterruptMode,
     }) -> Nothing {
         answer: Done;
@@ -75,51 +76,51 @@ protocol! {
         example {"mode": "wait"};
     }
 
-    /// The agent's current state.
+    /// The current state of the agent.
     record OmpSessionState {
-        /// The model in use; null or absent where there is none.
+        /// The current model; null or absent if there is none.
         model: OptNull<Model>,
-        /// The thinking level; absent if the model cannot think.
+        /// Thinking level of the model; absent if the model cannot think.
         thinkingLevel: Opt<ThinkingLevel>,
-        /// Whether a run is going on; true while a retry is waited for.
+        /// `true` during a run and while the agent waits for a retry.
         isStreaming: Bool,
-        /// Whether the conversation is being compacted.
+        /// `true` during a compaction.
         isCompacting: Bool,
-        /// How steering messages are delivered.
+        /// Delivery of steering messages.
         steeringMode: QueueMode,
-        /// How follow-up messages are delivered.
+        /// Delivery of follow-up messages.
         followUpMode: QueueMode,
-        /// When steering messages reach the agent.
+        /// Time at which steering messages reach the agent.
         interruptMode: InterruptMode,
-        /// The session's file; absent where nothing is kept.
+        /// Path of the session file; absent if the session is not stored.
         sessionFile: Opt<Str>,
-        /// The session's id.
+        /// Id of the session.
         sessionId: Str,
-        /// The name that was given with `set_session_name`.
+        /// Name of the session, as set by `set_session_name`.
         sessionName: Opt<Str>,
-        /// Whether the agent compacts on its own when the context fills up.
+        /// `true` if the agent compacts on its own when the context fills up.
         autoCompactionEnabled: Bool,
-        /// The number of messages in the conversation.
+        /// Number of messages in the conversation.
         messageCount: Count,
-        /// The number of queued messages.
+        /// Number of queued messages.
         queuedMessageCount: Count,
-        /// The todo list.
+        /// The todo list, in parts.
         todoPhases: List<TodoPhase> [since "omp@18.2"],
-        /// Whether faster answers were asked for.
+        /// `true` if fast mode was requested.
         fastModeEnabled: Bool [since "omp@18.2"],
-        /// Whether the model gives them.
+        /// `true` if the model supports fast mode and uses it.
         fastModeActive: Bool [since "omp@18.2"],
-        /// How fast the model writes; null where that is not known.
+        /// Output rate of the model in tokens per second; null if unknown.
         tokensPerSecond: Nullable<Num> [since "omp@18.2"],
-        /// What the model is told before the messages.
+        /// System prompt, in parts.
         systemPrompt: Opt<List<Str>> [since "omp@18.2"],
-        /// The tools, as the model is told of them.
+        /// Declarations of the tools, as the model receives them.
         dumpTools: Opt<List<Object>> [since "omp@18.2"],
-        /// How full the context is.
+        /// Use of the context window.
         contextUsage: Opt<ContextUsage> [since "omp@18.2"],
     }
 
-    /// Returns the agent's current state.
+    /// Returns the current state of the agent.
     command get_state() -> OmpSessionState {
         answer: Done;
         lane: Immediate;
@@ -133,7 +134,7 @@ protocol! {
         };
     }
 
-    /// Compacts the conversation now: a summary takes the place of its older part.
+    /// Compacts the conversation now: a summary replaces its older part.
     command compact(CompactParams) -> crate::types::session::CompactionResult {
         answer: Done;
         run: Replaces;
@@ -161,10 +162,9 @@ protocol! {
         example {"outputPath": "/tmp/session.html"} -> {"path": "/tmp/session.html"};
     }
 
-    /// Makes a branch of the session that ends before one of the user's messages. An extension can
-    /// stop it.
+    /// Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     command branch(BranchParams {
-        /// The session entry of that message; `get_branch_messages` lists them.
+        /// Entry id of that message; `get_branch_messages` lists the possible values.
         entryId: Str,
     }) -> ForkResult {
         answer: Done;
@@ -177,7 +177,7 @@ protocol! {
         example {"entryId": "abc123"} -> {"text": "The original prompt text...", "cancelled": false};
     }
 
-    /// Lists the user's messages from which a branch can be made.
+    /// Lists the user's messages that can be the start of a branch.
     command get_branch_messages() -> ForkPoints {
         answer: Done;
         lane: Immediate;
@@ -185,47 +185,48 @@ protocol! {
         example {} -> {"messages": [{"entryId": "abc123", "text": "First prompt..."}]};
     }
 
-    /// A rule that the model's stream ran into.
+    /// A rule that matched the output of the model.
     record StreamRule {
-        /// The rule's name.
+        /// Name of the rule.
         name: Str,
-        /// The rule's file.
+        /// Path of the rule's file.
         path: Opt<Str>,
-        /// What it says.
+        /// Text of the rule.
         content: Opt<Str>,
     }
 
-    /// Words of the agent itself, which the model reads as instructions: reminders, and the request to go on.
+    /// A message of the agent itself that the model reads as instructions, such as a reminder or the request to
+    /// continue.
     record DeveloperMessage(role = "developer") {
-        /// The words.
+        /// Content of the message.
         content: InputContent,
-        /// When, in milliseconds since the epoch.
+        /// Time of the message in milliseconds since the epoch.
         timestamp: Int,
         ;
         example {"role": "developer", "content": [{"type": "text", "text": "Go on."}], "timestamp": 1733234567890}
     }
 
-    /// A file that a prompt mentioned.
+    /// A file that a prompt mentions.
     record MentionedFile {
-        /// Its path, as the prompt has it.
+        /// Path of the file, as in the prompt.
         path: Str,
-        /// What it holds, or why that is left out; the entries of a directory.
+        /// Content of the file, or the reason for its omission; for a directory, its entries.
         content: Str,
-        /// How many lines it has.
+        /// Number of lines in the file.
         lineCount: Opt<Count>,
-        /// How long it is, in bytes.
+        /// Size of the file in bytes.
         byteSize: Opt<Count>,
-        /// Why it was not read, as in `tooLarge`.
+        /// Reason for skipping the file, as in `tooLarge`.
         skippedReason: Opt<Str>,
-        /// It, where it is an image.
+        /// The image, if the file is one.
         image: Opt<ImageContent>,
     }
 
-    /// The files that a prompt mentioned with `@`.
+    /// The files that a prompt mentions with `@`.
     record FileMentionMessage(role = "fileMention") {
-        /// The files, in the order of the prompt.
+        /// The files in the order of the prompt.
         files: List<MentionedFile>,
-        /// When, in milliseconds since the epoch.
+        /// Time of the message in milliseconds since the epoch.
         timestamp: Int,
         ;
         example {
@@ -234,15 +235,15 @@ protocol! {
         }
     }
 
-    /// The agent reads commands from here on. Its first frame.
+    /// The agent is ready to receive commands. Its first frame.
     event ready(Ready {
-        /// The version of the transport that is spoken.
+        /// Current version of the transport.
         protocolVersion: Count [since "omp@18.2"],
-        /// The versions that can be chosen with `negotiate_protocol`.
+        /// Versions that `negotiate_protocol` accepts.
         supportedProtocolVersions: List<Count> [since "omp@18.2"],
-        /// How long a line is at most, in bytes.
+        /// Maximum length of a line in bytes.
         maxFrameBytes: Count [since "omp@18.2"],
-        /// How long a frame in pieces is at most, in bytes.
+        /// Maximum length of a frame in pieces in bytes.
         maxReassembledFrameBytes: Count [since "omp@18.2"],
     }) [since "omp@13.19"] {
         example {
@@ -251,10 +252,10 @@ protocol! {
         };
     }
 
-    /// The model's stream ran into a rule. The turn is stopped and run again with the rule in the
-    /// context: `agent_end` follows, and then another `agent_start`.
+    /// The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
+    /// `agent_end` follows, and then another `agent_start`.
     event ttsr_triggered(TtsrTriggered {
-        /// The rules.
+        /// Rules that matched the output.
         rules: List<StreamRule>,
     }) {
         example {"type": "ttsr_triggered", "rules": [{"name": "no-print", "content": "Do not print."}]};
@@ -262,25 +263,25 @@ protocol! {
 
     /// An item of the todo list.
     record TodoItem {
-        /// Its id.
+        /// Id of the item.
         id: Opt<Str>,
-        /// What is to be done.
+        /// Description of the task.
         content: Str,
-        /// The status, such as `pending`.
+        /// Status of the item, such as `pending`.
         status: Str,
         /// Additional data from the tool.
         notes: OptNull<Any>,
-        /// What it waits for, with the status `blocked`.
+        /// Reason for the status `blocked`.
         blocker: Opt<Str> [since "omp@18.2"],
     }
 
     /// The model stopped with unfinished todo items; the agent reminds it of them and continues.
     event todo_reminder(TodoReminder {
-        /// The unfinished items.
+        /// Unfinished items of the todo list.
         todos: List<TodoItem>,
-        /// The number of this reminder, from 1.
+        /// Number of this reminder, from 1.
         attempt: Count,
-        /// The maximum number.
+        /// Maximum number of reminders.
         maxAttempts: Count,
     }) {
         run: Holds;
@@ -290,10 +291,10 @@ protocol! {
         };
     }
 
-    /// Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
-    /// an editor, and lets the other dialogs go without a word.
+    /// Withdraws an unanswered dialog whose origin was aborted. The actual agent sends it for an editor and withdraws
+    /// other dialogs without a frame.
     dialog cancel(CancelNotice {
-        /// The id of the dialog.
+        /// Id of the dialog.
         targetId: Str,
     }) {
         withdraws: "targetId";
@@ -302,13 +303,13 @@ protocol! {
     }
 }
 
-/// The rules at the edges of omp, which pisces shares.
+/// The rules for edge cases of omp, also used by pisces.
 pub(super) const EDGES: Edges = Edges {
     unknown_command_echoes_id: false,
     unknown_command_text: "Unknown command: {command}",
     handler_failure: HandlerFailure::ParseWithoutId {
         except: &["prompt", "abort_and_prompt", "set_model", "set_session_name"],
-        // A name that is missing fails within the agent; an empty one is refused by the command.
+        // A missing name causes an error within the agent; the command rejects an empty name.
         invalid: &["prompt", "abort_and_prompt", "set_model"],
     },
     parse_prefix: "Failed to parse command: ",
@@ -322,14 +323,14 @@ pub(super) const EDGES: Edges = Edges {
     longest_command: None,
 };
 
-/// How a run ends in omp and pisces: rules and reminders start it again within 100 milliseconds.
+/// The rules for the end of a run in omp and pisces: rules and reminders restart it within 100 milliseconds.
 pub(super) const RUN_END: RunEnd =
     RunEnd { barrier: Some(pi::BARRIER), state: None, gap_ms: 150, answer_ends: false };
 
-/// The sub-protocol for questions, as in pi.
+/// The frames for dialogs, as in pi.
 pub(super) const DIALOG_FRAMES: Option<DialogFrames> = pi::PI.dialog_frames;
 
-/// How omp sends long frames, where a client has asked for it.
+/// The frames for long frames in pieces, sent if the client has requested them.
 const CHUNKS: Chunks = Chunks {
     event: "rpc_chunk",
     id: "chunkId",
@@ -340,7 +341,7 @@ const CHUNKS: Chunks = Chunks {
     most: 64 * 1024 * 1024,
 };
 
-/// The revisions, the oldest first.
+/// The revisions, oldest first.
 const REVISIONS: &[Revision] = &[
     Revision {
         name: "12.7",

@@ -1,6 +1,6 @@
-//! Opal, protocol 0.1: JSON-RPC 2.0 with methods for several sessions.
+//! The Opal dialect, protocol 0.1: JSON-RPC 2.0 with methods for several sessions.
 //!
-//! Source: the document "JSON-RPC Protocol" of Opal and the types that server 0.1.14 exports.
+//! Source: the document "JSON-RPC Protocol" of Opal and the types exported by server 0.1.14.
 
 pub mod events;
 pub mod intents;
@@ -16,11 +16,11 @@ use crate::dialect::{
 };
 use crate::model::{ErrorText, Field, Presence, Span, Ty};
 
-/// The command that says whether work goes on.
+/// The command that reports whether the agent is working.
 const STATE: Barrier =
     Barrier { command: "agent/state", busy: "status", idle: Some("idle"), limit_ms: BARRIER_LIMIT_MS };
 
-/// The revisions, the oldest first.
+/// The revisions, oldest first.
 const REVISIONS: &[Revision] = &[Revision {
     name: "0.1",
     document: "Opal, docs/rpc.md (protocol 0.1.0)",

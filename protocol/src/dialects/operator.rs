@@ -1,10 +1,10 @@
-//! Operator: as its document says, and as its published sources speak.
+//! The Operator dialect, in two revisions: by its document, and by its published sources.
 //!
-//! The document has seven commands, events in an envelope and answers on completion. The sources have more of each, events
-//! that stand bare, and answers that come at once ([`live`]).
+//! The document has seven commands, events in an envelope, and answers on completion. The sources have more commands
+//! and events, events without an envelope, and immediate answers ([`live`]).
 //!
-//! In the document one command runs at a time; the others are refused while a turn or a compaction goes on, and do not wait for it in
-//! a lane. So every command is looked at as it comes.
+//! In the document one command runs at a time. During a turn or a compaction the agent rejects other commands instead
+//! of queueing them in a lane. The agent therefore checks every command on its arrival.
 //!
 //! Sources: the document "RPCServer" of Operator, and the RPC server among its published sources.
 
@@ -28,13 +28,13 @@ use live::{OperatorForked, OperatorSwitched};
 use types::{OperatorMessage, OperatorState, OperatorToolCall, OperatorToolResult};
 
 protocol! {
-    /// Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-    /// begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-    /// agent there.
+    /// Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+    /// sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+    /// text that begins with `/` is a command of the agent.
     command prompt(OperatorPromptParams {
-        /// The prompt.
+        /// Text of the prompt.
         text: Str as message since "operator@live",
-        /// Options of the turn; an open object.
+        /// Options of the turn, an open object.
         options: Opt<Object> [until "operator@live"],
     }) -> Nothing {
         answer: Done;
@@ -49,7 +49,7 @@ protocol! {
         example {"text": "explain this file"};
     }
 
-    /// Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    /// Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
     /// the next turn.
     command compact(OperatorCompactParams {
         /// Extra instructions for the summary.
@@ -66,7 +66,7 @@ protocol! {
         example {"custom_instructions": "be short"};
     }
 
-    /// Stops the turn that is going on.
+    /// Stops the current turn.
     command abort() -> Nothing {
         answer: Done;
         run: Stops;
@@ -85,7 +85,7 @@ protocol! {
 
     /// Forks the session from one of its entries.
     command fork(OperatorForkParams {
-        /// The session entry.
+        /// Id of the session entry.
         entry_id: Str,
     }) -> OperatorForked {
         result: [since "operator@live"];
@@ -99,10 +99,10 @@ protocol! {
         example {"entry_id": "aaaa1111"} -> {"entry_id": "aaaa1111", "cancelled": false};
     }
 
-    /// Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-    /// the directory of sessions; both look like success.
+    /// Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+    /// of sessions; both look like success.
     command switch_session(OperatorSwitchSessionParams {
-        /// The session's file.
+        /// Path of the session file.
         session_file: Str as session_path since "operator@live",
     }) -> OperatorSwitched {
         result: [since "operator@live"];
@@ -116,7 +116,7 @@ protocol! {
         example {"session_file": "/path/to/session.jsonl"} -> {"cancelled": false};
     }
 
-    /// Returns the agent's current state.
+    /// Returns the current state of the agent.
     command get_state() -> OperatorState {
         answer: Done;
         lane: Immediate;
@@ -127,34 +127,34 @@ protocol! {
         };
     }
 
-    /// A run begins.
+    /// A run starts.
     event agent_start(OperatorAgentStart {}) {
         run: Begins;
         example {"type": "agent_start"};
     }
 
-    /// A request to the model begins.
+    /// A request to the model starts.
     event turn_start(OperatorTurnStart {
-        /// Its number; always 0.
+        /// Number of the turn; always 0.
         turn_index: Count [since "operator@live"],
-        /// When; always 0.
+        /// Time of the event; always 0.
         timestamp: Num [since "operator@live"],
     }) {
         run: Begins;
         example {"type": "turn_start", "turn_index": 0, "timestamp": 0.0};
     }
 
-    /// A message begins.
+    /// A message starts.
     event message_start(OperatorMessageStart {
-        /// The message; the model's is empty.
+        /// The message; empty for a message of the model.
         message: OperatorMessage,
     }) {
         example {"type": "message_start", "message": {"contents": [], "id": "m-1", "timestamp": 1767225600.5, "role": "assistant"}};
     }
 
-    /// The model's message grows. The message carries the new piece only.
+    /// The message of the model grows. The event carries the new piece only.
     event message_update(OperatorMessageUpdate {
-        /// A message whose contents are the new piece.
+        /// A message with the new piece as its contents.
         message: OperatorMessage,
     }) {
         example {"type": "message_update", "message": {
@@ -164,7 +164,7 @@ protocol! {
 
     /// A message is complete.
     event message_end(OperatorMessageEnd {
-        /// The whole message.
+        /// The complete message.
         message: OptNull<OperatorMessage>,
     }) {
         example {"type": "message_end", "message": {
@@ -172,27 +172,27 @@ protocol! {
         }};
     }
 
-    /// A tool begins to run.
+    /// A tool starts to run.
     event tool_execution_start(OperatorToolExecutionStart {
-        /// The call.
+        /// The tool call.
         tool_call: OperatorToolCall,
     }) {
         example {"type": "tool_execution_start", "tool_call": {"type": "tool_call", "id": "call_1", "name": "read", "args": {"path": "a.txt"}}};
     }
 
-    /// A tool is done.
+    /// A tool ends.
     event tool_execution_end(OperatorToolExecutionEnd {
-        /// The result.
+        /// Result of the tool.
         tool_result: OperatorToolResult,
     }) {
         example {"type": "tool_execution_end", "tool_result": {"type": "tool_result", "id": "call_1", "content": "hello", "is_error": false}};
     }
 
-    /// A request to the model and its tools are over.
+    /// A request to the model and its tools have ended.
     event turn_end(OperatorTurnEnd {
-        /// Its number; always 0.
+        /// Number of the turn; always 0.
         turn_index: Count [since "operator@live"],
-        /// The model's message; null where the request failed.
+        /// The message of the model; null if the request failed.
         message: OptNull<OperatorMessage>,
         /// The results of the tools.
         tool_results: Opt<List<OperatorToolResult>>,
@@ -202,12 +202,13 @@ protocol! {
         }, "tool_results": []};
     }
 
-    /// A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
-    /// the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+    /// A run ends. In the document, the answer to its prompt follows. The published sources send this event twice:
+    /// first with the outcome of the run, then with `completed` and the messages of the process. After a failure, which
+    /// the agent may retry, they send it once.
     event agent_end(OperatorAgentEnd {
         /// The messages of the run.
         messages: List<OperatorMessage>,
-        /// The outcome, such as `completed`.
+        /// Outcome of the run, such as `completed`.
         reason: Opt<Str>,
     }) {
         run: MayEnd;
@@ -215,7 +216,7 @@ protocol! {
     }
 }
 
-/// The rules at the edges.
+/// The rules for edge cases: unknown commands, invalid lines, end of input.
 const EDGES: Edges = Edges {
     unknown_command_echoes_id: true,
     unknown_command_text: "Unknown command: '{command}'",
@@ -231,15 +232,15 @@ const EDGES: Edges = Edges {
     longest_command: None,
 };
 
-/// How long a state is waited for that shows whether a run is over, in milliseconds: the published sources answer at once,
-/// or with a failure.
+/// Timeout in milliseconds for a state that shows the end of a run. The published sources answer at once, or with a
+/// failure.
 const STATE_LIMIT_MS: u64 = 1_000;
 
-/// The command that says whether work goes on.
+/// The command that reports whether the agent is working.
 const STATE: Barrier =
     Barrier { command: "get_state", busy: "is_streaming", idle: None, limit_ms: STATE_LIMIT_MS };
 
-/// The revisions, the oldest first.
+/// The revisions, oldest first.
 const REVISIONS: &[Revision] = &[
     Revision {
         name: "seed",
@@ -256,10 +257,10 @@ const REVISIONS: &[Revision] = &[
         name: "live",
         document: "the RPC server among the published sources of Operator",
         parent: None,
-        // Its reader ends with an exception at a line that is longer than its buffer.
+        // The reader of the agent fails with an exception if a line is longer than its buffer.
         edges: Edges { empty_data: false, bare_events: true, longest_command: Some(64 * 1024), ..EDGES },
-        // `settled` ends a run, and is missing after failures and where words of the user still wait. What a retry follows
-        // with comes at once.
+        // `settled` ends a run, but is absent after failures and while input of the user is queued. The frames of a
+        // retry follow at once.
         run_end: RunEnd { barrier: Some(STATE), state: None, gap_ms: 250, answer_ends: false },
         behavior: Behavior::FIRST,
         shows: &[

@@ -1,7 +1,8 @@
-//! pi, the base of the family: revision 0.55, 1.5 with what it changed, and 1.6, which has the frames of 1.5.
+//! The pi dialect, the base of its family: revision 0.55, 1.5 with its changes, and 1.6 with the frames of 1.5.
 //!
-//! Sources: the document "RPC Mode" as it stood from pi 0.52.10 to 0.55.4, and the documents of pi 1.5.2 about RPC mode, its
-//! commands and events, messages, dialogs and session files. What pi 1.6.0 does otherwise was recorded.
+//! Sources: the document "RPC Mode" of pi 0.52.10 to 0.55.4, and the documents of pi 1.5.2. The latter describe RPC
+//! mode, its commands and events, messages, dialogs and session files. Recordings are the source for the differences of
+//! pi 1.6.0.
 
 pub mod allowances;
 pub mod commands;
@@ -18,11 +19,11 @@ use crate::dialect::{
 use crate::model::{ErrorText, Span};
 use crate::types;
 
-/// The state, whose answer proves the end of a run in the whole family.
+/// The command `get_state`, whose answer proves the end of a run in the whole family.
 pub const BARRIER: Barrier =
     Barrier { command: "get_state", busy: "isStreaming", idle: None, limit_ms: BARRIER_LIMIT_MS };
 
-/// Where the model's text stands, in the whole family.
+/// The location of the model's text in frames of the whole family.
 pub const TEXT: TextPieces = TextPieces {
     begins: "message_start",
     event: "message_update",
@@ -31,7 +32,7 @@ pub const TEXT: TextPieces = TextPieces {
     piece: "delta",
 };
 
-/// The rules at the edges.
+/// The rules for edge cases: unknown commands, invalid lines, end of input.
 const EDGES: Edges = Edges {
     unknown_command_echoes_id: true,
     unknown_command_text: "Unknown command: {command}",
@@ -47,14 +48,14 @@ const EDGES: Edges = Edges {
     longest_command: None,
 };
 
-/// How a run ends.
+/// The rules for the end of a run.
 const RUN_END: RunEnd = RunEnd { barrier: Some(BARRIER), state: None, gap_ms: 0, answer_ends: false };
 
 #[cfg(agentese_made_up)]
 #[path = "../../made-up/pi_9_9.rs"]
 mod made_up;
 
-/// The revisions, the oldest first.
+/// The revisions, oldest first.
 const REVISIONS: &[Revision] = &[
     Revision {
         name: "0.55",
@@ -71,7 +72,7 @@ const REVISIONS: &[Revision] = &[
         name: "1.5",
         document: "pi, docs/rpc.md and docs/rpc-commands.md (1.5.2)",
         parent: None,
-        // The end of stdin disposes of what is going on, and nothing is said of it any more.
+        // The end of stdin aborts the current work, and the agent emits no further events about it.
         edges: Edges { end_of_input: EndOfInput::Abort, ..EDGES },
         run_end: RUN_END,
         behavior: Behavior::FIRST,

@@ -1,4 +1,4 @@
-//! pisces, revision 13.18: omp with verified tasks, subagents and budgets.
+//! The pisces dialect, revision 13.18: omp with verified tasks, subagents and budgets.
 //!
 //! Source: the document "RPC Protocol Reference" of pisces 13.18.0.
 
@@ -13,109 +13,109 @@ pub mod meaning;
 mod settings;
 
 protocol! {
-    /// How a verification ended.
+    /// The status of a verification.
     strings VerificationStatus(open) {
-        /// It was not asked for.
+        /// No verification was requested.
         "not_requested",
         /// All required commands succeeded.
         "passed",
         /// A required command failed.
         "failed",
-        /// The subagent itself failed, so nothing was verified.
+        /// The subagent itself failed, so the agent verified nothing.
         "skipped",
     }
 
-    /// How an attempt at verification ended.
+    /// The status of a verification attempt.
     strings AttemptStatus(open) {
         /// All required commands succeeded.
         "passed",
         /// A required command failed.
         "failed",
-        /// Nothing was verified.
+        /// The agent verified nothing.
         "skipped",
     }
 
-    /// How an attempt at verification ended, as its event says it.
+    /// The status of a verification attempt, as reported by its event.
     strings AttemptOutcome(open) {
         /// All required commands succeeded.
         "passed",
         /// A required command failed.
         "failed",
-        /// Nothing was verified.
+        /// The agent verified nothing.
         "skipped",
         /// The budget was already exhausted.
         "budget_exceeded",
     }
 
-    /// What a verification does.
+    /// The method of a verification.
     strings VerificationMode(open) {
-        /// Nothing.
+        /// No verification.
         "none",
-        /// It runs commands.
+        /// Verification by commands.
         "command",
     }
 
-    /// How a subagent's changes are handled when verification fails.
+    /// The handling of a subagent's changes after a failed verification.
     strings FailurePolicy(open) {
-        /// They are returned, with exit code 1.
+        /// The changes are returned, with exit code 1.
         "return_failure",
-        /// The subagent may repair them once.
+        /// The subagent may repair the changes once.
         "retry_once",
-        /// They are thrown away.
+        /// The changes are discarded.
         "discard_patch",
     }
 
-    /// One verification command and how it ended.
+    /// A verification command with its outcome.
     record VerificationCommandResult {
-        /// The command's name.
+        /// Name of the command.
         name: Str,
-        /// The command line.
+        /// Command line of the verification command.
         command: Str,
-        /// Its exit code; 143 where it was stopped for its time limit.
+        /// Exit code of the command; 143 if it reached its timeout.
         exitCode: Int,
-        /// The duration in milliseconds.
+        /// Duration of the command in milliseconds.
         durationMs: Num,
-        /// True where its failure does not matter.
+        /// `true` if a failure of the command is ignored.
         optional: Opt<Bool>,
-        /// True where it was stopped for its time limit.
+        /// `true` if the command reached its timeout.
         timedOut: Opt<Bool>,
-        /// The file with its output.
+        /// Path of the file with the output.
         artifactPath: Opt<Str>,
-        /// The last 20 lines (4 KB) of its output.
+        /// The last 20 lines (4 KB) of the output.
         outputPreview: Opt<Str>,
     }
 
     /// One run over all verification commands.
     record VerificationAttemptResult {
-        /// The number of the attempt, from 1.
+        /// Number of the attempt, from 1.
         attempt: Count,
-        /// The outcome.
+        /// Outcome of the attempt.
         status: AttemptStatus,
-        /// When it began, in milliseconds since the epoch.
+        /// Start of the attempt in milliseconds since the epoch.
         startedAt: Int,
-        /// When it ended, in milliseconds since the epoch.
+        /// End of the attempt in milliseconds since the epoch.
         endedAt: Int,
         /// The commands in order.
         commandResults: List<VerificationCommandResult>,
-        /// The error message.
+        /// Error message of the attempt.
         error: Opt<Str>,
     }
 
     /// The verification of a subagent's work.
     record VerificationResult {
-        /// Whether it was asked for.
+        /// `true` if a verification was requested.
         requested: Bool,
-        /// The profile that was used.
+        /// Name of the verification profile.
         profile: Opt<Str>,
-        /// What it did.
+        /// Method of the verification.
         mode: Opt<VerificationMode>,
-        /// The outcome.
+        /// Outcome of the verification.
         status: VerificationStatus,
         /// The attempts in order.
         attempts: List<VerificationAttemptResult>,
-        /// The number of repairs tried.
+        /// Number of repairs.
         retriesUsed: Count,
-        /// How the changes are handled on failure.
+        /// Handling of the changes after a failure.
         onFailure: Opt<FailurePolicy>,
         ;
         example {
@@ -130,27 +130,27 @@ protocol! {
 
     /// A command of a verification profile.
     record VerifyCommand {
-        /// Its name.
+        /// Name of the command.
         name: Str,
         /// The command line, run with `bash -lc` in the worktree.
         command: Str,
-        /// Its time limit in milliseconds; none where it is missing.
+        /// Timeout in milliseconds; no timeout if absent.
         timeoutMs: Opt<Count>,
-        /// True where its failure does not matter.
+        /// `true` if a failure of the command is ignored.
         optional: Opt<Bool>,
     }
 
-    /// How a task is verified: a profile of the settings, or the object form of `verify`.
+    /// The verification of a task: a profile of the settings, or the object form of `verify`.
     record TaskVerifyConfig {
-        /// The profile to start from.
+        /// Name of the base profile.
         profile: Opt<Str>,
-        /// What is done.
+        /// Method of the verification.
         mode: Opt<VerificationMode>,
         /// The commands; they replace the profile's.
         commands: Opt<List<VerifyCommand>>,
-        /// How the changes are handled on failure.
+        /// Handling of the changes after a failure.
         onFailure: Opt<FailurePolicy>,
-        /// The number of repairs allowed.
+        /// Maximum number of repairs.
         maxRetries: Opt<Count>,
         ;
         example {
@@ -162,37 +162,37 @@ protocol! {
 
     /// A subagent is about to start.
     event subagent_start(SubagentStart {
-        /// The task's id, the same for all its events.
+        /// Id of the task, shared by all its events.
         id: Str,
-        /// The agent's name.
+        /// Name of the agent.
         agent: Str,
-        /// Whether it works in a worktree of its own.
+        /// `true` if the subagent works in its own worktree.
         isolated: Bool,
     }) {
         example {"type": "subagent_start", "id": "0-Alpha", "agent": "task", "isolated": true};
     }
 
-    /// A subagent has ended, and its verification with it.
+    /// A subagent and its verification have ended.
     event subagent_end(SubagentEnd {
-        /// The task's id.
+        /// Id of the task.
         id: Str,
-        /// The agent's name.
+        /// Name of the agent.
         agent: Str,
-        /// Its exit code.
+        /// Exit code of the subagent.
         exitCode: Int,
-        /// The verification, where one was asked for.
+        /// The verification, if one was requested.
         verification: Opt<VerificationResult>,
     }) {
         example {"type": "subagent_end", "id": "0-Alpha", "agent": "task", "exitCode": 0};
     }
 
-    /// A verification attempt begins.
+    /// A verification attempt starts.
     event subagent_verification_start(SubagentVerificationStart {
-        /// The task's id.
+        /// Id of the task.
         id: Str,
-        /// The number of the attempt, from 1.
+        /// Number of the attempt, from 1.
         attempt: Count,
-        /// The profile, where one is used.
+        /// Name of the verification profile, if there is one.
         profile: Opt<Str>,
     }) {
         example {"type": "subagent_verification_start", "id": "0-Alpha", "attempt": 1, "profile": "ci"};
@@ -200,11 +200,11 @@ protocol! {
 
     /// A verification command is about to run.
     event subagent_verification_command_start(SubagentVerificationCommandStart {
-        /// The task's id.
+        /// Id of the task.
         id: Str,
-        /// The number of the attempt.
+        /// Number of the attempt, from 1.
         attempt: Count,
-        /// The command's name.
+        /// Name of the command.
         commandName: Str,
     }) {
         example {"type": "subagent_verification_command_start", "id": "0-Alpha", "attempt": 1, "commandName": "tests"};
@@ -212,17 +212,17 @@ protocol! {
 
     /// A verification command has ended.
     event subagent_verification_command_end(SubagentVerificationCommandEnd {
-        /// The task's id.
+        /// Id of the task.
         id: Str,
-        /// The number of the attempt.
+        /// Number of the attempt, from 1.
         attempt: Count,
-        /// The command's name.
+        /// Name of the command.
         commandName: Str,
-        /// Its exit code.
+        /// Exit code of the command.
         exitCode: Int,
-        /// The duration in milliseconds.
+        /// Duration of the command in milliseconds.
         durationMs: Num,
-        /// The file with its output, where it wrote any.
+        /// Id of the file with the output, if there was any.
         artifactId: Opt<Str>,
     }) {
         example {
@@ -233,11 +233,11 @@ protocol! {
 
     /// A verification attempt has ended.
     event subagent_verification_end(SubagentVerificationEnd {
-        /// The task's id.
+        /// Id of the task.
         id: Str,
-        /// The number of the attempt.
+        /// Number of the attempt, from 1.
         attempt: Count,
-        /// The outcome.
+        /// Outcome of the attempt.
         status: AttemptOutcome,
     }) {
         example {"type": "subagent_verification_end", "id": "0-Alpha", "attempt": 1, "status": "passed"};
@@ -253,21 +253,21 @@ protocol! {
         "exceeded",
     }
 
-    /// Which limit a budget ran into.
+    /// The limit that a budget reached.
     strings BudgetViolationReason(open) {
-        /// Time since the agent started.
+        /// Limit on the time since the agent started.
         "wall_time",
-        /// Input tokens.
+        /// Limit on input tokens.
         "input_tokens",
-        /// Output tokens.
+        /// Limit on output tokens.
         "output_tokens",
-        /// All tokens.
+        /// Limit on all tokens.
         "total_tokens",
-        /// Cost.
+        /// Limit on cost.
         "cost",
-        /// Tool calls.
+        /// Limit on tool calls.
         "tool_calls",
-        /// Subagents.
+        /// Limit on subagents.
         "subagents",
     }
 
@@ -283,27 +283,27 @@ protocol! {
 
     /// The use of a budget.
     record BudgetSnapshot {
-        /// The status.
+        /// Status of the budget.
         status: BudgetStatus,
         /// Time since the agent started, in milliseconds.
         wallTimeMs: Num,
-        /// Input tokens used.
+        /// Number of input tokens used.
         inputTokens: Count,
-        /// Output tokens used.
+        /// Number of output tokens used.
         outputTokens: Count,
-        /// All tokens used.
+        /// Number of all tokens used.
         totalTokens: Count,
-        /// The cost in US dollars.
+        /// Cost in US dollars.
         costUsd: Num,
-        /// Tool calls made.
+        /// Number of tool calls.
         toolCalls: Count,
-        /// Subagents started.
+        /// Number of started subagents.
         subagents: Count,
-        /// The limit that the event is about.
+        /// Limit that the event reports.
         reason: Opt<BudgetViolationReason>,
     }
 
-    /// A budget nears a limit. Sent once for each dimension.
+    /// A budget approaches a limit. Sent once per limit.
     event budget_warning(BudgetWarning {
         /// The owner of the budget.
         scope: BudgetScope,
@@ -319,7 +319,7 @@ protocol! {
         };
     }
 
-    /// A budget is used up: new prompts and subagents are refused. Sent once for each scope.
+    /// A budget is exhausted: the agent rejects new prompts and subagents. Sent once per scope.
     event budget_exceeded(BudgetExceeded {
         /// The owner of the budget.
         scope: BudgetScope,
@@ -336,10 +336,10 @@ protocol! {
     }
 }
 
-/// The settings that the document names.
+/// The settings of the document.
 pub const SETTINGS: &[Setting] = settings::SETTINGS;
 
-/// The revisions, the oldest first.
+/// The revisions, oldest first.
 const REVISIONS: &[Revision] = &[Revision {
     name: "13.18",
     document: "pisces, docs/rpc.md (13.18.0)",

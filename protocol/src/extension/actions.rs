@@ -1,5 +1,5 @@
-//! What an extension does with the agent. With an id the agent answers, and says so where it refuses;
-//! without one a refusal is an `extension_error` for the client.
+//! Actions of an extension on the agent. The agent answers an action with an id and reports a rejection in the answer.
+//! Without an id, it reports a rejection to the client as `extension_error`.
 
 use super::registration::OfferedExtension;
 use crate::dsl::protocol;
@@ -8,41 +8,41 @@ use crate::types::content::InputContent;
 use crate::types::model::ThinkingLevel;
 
 protocol! {
-    /// When a message reaches the model.
+    /// The time at which a message reaches the model.
     strings DeliverAs(closed) {
-        /// As soon as possible: after the tool that is running; the rest is skipped.
+        /// As soon as possible: after the running tool; the remaining tools are skipped.
         "steer",
-        /// When the agent would stop.
+        /// At the end of the run.
         "followUp",
-        /// With the user's next prompt; nothing is interrupted and nothing begins.
+        /// With the user's next prompt; the message neither interrupts nor starts a run.
         "nextTurn",
     }
 
-    /// A message of a type that an extension defines.
+    /// A message of a kind that an extension defines.
     record ExtensionMessage {
-        /// The extension's name for this kind of message.
+        /// Kind of the message, named by the extension.
         customType: Str,
-        /// Text, or blocks.
+        /// Content of the message: text or blocks.
         content: InputContent,
-        /// Whether a front end should show it.
+        /// `true` if a client should show the message.
         display: Bool,
-        /// Facts for a front end.
+        /// Details for a client.
         details: OptNull<Any>,
         ;
         example {"customType": "note", "content": "Remember the tests.", "display": true, "details": {"a": 1}}
     }
 
-    /// Puts a message of its own kind into the conversation.
+    /// Adds an extension's message to the conversation.
     record DoSendMessage(type = "send_message") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The extension that sends it.
+        /// Path of the extension that sends the message.
         extension: Opt<Str>,
-        /// The message.
+        /// Message of the extension.
         message: ExtensionMessage,
-        /// Whether the agent begins to work where it is idle.
+        /// `true` to start a run if the agent is idle.
         triggerTurn: Opt<Bool>,
-        /// When it reaches the model where the agent is working; `steer` where it is missing.
+        /// Time of delivery during a run; `steer` if absent.
         deliverAs: Opt<DeliverAs>,
         ;
         example {
@@ -51,40 +51,40 @@ protocol! {
         }
     }
 
-    /// Sends a message as the user. An idle agent starts a run; while the agent is
-    /// working, `deliverAs` has to say how the message is queued.
+    /// Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
+    /// time of delivery.
     record DoSendUserMessage(type = "send_user_message") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The extension that sends it.
+        /// Path of the extension that sends the message.
         extension: Opt<Str>,
-        /// The words and images.
+        /// Text and images of the message.
         content: InputContent,
-        /// `steer` or `followUp`.
+        /// Time of delivery: `steer` or `followUp`.
         deliverAs: Opt<DeliverAs>,
         ;
         example {"type": "send_user_message", "content": "Run the tests.", "deliverAs": "followUp"}
     }
 
-    /// Stores data in the session that the model does not see.
+    /// Stores data in the session; the model does not receive it.
     record DoAppendEntry(type = "append_entry") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The extension that keeps it.
+        /// Path of the extension that stores the data.
         extension: Opt<Str>,
-        /// The extension's name for this kind of entry.
+        /// Kind of the entry, named by the extension.
         customType: Str,
-        /// What is kept.
+        /// Data of the extension.
         data: OptNull<Any>,
         ;
         example {"type": "append_entry", "customType": "my-state", "data": {"n": 1}}
     }
 
-    /// Names the session.
+    /// Sets the name of the session.
     record DoSetSessionName(type = "set_session_name") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The name.
+        /// New name of the session.
         name: Str,
         ;
         example {"type": "set_session_name", "name": "my-feature-work"}
@@ -92,9 +92,9 @@ protocol! {
 
     /// Sets or removes the label of a session entry.
     record DoSetLabel(type = "set_label") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The entry.
+        /// Id of the entry.
         entryId: Str,
         /// The label; absent or null to remove it.
         label: OptNull<Str>,
@@ -104,9 +104,9 @@ protocol! {
 
     /// Sets the tools that the model can call from the next request on. Unknown names are ignored.
     record DoSetActiveTools(type = "set_active_tools") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The names.
+        /// Names of the tools.
         tools: List<Str>,
         ;
         example {"type": "set_active_tools", "tools": ["read", "grep", "find", "ls"]}
@@ -114,11 +114,11 @@ protocol! {
 
     /// Switches to another model. Answered with `FoundResult`.
     record DoSetModel(type = "set_model") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The provider.
+        /// Name of the provider.
         provider: Str,
-        /// The model's id.
+        /// Id of the model.
         modelId: Str,
         ;
         example {"type": "set_model", "id": "11", "provider": "anthropic", "modelId": "claude-sonnet-4-20250514"}
@@ -126,17 +126,17 @@ protocol! {
 
     /// Sets the thinking level; an unsupported level becomes the nearest supported one.
     record DoSetThinkingLevel(type = "set_thinking_level") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The level.
+        /// New thinking level.
         level: ThinkingLevel,
         ;
         example {"type": "set_thinking_level", "level": "high"}
     }
 
-    /// Stops what the agent does. Answered at once.
+    /// Stops the current run. Answered at once.
     record DoAbort(type = "abort") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
         ;
         example {"type": "abort"}
@@ -144,15 +144,15 @@ protocol! {
 
     /// Ends the agent as soon as it is idle. Answered at once.
     record DoShutdown(type = "shutdown") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
         ;
         example {"type": "shutdown"}
     }
 
-    /// Compacts the conversation; answered with the result when that is done.
+    /// Compacts the conversation. The answer with the result follows at the end.
     record DoCompact(type = "compact") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
         /// Extra instructions for the summary.
         customInstructions: Opt<Str>,
@@ -160,66 +160,67 @@ protocol! {
         example {"type": "compact", "id": "12"}
     }
 
-    /// Waits until no run, retry or compaction is going on. Only for commands: an event would wait for itself.
+    /// Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
+    /// for itself.
     record DoWaitForIdle(type = "wait_for_idle") {
-        /// Names the question.
+        /// Id of the request.
         id: Str,
         ;
         example {"type": "wait_for_idle", "id": "13"}
     }
 
-    /// Starts a new session. Only for commands. The answer says whether an extension stopped it.
+    /// Starts a new session. Only allowed in commands. The answer states if an extension prevented it.
     record DoNewSession(type = "new_session") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The file of the session that it comes from.
+        /// File of the parent session.
         parentSession: Opt<Str>,
         ;
         example {"type": "new_session", "id": "14"}
     }
 
-    /// Forks the session before a message of the user. Only for commands. Answered with whether an
-    /// extension stopped it.
+    /// Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
+    /// prevented it.
     record DoFork(type = "fork") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The entry.
+        /// Id of the message's entry.
         entryId: Str,
         ;
         example {"type": "fork", "id": "15", "entryId": "a1b2c3d4"}
     }
 
-    /// Switches to another session. Only for commands. The answer says whether an extension stopped it.
+    /// Switches to another session. Only allowed in commands. The answer states if an extension prevented it.
     record DoSwitchSession(type = "switch_session") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The session's file.
+        /// Path of the session file.
         path: Str,
         ;
         example {"type": "switch_session", "id": "16", "path": "/path/to/session.jsonl"}
     }
 
-    /// Returns the full state.
+    /// Returns the complete state.
     record DoGetState(type = "get_state") {
-        /// Names the question.
+        /// Id of the request.
         id: Str,
         ;
         example {"type": "get_state", "id": "17"}
     }
 
-    /// Returns the session's entries.
+    /// Returns the entries of the session.
     record DoGetEntries(type = "get_entries") {
-        /// Names the question.
+        /// Id of the request.
         id: Str,
         ;
         example {"type": "get_entries", "id": "18"}
     }
 
-    /// Registers again what an extension brings; replaces its earlier registration.
+    /// Registers the contributions of an extension again; replaces its earlier registration.
     record DoRegister(type = "register") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// What it brings.
+        /// New contributions of the extension.
         offered: OfferedExtension,
         ;
         example {

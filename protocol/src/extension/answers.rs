@@ -1,5 +1,5 @@
-//! Which result belongs to which question. The records `…Answers` are no frames: each member is named
-//! after a question and has the type of its result.
+//! The results of requests. The records `…Answers` are not frames: each member is named after a request and has the
+//! type of its result.
 
 use super::actions::ExtensionMessage;
 use super::registration::Initialized;
@@ -11,55 +11,55 @@ use crate::types::message::AgentMessage;
 use crate::types::session::{BashResult, Cancellation, CompactionResult};
 
 protocol! {
-    /// What the user chose, entered or wrote.
+    /// The choice or text of the user.
     record ValueResult {
-        /// The text; absent where nobody answered.
+        /// The text; absent if the user did not answer.
         value: Opt<Str>,
-        /// What the client answered, where that is no text: `value` is absent then.
+        /// The client's answer if it is not text; `value` is then absent.
         other: Opt<Any>,
         ;
         example {"value": "red"}
     }
 
-    /// Yes or no.
+    /// The user's answer with yes or no.
     record ConfirmedResult {
-        /// False where nobody answered.
+        /// `true` for yes; `false` for no or if the user did not answer.
         confirmed: Bool,
         ;
         example {"confirmed": true}
     }
 
-    /// Whether what was named is there.
+    /// The outcome of a search.
     record FoundResult {
-        /// False where it is not; nothing has changed then.
+        /// `true` if the target was found. If `false`, the request had no effect.
         found: Bool,
         ;
         example {"found": true}
     }
 
-    /// The results of an extension's questions. Other questions are answered without a result.
+    /// The results of an extension's requests. Requests without a member are answered without a result.
     record HostAnswers {
-        /// What the user chose.
+        /// The choice of the user.
         select: Opt<ValueResult>,
-        /// What the user said.
+        /// The answer of the user.
         confirm: Opt<ConfirmedResult>,
-        /// What the user entered.
+        /// The entered text of the user.
         input: Opt<ValueResult>,
-        /// What the user wrote.
+        /// The edited text of the user.
         editor: Opt<ValueResult>,
-        /// Whether there is such a model that can be used.
+        /// `true` in `found` if the model exists and is available.
         set_model: Opt<FoundResult>,
         /// The result of a compaction.
         compact: Opt<CompactionResult>,
-        /// Whether an extension stopped it.
+        /// Result of the new session; an extension can prevent it.
         new_session: Opt<Cancellation>,
-        /// Whether an extension stopped it.
+        /// Result of the fork; an extension can prevent it.
         fork: Opt<Cancellation>,
-        /// Whether an extension stopped it.
+        /// Result of the switch; an extension can prevent it.
         switch_session: Opt<Cancellation>,
-        /// The full state.
+        /// Complete state of the agent.
         get_state: Opt<HostState>,
-        /// The entries.
+        /// Entries of the session.
         get_entries: Opt<SessionEntries>,
     }
 
@@ -67,138 +67,138 @@ protocol! {
     record ToolResult {
         /// Text and images for the model.
         content: List<InputBlock>,
-        /// Facts for a front end.
+        /// Details for a client.
         details: OptNull<Any>,
-        /// Whether it failed. A response with an error says the same, with the error as its text.
+        /// `true` if the tool failed. A response with an error has the same effect, with the error as its text.
         isError: Opt<Bool>,
         ;
         example {"content": [{"type": "text", "text": "4 of 6"}], "details": {"roll": 4}}
     }
 
-    /// The results of the agent's questions. A command has none; those of events are [`HookAnswers`].
+    /// The results of the agent's requests. A command has no result; the results of events are in [`HookAnswers`].
     record ExtensionAnswers {
-        /// Who is there.
+        /// The extensions of the process.
         initialize: Opt<Initialized>,
-        /// Who is there besides.
+        /// The additionally loaded extensions.
         load: Opt<Initialized>,
-        /// The tool's result.
+        /// Result of the tool.
         tool: Opt<ToolResult>,
     }
 
-    /// Where more skills and prompt templates are: files, or folders of them. Paths that are not absolute begin at
-    /// the working directory.
+    /// The locations of additional skills and prompt templates: files, or folders of files. Relative paths start at the
+    /// working directory.
     record ResourcesDiscoverAnswer {
-        /// Skills.
+        /// Paths of skills.
         skillPaths: Opt<List<Str>>,
-        /// Prompt templates.
+        /// Paths of prompt templates.
         promptPaths: Opt<List<Str>>,
-        /// Themes; they have no effect, for there is nothing to colour.
+        /// Paths of themes; they have no effect.
         themePaths: Opt<List<Str>>,
         ;
         example {"skillPaths": ["/home/user/notes/SKILL.md"], "promptPaths": ["/home/user/notes/prompts"]}
     }
 
-    /// Whether something is stopped.
+    /// The decision of an extension to prevent an operation.
     record CancelAnswer {
-        /// True stops it.
+        /// `true` to prevent the operation.
         cancel: Opt<Bool>,
         ;
         example {"cancel": true}
     }
 
-    /// Whether a compaction is stopped, or what its summary is.
+    /// The decision of an extension to prevent a compaction, or a summary for it.
     record BeforeCompactAnswer {
-        /// True stops it.
+        /// `true` to prevent the compaction.
         cancel: Opt<Bool>,
-        /// Takes the place of what the model would say.
+        /// Result that replaces the summary of the model.
         compaction: Opt<CompactionResult>,
     }
 
-    /// How the user's input is handled.
+    /// The handling of the user's input.
     strings InputAction(closed) {
-        /// They stay as they are.
+        /// The input stays unchanged.
         "continue",
         /// `text` (and `images`) replace the input.
         "transform",
-        /// The extension handled the input: no run begins, and the prompt counts as accepted.
+        /// The extension handled the input: no run starts, and the prompt is accepted.
         "handled",
-        /// The prompt is refused, and `text` says why.
+        /// The prompt is rejected, and `text` states the reason.
         "refuse",
     }
 
-    /// How the user's input is handled, with its replacement.
+    /// The handling of the user's input, with a replacement.
     record InputAnswer {
-        /// What becomes of them.
+        /// Handling of the input.
         action: InputAction,
-        /// The new text, or why the words are refused.
+        /// The new text, or the reason for the rejection.
         text: Opt<Str>,
-        /// The new images; the old ones where it is missing.
+        /// The new images; the old ones if absent.
         images: Opt<List<ImageContent>>,
         ;
         example {"action": "transform", "text": "Briefly: what is this?"}
     }
 
-    /// What is added to a run.
+    /// Additions to a run.
     record BeforeAgentStartAnswer {
-        /// A message that goes with the user's.
+        /// Message to add to the user's message.
         message: Opt<ExtensionMessage>,
-        /// Replaces the system prompt of this run.
+        /// Text that replaces the system prompt of this run.
         systemPrompt: Opt<Str>,
     }
 
-    /// What the model gets to see.
+    /// The messages that the model receives.
     record ContextAnswer {
-        /// The messages; those of the event where it is missing.
+        /// The messages; the messages of the event if absent.
         messages: Opt<List<AgentMessage>>,
     }
 
-    /// Whether a tool runs.
+    /// The decision of an extension about a tool call.
     record ToolCallAnswer {
-        /// True keeps it from running.
+        /// `true` to block the tool.
         block: Opt<Bool>,
-        /// What the model is told instead.
+        /// Reason for the model if the tool is blocked.
         reason: Opt<Str>,
         ;
         example {"block": true, "reason": "Blocked by user"}
     }
 
-    /// What takes the place of a tool's result; what is missing stays as it is.
+    /// The replacement for a tool's result; absent members stay unchanged.
     record ToolResultAnswer {
         /// Text and images for the model.
         content: Opt<List<InputBlock>>,
-        /// Facts for a front end.
+        /// Details for a client.
         details: OptNull<Any>,
-        /// Whether it failed.
+        /// `true` if the tool failed.
         isError: Opt<Bool>,
     }
 
-    /// What takes the place of running a shell command.
+    /// The replacement for the execution of a shell command.
     record UserBashAnswer {
-        /// The result; the command does not run then.
+        /// The result; if present, the command does not run.
         result: Opt<BashResult>,
     }
 
-    /// The results of events, by the event's type. All others are answered without a result.
+    /// The results of events, by the event's type. All other events are answered without a result.
     record HookAnswers {
-        /// Names more skills and prompt templates.
+        /// Additional skills and prompt templates.
         resources_discover: Opt<ResourcesDiscoverAnswer>,
-        /// Stops it.
+        /// Decision to prevent the switch.
         session_before_switch: Opt<CancelAnswer>,
-        /// Stops it.
+        /// Decision to prevent the fork.
         session_before_fork: Opt<CancelAnswer>,
-        /// Stops it, or gives the summary.
+        /// Decision to prevent the compaction, or its summary.
         session_before_compact: Opt<BeforeCompactAnswer>,
-        /// Replaces the input, or drops it.
+        /// Replacement or rejection of the input.
         input: Opt<InputAnswer>,
-        /// Adds a message, replaces the system prompt.
+        /// Additional message, or replacement of the system prompt.
         before_agent_start: Opt<BeforeAgentStartAnswer>,
-        /// Replaces what the model gets to see.
+        /// Replacement of the messages for the model.
         context: Opt<ContextAnswer>,
-        /// Blocks it.
+        /// Decision to block the tool.
         tool_call: Opt<ToolCallAnswer>,
-        /// Replaces it.
+        /// Replacement of the tool's result.
         tool_result: Opt<ToolResultAnswer>,
-        /// Replaces the command: this is its result.
+        /// Result that replaces the execution of the command.
         user_bash: Opt<UserBashAnswer>,
     }
 }

@@ -1,28 +1,27 @@
-//! What an extension shows to the user, or asks. The agent hands it to the client in the client's own
-//! dialect.
+//! Dialogs and notices of an extension for the user. The agent passes them to the client in the client's own dialect.
 //!
-//! Every question and action may carry `id` (then it is answered), `extension` (whose it is; needed
-//! where a process serves several) and `during`, the id of the agent's question in whose handling it
-//! is made: such a dialog ends with that question, and its time does not count against the limit.
+//! Every request and action may carry `id` (which requires an answer) and `extension` (its extension; required if a
+//! process serves several). It may also carry `during`, the id of the agent's request that the extension is handling.
+//! Such a dialog ends with that request, and its duration is excluded from the time limit.
 
 use crate::dialects::pi::dialogs::{NotifyType, WidgetPlacement};
 use crate::dsl::protocol;
 use crate::typed::{Count, List, Opt, Str};
 
 protocol! {
-    /// Asks the user to choose. Answered with `ValueResult`.
+    /// Requests a choice of the user. Answered with `ValueResult`.
     record AskSelect(type = "select") {
-        /// Names the question.
+        /// Id of the request.
         id: Str,
-        /// The extension that asks.
+        /// Path of the extension that sends the request.
         extension: Opt<Str>,
-        /// The question of the agent in whose handling it asks.
+        /// Id of the agent's request that the extension is handling.
         during: Opt<Str>,
-        /// The question.
+        /// Text of the question.
         title: Str,
-        /// The choices.
+        /// Choices of the user.
         options: List<Str>,
-        /// After how many milliseconds nobody answers; never where it is missing.
+        /// Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent.
         timeout: Opt<Count>,
         ;
         example {
@@ -31,37 +30,37 @@ protocol! {
         }
     }
 
-    /// Asks the user for yes or no. Answered with `ConfirmedResult`.
+    /// Requests a yes or no of the user. Answered with `ConfirmedResult`.
     record AskConfirm(type = "confirm") {
-        /// Names the question.
+        /// Id of the request.
         id: Str,
-        /// The extension that asks.
+        /// Path of the extension that sends the request.
         extension: Opt<Str>,
-        /// The question of the agent in whose handling it asks.
+        /// Id of the agent's request that the extension is handling.
         during: Opt<Str>,
-        /// The question.
+        /// Text of the question.
         title: Str,
-        /// What it is about.
+        /// Subject of the question.
         message: Str,
-        /// After how many milliseconds the answer is no; never where it is missing.
+        /// Timeout in milliseconds, after which the answer is no; no timeout if absent.
         timeout: Opt<Count>,
         ;
         example {"type": "confirm", "id": "4", "title": "Clear session?", "message": "All messages will be lost."}
     }
 
-    /// Asks the user for a line of text. Answered with `ValueResult`.
+    /// Requests a line of text from the user. Answered with `ValueResult`.
     record AskInput(type = "input") {
-        /// Names the question.
+        /// Id of the request.
         id: Str,
-        /// The extension that asks.
+        /// Path of the extension that sends the request.
         extension: Opt<Str>,
-        /// The question of the agent in whose handling it asks.
+        /// Id of the agent's request that the extension is handling.
         during: Opt<Str>,
-        /// The question.
+        /// Text of the question.
         title: Str,
         /// Grey text in the empty field.
         placeholder: Opt<Str>,
-        /// After how many milliseconds nobody answers; never where it is missing.
+        /// Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent.
         timeout: Opt<Count>,
         ;
         example {"type": "input", "id": "5", "title": "Your name", "placeholder": "type here"}
@@ -69,24 +68,23 @@ protocol! {
 
     /// Opens an editor for the user. Answered with `ValueResult`.
     record AskEditor(type = "editor") {
-        /// Names the question.
+        /// Id of the request.
         id: Str,
-        /// The extension that asks.
+        /// Path of the extension that sends the request.
         extension: Opt<Str>,
-        /// The question of the agent in whose handling it asks.
+        /// Id of the agent's request that the extension is handling.
         during: Opt<Str>,
-        /// What is edited.
+        /// Title of the editor.
         title: Str,
-        /// The text to begin with.
+        /// Initial text of the editor.
         prefill: Opt<Str>,
         ;
         example {"type": "editor", "id": "6", "title": "Edit this", "prefill": "line 1\nline 2"}
     }
 
-    /// Withdraws a question. It counts as unanswered, and so does one that has not
-    /// arrived yet.
+    /// Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet.
     record AskWithdraw(type = "withdraw") {
-        /// The id of the extension's own question.
+        /// Id of the extension's request for the dialog.
         question: Str,
         ;
         example {"type": "withdraw", "question": "3"}
@@ -94,11 +92,11 @@ protocol! {
 
     /// Shows a notice.
     record ShowNotice(type = "notify") {
-        /// The extension that shows it.
+        /// Path of the extension that shows the notice.
         extension: Opt<Str>,
-        /// The notice.
+        /// Text of the notice.
         message: Str,
-        /// What kind it is.
+        /// Kind of the notice.
         notifyType: Opt<NotifyType>,
         ;
         example {"type": "notify", "message": "Blocked.", "notifyType": "warning"}
@@ -106,11 +104,11 @@ protocol! {
 
     /// Sets or clears an entry of the status bar.
     record ShowStatus(type = "set_status") {
-        /// The extension that sets it.
+        /// Path of the extension that sets the entry.
         extension: Opt<Str>,
-        /// The entry's key.
+        /// Key of the entry.
         key: Str,
-        /// The text; absent to clear the entry.
+        /// Text of the entry; absent to clear it.
         text: Opt<Str>,
         ;
         example {"type": "set_status", "key": "guard", "text": "guard is on"}
@@ -118,13 +116,13 @@ protocol! {
 
     /// Sets or clears a block of lines beside the editor.
     record ShowWidget(type = "set_widget") {
-        /// The extension that sets it.
+        /// Path of the extension that sets the block.
         extension: Opt<Str>,
-        /// The block's key.
+        /// Key of the block.
         key: Str,
-        /// The lines; absent to clear the block.
+        /// Lines of the block; absent to clear it.
         lines: Opt<List<Str>>,
-        /// Where it stands.
+        /// Position of the block.
         placement: Opt<WidgetPlacement>,
         ;
         example {"type": "set_widget", "key": "todo", "lines": ["1. tests"], "placement": "belowEditor"}
@@ -132,9 +130,9 @@ protocol! {
 
     /// Sets the title of the window or tab.
     record ShowTitle(type = "set_title") {
-        /// The extension that sets it.
+        /// Path of the extension that sets the title.
         extension: Opt<Str>,
-        /// The title.
+        /// New title of the window or tab.
         title: Str,
         ;
         example {"type": "set_title", "title": "my project"}
@@ -142,9 +140,9 @@ protocol! {
 
     /// Puts text into the input editor.
     record ShowEditorText(type = "set_editor_text") {
-        /// The extension that sets it.
+        /// Path of the extension that sets the text.
         extension: Opt<Str>,
-        /// The text.
+        /// New text of the input editor.
         text: Str,
         ;
         example {"type": "set_editor_text", "text": "prefilled"}

@@ -1,4 +1,4 @@
-//! Frames that an extension process sends.
+//! The frames that an extension process sends.
 
 use super::actions::{
     DoAbort, DoAppendEntry, DoCompact, DoFork, DoGetEntries, DoGetState, DoNewSession, DoRegister,
@@ -14,26 +14,25 @@ use crate::typed::{Any, List, Opt, OptNull, Str};
 use crate::types::content::InputBlock;
 
 protocol! {
-    /// The answer to a question of the agent: a result as `ExtensionAnswers` and `HookAnswers` say, or
-    /// an error.
+    /// The answer to a request of the agent: a result as in `ExtensionAnswers` and `HookAnswers`, or an error.
     record ExtensionResponse(type = "response") {
-        /// The id of the question.
+        /// Id of the request.
         id: Str,
-        /// The result; absent or null where there is none.
+        /// The result; absent or null if there is none.
         result: OptNull<Any>,
-        /// The error message.
+        /// Error message of the request.
         error: Opt<Str>,
         ;
         example {"type": "response", "id": "7", "result": {"block": true, "reason": "Blocked by user"}}
     }
 
-    /// A tool has something to show; it replaces what it showed before.
+    /// A tool reports progress, which replaces its earlier progress.
     record ToolProgress(type = "tool_update") {
-        /// The id of the agent's question.
+        /// Id of the agent's request.
         id: Str,
-        /// Text and images.
+        /// Progress as text and images.
         content: List<InputBlock>,
-        /// Facts for a front end.
+        /// Details for a client.
         details: OptNull<Any>,
         ;
         example {
@@ -41,17 +40,17 @@ protocol! {
         }
     }
 
-    /// Something failed in an extension although nobody waits for an answer: in the handler of an event
-    /// that was only told, in a timer. The client gets an `extension_error`.
+    /// A failure of an extension outside of a request, for example in the handler of an event without an answer, or in
+    /// a timer. The client receives an `extension_error`.
     record ExtensionFailed(type = "failed") {
-        /// The extension.
+        /// Path of the extension.
         extension: Opt<Str>,
-        /// The event that it handled, or what else it was at.
+        /// Event that the extension was handling, or another description of its activity.
         event: Str,
-        /// The error message.
+        /// Error message of the extension.
         error: Str,
-        /// The channel, if a listener failed by which extensions talk to each other. The client gets an `extension_error` from
-        /// pi@1.6 on only.
+        /// Name of the channel, if a listener for messages between extensions failed. The client receives an
+        /// `extension_error` for it since pi@1.6 only.
         channel: Opt<Str>,
         ;
         example {
@@ -60,11 +59,11 @@ protocol! {
         }
     }
 
-    /// How much a log line matters.
+    /// The level of a log line.
     strings LogLevel(open) {
         /// Details for debugging.
         "debug",
-        /// Worth knowing.
+        /// Information.
         "info",
         /// A warning.
         "warning",
@@ -72,18 +71,18 @@ protocol! {
         "error",
     }
 
-    /// A line for the agent's log. What a process writes on stderr goes there too.
+    /// A line for the agent's log. The stderr of a process goes to the same log.
     record ExtensionLog(type = "log") {
-        /// How much it matters.
+        /// Level of the line.
         level: LogLevel,
-        /// The line.
+        /// Text of the line.
         message: Str,
         ;
         example {"type": "log", "level": "info", "message": "watching 3 files"}
     }
 
-    /// A frame that an extension process sends. A line that is not a frame goes to the agent's log; a question of
-    /// a type that the agent does not know is answered with an error.
+    /// A frame of an extension process. A line that is not a frame goes to the agent's log. A request of an unknown
+    /// type is answered with an error.
     union ExtensionFrame(type, open) {
         ExtensionResponse, ToolProgress, ExtensionFailed, ExtensionLog,
         AskSelect, AskConfirm, AskInput, AskEditor, AskWithdraw,

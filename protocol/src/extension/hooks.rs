@@ -1,5 +1,5 @@
-//! The events that extensions are told of. Those whose answer counts say so; all others are told and
-//! nobody waits.
+//! The events that the agent sends to extensions. An event whose answer has an effect documents it; the agent sends all
+//! other events without waiting.
 
 use crate::dialects::pi::events::{
     AgentEnd, AgentStart, MessageEnd, MessageStart, MessageUpdate, ToolExecutionEnd, ToolExecutionStart,
@@ -12,88 +12,88 @@ use crate::types::message::{AgentMessage, ToolResultMessage};
 use crate::types::model::Model;
 
 protocol! {
-    /// Why a session starts or ends.
+    /// The reason for the start or end of a session.
     strings SessionReason(open) {
         /// The agent starts.
         "startup",
         /// The agent ends.
         "quit",
-        /// A new session takes the place of another one.
+        /// A new session replaces another one.
         "new",
-        /// One that is there already does.
+        /// A stored session replaces another one.
         "resume",
-        /// A fork does.
+        /// A fork replaces another session.
         "fork",
     }
 
-    /// The extension's first event: the agent is ready. Where the agent is pi from 1.5 on, also whenever another session has
-    /// taken the place of the one before; `session_switch` and `session_fork` do not come then. Waited for.
+    /// The extension's first event: the agent is ready. In pi since 1.5, also sent after each change of the session,
+    /// instead of `session_switch` and `session_fork`. The agent waits for the response.
     record SessionStartHook(type = "session_start") {
-        /// Why; said where the agent is pi from 1.5 on.
+        /// Reason for the start; present in pi since 1.5.
         reason: Opt<SessionReason>,
-        /// The file of the session before, where there was one and it had a file.
+        /// Path of the previous session's file, if there is one.
         previousSessionFile: Opt<Str>,
         ;
         example {"type": "session_start", "reason": "new", "previousSessionFile": "/path/to/session.jsonl"}
     }
 
-    /// Why resources are looked for.
+    /// The reason for the search for resources.
     strings DiscoverReason(open) {
-        /// The extension has just begun.
+        /// The extension has just started.
         "startup",
-        /// Everything is loaded again.
+        /// All extensions and resources are reloaded.
         "reload",
     }
 
-    /// After `session_start`: skills and prompt templates are looked for. The answer may name more of them.
+    /// The search for skills and prompt templates, after `session_start`. The answer may add further ones.
     record ResourcesDiscoverHook(type = "resources_discover") {
         /// The working directory.
         cwd: Str,
-        /// Why.
+        /// Reason for the search.
         reason: DiscoverReason,
         ;
         example {"type": "resources_discover", "cwd": "/home/user/project", "reason": "startup"}
     }
 
-    /// Why the session changes.
+    /// The reason for a change of the session.
     strings SwitchReason(open) {
-        /// A new session.
+        /// A new session was requested.
         "new",
-        /// One that is there already.
+        /// A stored session was requested.
         "resume",
     }
 
-    /// Another session is about to take the place of this one. The answer may stop it.
+    /// Another session is about to replace the current one. The answer may prevent it.
     record SessionBeforeSwitchHook(type = "session_before_switch") {
-        /// Why.
+        /// Reason for the change.
         reason: SwitchReason,
-        /// The file of the other session, where it has one already.
+        /// Path of the new session's file, if it exists already.
         targetSessionFile: Opt<Str>,
         ;
         example {"type": "session_before_switch", "reason": "resume", "targetSessionFile": "/path/to/session.jsonl"}
     }
 
-    /// Another session has taken the place of the one before. Waited for.
+    /// Another session has replaced the previous one. The agent waits for the response.
     record SessionSwitchHook(type = "session_switch") {
-        /// Why.
+        /// Reason for the change.
         reason: SwitchReason,
-        /// The file of the one before, where it had one.
+        /// Path of the previous session's file, if it had one.
         previousSessionFile: Opt<Str>,
         ;
         example {"type": "session_switch", "reason": "new", "previousSessionFile": "/path/to/session.jsonl"}
     }
 
-    /// A fork is about to be made. The answer may stop it.
+    /// A fork is about to be made. The answer may prevent it.
     record SessionBeforeForkHook(type = "session_before_fork") {
-        /// The entry from which it is made.
+        /// Id of the entry for the fork.
         entryId: Str,
         ;
         example {"type": "session_before_fork", "entryId": "a1b2c3d4"}
     }
 
-    /// A fork was made and is the session now. Waited for.
+    /// A fork has become the current session. The agent waits for the response.
     record SessionForkHook(type = "session_fork") {
-        /// The file of the session before, where it had one.
+        /// Path of the previous session's file, if it had one.
         previousSessionFile: Opt<Str>,
         ;
         example {"type": "session_fork", "previousSessionFile": "/path/to/session.jsonl"}
@@ -101,28 +101,28 @@ protocol! {
 
     /// The plan of a compaction.
     record CompactionPlan {
-        /// The first session entry that would stay as it is.
+        /// Id of the first session entry that would stay unchanged.
         firstKeptEntryId: Str,
-        /// Tokens in the context now, estimated.
+        /// Estimated number of tokens in the context now.
         tokensBefore: Count,
-        /// The messages that the summary would stand for.
+        /// The messages that the summary would replace.
         messagesToSummarize: List<AgentMessage>,
-        /// The messages at the beginning of a turn that is cut in two; a summary of them stands before the
-        /// rest of the turn.
+        /// The messages at the start of a turn that the compaction splits; a separate summary of them precedes the rest
+        /// of the turn.
         turnPrefixMessages: List<AgentMessage>,
-        /// Whether a turn is cut in two.
+        /// `true` if the compaction splits a turn.
         isSplitTurn: Bool,
-        /// The summary that stands in the context now, where there is one.
+        /// The previous summary in the context, if there is one.
         previousSummary: Opt<Str>,
     }
 
-    /// The conversation is about to be compacted. The answer may stop it, or give the summary.
+    /// A compaction is about to start. The answer may prevent it, or provide the summary.
     record SessionBeforeCompactHook(type = "session_before_compact") {
-        /// What is about to be done.
+        /// Plan of the compaction.
         preparation: CompactionPlan,
-        /// The session's entries from the first one to the last.
+        /// Entries of the session from the first to the last.
         branchEntries: List<Object>,
-        /// The user's extra instructions for the summary.
+        /// Extra instructions of the user for the summary.
         customInstructions: Opt<Str>,
         ;
         example {
@@ -134,95 +134,95 @@ protocol! {
         }
     }
 
-    /// The conversation was compacted. Waited for.
+    /// The conversation was compacted. The agent waits for the response.
     record SessionCompactHook(type = "session_compact") {
-        /// The session's entry that says so.
+        /// The session entry of the compaction.
         compactionEntry: Object,
-        /// Whether the summary came from an extension.
+        /// `true` if an extension wrote the summary.
         fromExtension: Bool,
         ;
         example {"type": "session_compact", "compactionEntry": {"type": "compaction", "id": "a1b2c3d4"}, "fromExtension": false}
     }
 
-    /// The session is about to end. Where the agent ends, all extensions together have two seconds; then stdin ends. Where the
-    /// agent is pi from 1.5 on, also told when another session takes the place of this one: it is waited for within the limit
-    /// of a hook, and `session_start` follows.
+    /// The session is about to end. If the agent itself ends, all extensions together have two seconds before stdin
+    /// closes. In pi since 1.5, also sent before another session replaces this one. The agent then waits for the
+    /// response within the time limit of a hook, and `session_start` follows.
     record SessionShutdownHook(type = "session_shutdown") {
-        /// Why; said where the agent is pi from 1.5 on.
+        /// Reason for the end; present in pi since 1.5.
         reason: Opt<SessionReason>,
         ;
         example {"type": "session_shutdown", "reason": "quit"}
     }
 
-    /// Where input of the user comes from.
+    /// The source of the user's input.
     strings InputSource(open) {
-        /// From a terminal.
+        /// A terminal.
         "interactive",
-        /// From a client.
+        /// A client.
         "rpc",
-        /// From an extension.
+        /// An extension.
         "extension",
     }
 
-    /// The user sent input that has not been processed yet. The answer may replace or drop it.
+    /// Input of the user that is not processed yet. The answer may replace or drop it.
     record InputHook(type = "input") {
-        /// The words.
+        /// Text of the input.
         text: Str,
-        /// Images that go with them.
+        /// Images of the input.
         images: Opt<List<ImageContent>>,
-        /// Where they come from.
+        /// Source of the input.
         source: InputSource,
         ;
         example {"type": "input", "text": "Hello!", "source": "rpc"}
     }
 
-    /// A run is about to begin. The answer may add a message, and replace the system prompt of this run.
+    /// A run is about to start. The answer may add a message, and replace the system prompt of this run.
     record BeforeAgentStartHook(type = "before_agent_start") {
         /// The user's input after expansion.
         prompt: Str,
-        /// Images that go with them.
+        /// Images of the input.
         images: Opt<List<ImageContent>>,
-        /// What the model is told beforehand, with what other extensions made of it.
+        /// System prompt, with the changes of other extensions.
         systemPrompt: Str,
         ;
         example {"type": "before_agent_start", "prompt": "Hello!", "systemPrompt": "You are a coding agent."}
     }
 
-    /// The model is about to be asked. The answer may replace what it gets to see, this once.
+    /// A request to the model is about to be sent. The answer may replace its messages for this request only.
     record ContextHook(type = "context") {
-        /// The messages that it would see.
+        /// Messages of the request.
         messages: List<AgentMessage>,
         ;
         example {"type": "context", "messages": [{"role": "user", "content": "Hello!", "timestamp": 1733234567890}]}
     }
 
-    /// A turn begins.
+    /// A turn starts.
     record TurnStartHook(type = "turn_start") {
-        /// Its number in the run, from 0.
+        /// Number of the turn in the run, from 0.
         turnIndex: Count,
-        /// When, in milliseconds since the epoch.
+        /// Time of the event in milliseconds since the epoch.
         timestamp: Int,
         ;
         example {"type": "turn_start", "turnIndex": 0, "timestamp": 1733234567890}
     }
 
-    /// A turn is complete.
+    /// A turn ends.
     record TurnEndHook(type = "turn_end") {
-        /// Its number in the run, from 0.
+        /// Number of the turn in the run, from 0.
         turnIndex: Count,
-        /// The model's answer.
+        /// Answer of the model.
         message: AgentMessage,
-        /// The results of the tools that it asked for.
+        /// Results of the tool calls in the answer.
         toolResults: List<ToolResultMessage>,
     }
 
-    /// A tool is about to run. The answer may block it; without an answer it is blocked.
+    /// A tool is about to run. The answer may block it. Without an answer, the tool is blocked.
     record ToolCallHook(type = "tool_call") {
-        /// The id of the call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// The tool's name.
+        /// Name of the tool.
         toolName: Str,
-        /// The arguments.
+        /// Arguments of the tool call.
         input: Object,
         ;
         example {"type": "tool_call", "toolCallId": "call_123", "toolName": "bash", "input": {"command": "rm -rf build"}}
@@ -230,17 +230,17 @@ protocol! {
 
     /// A tool has run. The answer may replace its result.
     record ToolResultHook(type = "tool_result") {
-        /// The id of the call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// The tool's name.
+        /// Name of the tool.
         toolName: Str,
-        /// The arguments.
+        /// Arguments of the tool call.
         input: Object,
         /// Text and images for the model.
         content: List<InputBlock>,
-        /// Facts for a front end.
+        /// Details for a client.
         details: OptNull<Any>,
-        /// Whether it failed.
+        /// `true` if the tool failed.
         isError: Bool,
         ;
         example {
@@ -249,11 +249,11 @@ protocol! {
         }
     }
 
-    /// The user is about to run a shell command beside the conversation. The answer may give its result.
+    /// The user is about to run a shell command outside of the conversation. The answer may provide its result.
     record UserBashHook(type = "user_bash") {
-        /// The command line.
+        /// Command line of the shell command.
         command: Str,
-        /// True where the model does not get to see it.
+        /// `true` if the model does not receive the command and its output.
         excludeFromContext: Bool,
         /// The working directory.
         cwd: Str,
@@ -261,27 +261,27 @@ protocol! {
         example {"type": "user_bash", "command": "ls -la", "excludeFromContext": false, "cwd": "/home/user/project"}
     }
 
-    /// How a model was chosen.
+    /// The method by which a model was selected.
     strings ModelSource(open) {
-        /// By name.
+        /// Selection by name.
         "set",
-        /// As the next one in line.
+        /// Selection as the next model of the cycle.
         "cycle",
-        /// With the session that was opened.
+        /// Selection with the session that was opened.
         "restore",
     }
 
-    /// Another model is in use than before.
+    /// The model was changed.
     record ModelSelectHook(type = "model_select") {
-        /// The model.
+        /// New model of the session.
         model: Model,
-        /// The one before, or null where there was none.
+        /// The previous model, or null if there was none.
         previousModel: Nullable<Model>,
-        /// How it was chosen.
+        /// Method of the selection.
         source: ModelSource,
     }
 
-    /// An event of the agent, told apart by `type`.
+    /// An event for extensions; `type` determines the variant.
     union HookEvent(type, open) {
         SessionStartHook, ResourcesDiscoverHook, SessionBeforeSwitchHook, SessionSwitchHook, SessionBeforeForkHook, SessionForkHook,
         SessionBeforeCompactHook, SessionCompactHook, SessionShutdownHook, InputHook, BeforeAgentStartHook,

@@ -1,4 +1,4 @@
-//! Frames that the agent sends to an extension process.
+//! The frames that the agent sends to an extension process.
 
 use super::hooks::HookEvent;
 use super::state::HostState;
@@ -6,30 +6,30 @@ use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, List, Nullable, Object, Opt, Str};
 
 protocol! {
-    /// How the agent is used.
+    /// The mode of use of the agent.
     strings HostMode(open) {
-        /// By a client, over frames.
+        /// Use by a client, over frames.
         "rpc",
     }
 
-    /// The first frame. The process answers with `Initialized` when its extensions are loaded, and
-    /// sends nothing else before that but dialogs' notices and logs.
+    /// The first frame. The process answers with `Initialized` when its extensions are loaded. Before that, it sends
+    /// only notices and log lines.
     record HostInitialize(type = "initialize") {
-        /// Names the question.
+        /// Id of the request.
         id: Str,
-        /// The version of this protocol, 1.
+        /// Version of this protocol, 1.
         protocol: Count,
-        /// The agent's version.
+        /// Version of the agent.
         agentVersion: Str,
-        /// How the agent is used.
+        /// Mode of use of the agent.
         mode: HostMode,
-        /// Whether somebody can answer dialogs.
+        /// `true` if a client can answer dialogs.
         hasUI: Bool,
         /// The working directory.
         cwd: Str,
         /// The folder of the user's settings.
         agentDir: Str,
-        /// The extensions to load, as absolute paths. A program that is one extension finds one path here.
+        /// Absolute paths of the extensions to load. A program that is a single extension receives one path.
         extensions: List<Str>,
         ;
         example {
@@ -39,26 +39,26 @@ protocol! {
         }
     }
 
-    /// More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
-    /// `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone; an
-    /// empty list, to which the answer is one too, asks whether the process still answers at all.
+    /// Additional extensions to load, for example after a directory becomes trusted. Sent only to a process that
+    /// announced `loadsMore` in `Initialized`. Answered with `Initialized` for these extensions only. An empty list,
+    /// answered with an empty list, checks that the process still responds.
     record HostLoad(type = "load") {
-        /// Names the question.
+        /// Id of the request.
         id: Str,
-        /// The extensions, as absolute paths.
+        /// Absolute paths of the extensions.
         extensions: List<Str>,
         ;
         example {"type": "load", "id": "10", "extensions": ["/home/user/project/.pi/extensions/notes.ts"]}
     }
 
-    /// Something happened. With an id the agent waits for the response, and `HookAnswers` says what may
-    /// stand in it; without one nobody waits.
+    /// An event of the agent. With an id, the agent waits for the response, whose result `HookAnswers` defines. Without
+    /// an id, it does not wait.
     record HostEvent(type = "event") {
-        /// Names the question.
+        /// Id of the request.
         id: Opt<Str>,
-        /// The extension that is told.
+        /// Path of the extension that receives the event.
         extension: Str,
-        /// What happened.
+        /// Event for the extension.
         event: HookEvent,
         ;
         example {
@@ -67,15 +67,15 @@ protocol! {
         }
     }
 
-    /// The user invoked a command. The response comes when it has ended; its result is not looked at.
+    /// The user invoked a command. The response follows when the command has ended; its result is ignored.
     record HostCommand(type = "command") {
-        /// Names the question.
+        /// Id of the request.
         id: Str,
-        /// The extension whose command it is.
+        /// Path of the extension that registered the command.
         extension: Str,
-        /// The command's name, without the slash.
+        /// Name of the command, without the slash.
         name: Str,
-        /// What stands behind the name; empty where nothing does.
+        /// Text after the name; empty if there is none.
         args: Str,
         ;
         example {
@@ -84,17 +84,17 @@ protocol! {
         }
     }
 
-    /// The model called a tool. Before the response there may be `tool_update` frames.
+    /// The model called a tool. `tool_update` frames may precede the response.
     record HostTool(type = "tool") {
-        /// Names the question.
+        /// Id of the request.
         id: Str,
-        /// The extension whose tool it is.
+        /// Path of the extension that registered the tool.
         extension: Str,
-        /// The tool's name.
+        /// Name of the tool.
         name: Str,
-        /// The id of the call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// The arguments, which fit the tool's schema.
+        /// Arguments of the tool call, valid under the tool's schema.
         params: Object,
         ;
         example {
@@ -103,10 +103,10 @@ protocol! {
         }
     }
 
-    /// A question of the agent is taken back: the run was aborted, or the time is up. A response that
-    /// still comes is ignored.
+    /// The cancellation of an agent's request, because the run was aborted or the time limit was reached. A later
+    /// response is ignored.
     record HostCancel(type = "cancel") {
-        /// The id of the question.
+        /// Id of the cancelled request.
         id: Str,
         ;
         example {"type": "cancel", "id": "9"}
@@ -114,39 +114,39 @@ protocol! {
 
     /// Changes of the state, for extensions that watch `state`. Sent before the frame that follows from the change.
     record HostStateChanged(type = "state") {
-        /// The members that changed.
+        /// Changed members of the state.
         state: HostState,
         ;
         example {"type": "state", "state": {"idle": false}}
     }
 
-    /// Entries that joined the session; for those who watch `entries`.
+    /// New entries of the session, for extensions that watch `entries`.
     record HostEntries(type = "entries") {
-        /// Whether these are all entries, because the session is another one.
+        /// `true` if the list holds all entries, because the session has changed.
         reset: Bool,
-        /// The head of the session's file, with `reset`.
+        /// Header of the session file; present if `reset` is `true`.
         header: Opt<Object>,
-        /// The entries.
+        /// New entries, or all entries if `reset` is `true`.
         entries: List<Object>,
-        /// The entry at which the conversation is now; null where it is empty.
+        /// Id of the current entry; null in an empty session.
         leafId: Nullable<Str>,
         ;
         example {"type": "entries", "reset": false, "entries": [], "leafId": null}
     }
 
-    /// The answer to a question of the extension: a result as `HostAnswers` says, or an error.
+    /// The answer to a request of the extension: a result as in `HostAnswers`, or an error.
     record HostResponse(type = "response") {
-        /// The id of the question.
+        /// Id of the request.
         id: Str,
-        /// The result; absent where there is none.
+        /// The result; absent if there is none.
         result: Opt<Any>,
-        /// Why the question failed.
+        /// Error message of the request.
         error: Opt<Str>,
         ;
         example {"type": "response", "id": "3", "result": {"value": "red"}}
     }
 
-    /// A frame that the agent sends to an extension process. A process ignores types that it does not know.
+    /// A frame from the agent to an extension process. A process ignores unknown types.
     union HostFrame(type, open) {
         HostInitialize, HostLoad, HostEvent, HostCommand, HostTool, HostCancel, HostStateChanged, HostEntries, HostResponse
     }

@@ -1,4 +1,4 @@
-//! What an extension brings.
+//! The contributions of an extension.
 
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, List, Object, Opt, Str};
@@ -6,9 +6,9 @@ use crate::typed::{Any, Bool, Count, List, Object, Opt, Str};
 protocol! {
     /// A slash command of an extension.
     record OfferedCommand {
-        /// The name, without the slash.
+        /// Name of the command, without the slash.
         name: Str,
-        /// A description for people.
+        /// Description for the user.
         description: Opt<Str>,
         ;
         example {"name": "deploy", "description": "Deploys the working directory"}
@@ -16,17 +16,17 @@ protocol! {
 
     /// A tool of an extension.
     record OfferedTool {
-        /// The name by which the model calls it. That of a built-in tool takes its place.
+        /// Name of the tool for the model. The name of a built-in tool replaces that tool.
         name: Str,
-        /// A name for people.
+        /// Display name.
         label: Opt<Str>,
         /// A description for the model.
         description: Str,
-        /// A JSON Schema of its arguments, an object.
+        /// JSON Schema of the arguments, an object.
         parameters: Object,
-        /// A line for the list of tools in the system prompt; the description where it is missing.
+        /// Line for the list of tools in the system prompt; the description if absent.
         promptSnippet: Opt<Str>,
-        /// Guidelines for the system prompt, there while the tool is switched on.
+        /// Guidelines for the system prompt, present while the tool is active.
         promptGuidelines: Opt<List<Str>>,
         ;
         example {
@@ -36,7 +36,7 @@ protocol! {
         }
     }
 
-    /// The kind of value that a command line flag takes.
+    /// The kind of value of a command-line flag.
     strings FlagKind(closed) {
         /// No value: the flag is present or absent.
         "boolean",
@@ -44,35 +44,35 @@ protocol! {
         "string",
     }
 
-    /// A flag of the command line that an extension reads.
+    /// A command-line flag for an extension.
     record OfferedFlag {
-        /// The name, without the dashes.
+        /// Name of the flag, without the dashes.
         name: Str,
-        /// A description for people.
+        /// Description for the user.
         description: Opt<Str>,
-        /// What it takes.
+        /// Kind of value.
         kind: FlagKind,
-        /// Its value where it is not given: a boolean or a text.
+        /// Default value: a boolean or a text.
         default: Opt<Any>,
         ;
         example {"name": "plan", "description": "Begin in plan mode", "kind": "boolean", "default": false}
     }
 
-    /// What one extension brings, or why it could not be loaded.
+    /// The contributions of one extension, or the reason for a failure to load it.
     record OfferedExtension {
-        /// The extension, as the agent named it.
+        /// Path of the extension, as sent by the agent.
         path: Str,
-        /// A name for people.
+        /// Display name.
         name: Opt<Str>,
-        /// Why it could not be loaded; everything else is ignored then.
+        /// Error message of a failed load; all other members are then ignored.
         error: Opt<Str>,
-        /// Its commands.
+        /// Commands of the extension.
         commands: Opt<List<OfferedCommand>>,
-        /// Its tools.
+        /// Tools of the extension.
         tools: Opt<List<OfferedTool>>,
-        /// Its flags.
+        /// Flags of the extension.
         flags: Opt<List<OfferedFlag>>,
-        /// The events that it wants to hear of, by type. Others are not sent to it.
+        /// Types of the events that the extension receives. Other events are not sent to it.
         events: Opt<List<Str>>,
         ;
         example {
@@ -81,23 +81,24 @@ protocol! {
         }
     }
 
-    /// What an extension process is told without asking.
+    /// The kind of updates that an extension process receives without a request.
     strings Watched(open) {
-        /// What changes in the state, as `state` frames.
+        /// Changes of the state, as `state` frames.
         "state",
-        /// The entries of the session, as `entries` frames.
+        /// Entries of the session, as `entries` frames.
         "entries",
     }
 
-    /// The answer to `initialize`: who is there.
+    /// The answer to `initialize` and `load`: the contributions of the loaded extensions.
     record Initialized {
-        /// The version of this protocol that the process speaks, 1.
+        /// Version of this protocol that the process uses, 1.
         protocol: Count,
-        /// What each extension brings, one for each path of the question.
+        /// Contributions of each extension, one for each path of the request.
         extensions: List<OfferedExtension>,
-        /// What it wants to be told without asking.
+        /// Kinds of updates that the process receives without a request.
         watch: Opt<List<Watched>>,
-        /// Whether it can load more extensions later, in answer to `load`. One that cannot is left alone.
+        /// `true` if the process can load additional extensions on a `load` frame. Otherwise the agent sends no such
+        /// frame.
         loadsMore: Opt<Bool>,
         ;
         example {

@@ -1,4 +1,4 @@
-//! What an extension can look at.
+//! The state of the agent for extensions.
 
 use crate::dialects::pi::commands::CommandInfo;
 use crate::dsl::protocol;
@@ -6,72 +6,72 @@ use crate::typed::{Any, Bool, Count, List, Map, Nullable, Num, Object, Opt, OptN
 use crate::types::model::{Model, ThinkingLevel};
 
 protocol! {
-    /// A tool that the agent has.
+    /// A tool of the agent.
     record KnownTool {
-        /// Its name.
+        /// Name of the tool.
         name: Str,
-        /// A description for the model.
+        /// Description for the model.
         description: Str,
-        /// A JSON Schema of its arguments.
+        /// JSON Schema of the arguments.
         parameters: Object,
         ;
         example {"name": "ls", "description": "Lists a folder", "parameters": {"type": "object", "properties": {}}}
     }
 
-    /// How much of the model's context is in use.
+    /// The use of the model's context window.
     record ContextUsage {
-        /// Tokens in it, estimated; null where nobody knows, as right after a compaction.
+        /// Estimated number of tokens in the context; null if unknown, as directly after a compaction.
         tokens: Nullable<Count>,
-        /// How many there is room for.
+        /// Size of the context window in tokens.
         contextWindow: Count,
-        /// The share that is full, in percent; null where nobody knows.
+        /// Used share of the context window in percent; null if unknown.
         percent: Nullable<Num>,
         ;
         example {"tokens": 51200, "contextWindow": 200000, "percent": 25.6}
     }
 
-    /// What the agent is and does. In a `state` frame only what has changed since the last one; whole in an
-    /// answer to `get_state` and in `initialize`.
+    /// The state of the agent. The first `state` frame and the answer to `get_state` hold all members. Later `state`
+    /// frames hold only the changes since the previous one.
     record HostState {
-        /// Whether no run, retry or compaction is going on.
+        /// `true` if no run, retry or compaction is in progress.
         idle: Opt<Bool>,
-        /// Messages that wait for a run.
+        /// Number of messages that wait for a run.
         pendingMessages: Opt<Count>,
-        /// The model in use, or null where there is none.
+        /// The current model, or null if there is none.
         model: OptNull<Model>,
-        /// The models that can be used.
+        /// Models available to the agent.
         models: Opt<List<Model>>,
-        /// The model's thinking level.
+        /// Thinking level of the model.
         thinkingLevel: Opt<ThinkingLevel>,
-        /// The session's id.
+        /// Id of the session.
         sessionId: Opt<Str>,
-        /// The session's file; null where nothing is kept.
+        /// Path of the session file; null if the session is not stored.
         sessionFile: OptNull<Str>,
-        /// The session's name, or null where it has none.
+        /// Name of the session, or null if it has none.
         sessionName: OptNull<Str>,
-        /// What the model is told beforehand.
+        /// System prompt of the session.
         systemPrompt: Opt<Str>,
-        /// How much of the model's context is in use; null without a model.
+        /// Use of the context window; null without a model.
         contextUsage: OptNull<ContextUsage>,
-        /// All tools that there are.
+        /// All tools of the agent.
         tools: Opt<List<KnownTool>>,
-        /// The names of those that the model can call.
+        /// Names of the tools that the model can call.
         activeTools: Opt<List<Str>>,
         /// The commands that a prompt can invoke with `/name`.
         commands: Opt<List<CommandInfo>>,
-        /// The flags that the command line gave: true, or the text.
+        /// Flags from the command line: `true`, or the text.
         flags: Opt<Map<Any>>,
         ;
         example {"idle": false, "pendingMessages": 0, "sessionName": null}
     }
 
-    /// The session's entries, as they stand in its file.
+    /// The entries of the session, as in its file.
     record SessionEntries {
-        /// The head of the session's file.
+        /// Header of the session file.
         header: Opt<Object>,
         /// The entries in the order of the file.
         entries: List<Object>,
-        /// The entry at which the conversation is; null where it is empty.
+        /// Id of the current entry; null in an empty session.
         leafId: Nullable<Str>,
         ;
         example {

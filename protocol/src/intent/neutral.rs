@@ -25,7 +25,7 @@ const fn may(name: &'static str, kind: Kind, doc: &'static str) -> Param {
     Param { name, kind, required: false, doc, hint: false }
 }
 
-/// A parameter that is left out where a command does not take it.
+/// Declares a parameter that is omitted if a command does not accept it.
 const fn hints(name: &'static str, kind: Kind, doc: &'static str) -> Param {
     Param { name, kind, required: false, doc, hint: true }
 }

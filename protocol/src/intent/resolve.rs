@@ -4,24 +4,24 @@ use super::{Beside, Carrier, Own};
 use crate::index::Index;
 use crate::meaning::Reader;
 
-/// What the commands of a dialect are for, with what it takes over from its parents.
+/// The mapping from intents to commands of a dialect, including the inherited part.
 #[derive(Debug, Default)]
 pub struct Resolved {
-    /// Which command carries which intent, a dialect's own before its parents'.
+    /// Commands by intent, own ones before those of the parents.
     pub carriers: Vec<Carrier>,
-    /// The commands that carry none.
+    /// Commands that no intent covers.
     pub own: Vec<Own>,
-    /// The parameters of the others that are no part of their intents.
+    /// Parameters of other commands that no intent covers.
     pub beside: Vec<Beside>,
-    /// The events that who speaks the dialect makes.
+    /// Events that the adapter of the dialect generates.
     pub made: Vec<&'static str>,
-    /// The dialogs that a tool of its agents asks, with the tool.
+    /// Dialogs that a tool of the dialect's agents sends, with the name of the tool.
     pub by_tool: Vec<(&'static str, &'static str)>,
-    /// How values are read that no frame of the meaning has.
+    /// Readers of values that no frame of the meaning has.
     pub readers: Vec<Reader>,
 }
 
-/// What the commands of a dialect are for, all its revisions together.
+/// Resolves the mapping from intents to commands of a dialect, for all its revisions.
 pub fn resolve(index: &Index) -> Resolved {
     let mut resolved = Resolved::default();
     let mut dialect = Some(index.dialect);

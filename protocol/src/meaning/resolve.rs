@@ -4,16 +4,16 @@ use super::{Act, Case, Constant, Meaning, On, Reader, Rule, Source};
 use crate::index::Index;
 use crate::model::{RunEffect, RunRole};
 
-/// What the frames of a dialect mean, with what it takes over from its parents and what its rows say themselves.
+/// The meaning of a dialect's frames, including inherited rules and rules derived from the rows.
 #[derive(Debug)]
 pub struct Resolved {
-    /// Its readers, with their cases.
+    /// Readers with their cases.
     pub readers: Vec<(Reader, Vec<Case>)>,
-    /// Its rules, those of rows first.
+    /// Rules, derived rules first.
     pub rules: Vec<Rule>,
-    /// Rows that do nothing to a conversation.
+    /// Rows without an effect on a conversation.
     pub silent: Vec<On>,
-    /// The commands that tell what a view has missed.
+    /// Commands whose answers provide the missed state to a late view.
     pub asks: Vec<&'static str>,
 }
 
@@ -22,7 +22,7 @@ const ON: &[super::Slot] = &[("on", Source::Is(Constant::Flag(true)))];
 
 const OVER: &[super::Slot] = &[("over", Source::Is(Constant::Flag(true)))];
 
-/// What the frames of a dialect mean, all its revisions together.
+/// Resolves the meaning of a dialect's frames, for all its revisions.
 pub fn resolve(index: &Index) -> Resolved {
     let mut lineage = vec![index.dialect];
     while let Some(parent) = lineage.last().and_then(|dialect| dialect.parent) {
@@ -44,11 +44,11 @@ pub fn resolve(index: &Index) -> Resolved {
             resolved.asks = asks.to_vec();
         }
     }
-    // A dialect that says more of the end of a run than its row does says it itself.
+    // A dialect's own rules about the end of a run replace the derived ones.
     let own = |rule: &Rule| told.iter().any(|more| more.on == rule.on && more.act == Act::Work);
     resolved.rules.retain(|rule| rule.act != Act::Work || !own(rule));
     resolved.rules.extend(told);
-    // How a run stands is known before it is over.
+    // The outcome of a run is known before its end.
     resolved.rules.sort_by_key(|rule| rule.act != Act::Outcome);
     resolved.rules.retain(|rule| has(index, rule.on));
     resolved.silent.retain(|on| has(index, *on));
@@ -56,7 +56,7 @@ pub fn resolve(index: &Index) -> Resolved {
     resolved
 }
 
-/// What rows say of the run themselves.
+/// Derives the rules about runs from the rows.
 fn of_rows(index: &Index) -> Vec<Rule> {
     let mut rules = Vec::new();
     for event in &index.events {
@@ -119,7 +119,7 @@ fn of_rows(index: &Index) -> Vec<Rule> {
     rules
 }
 
-/// Whether the dialect has the row.
+/// Returns `true` if the dialect has the row.
 fn has(index: &Index, on: On) -> bool {
     match on {
         On::Event(name) => index.events.iter().any(|event| event.name == name),
@@ -130,7 +130,7 @@ fn has(index: &Index, on: On) -> bool {
     }
 }
 
-/// Takes a reader; where there is one of that name already, its cases stand before those.
+/// Adds a reader. If a reader with the same name exists, the new cases replace its cases with the same tag.
 fn take_reader(readers: &mut Vec<(Reader, Vec<Case>)>, reader: &Reader) {
     match readers.iter_mut().find(|(known, _)| known.name == reader.name) {
         None => readers.push((*reader, reader.cases.to_vec())),

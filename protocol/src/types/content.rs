@@ -1,4 +1,4 @@
-//! Content blocks: what messages of the pi family are made of.
+//! Content blocks, the parts of messages of the pi family.
 
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, List, Object, Opt, Str};
@@ -6,21 +6,21 @@ use crate::typed::{Any, Bool, List, Object, Opt, Str};
 protocol! {
     /// A piece of text.
     record TextContent(type = "text") {
-        /// The text.
+        /// Content of the text block.
         text: Str,
-        /// An opaque signature from the provider, to be sent back with the text.
+        /// Opaque signature from the provider; the next request returns it with the text.
         textSignature: Opt<Str>,
         ;
         example {"type": "text", "text": "Hello! How can I help?"}
     }
 
-    /// Reasoning that the model shows.
+    /// Visible reasoning of the model.
     record ThinkingContent(type = "thinking") {
-        /// The reasoning text.
+        /// Text of the reasoning.
         thinking: Str,
-        /// An opaque signature from the provider, to be sent back with the block.
+        /// Opaque signature from the provider; the next request returns it with the block.
         thinkingSignature: Opt<Str>,
-        /// True where the provider sent the reasoning in a form that cannot be read.
+        /// `true` if the provider sent the reasoning in an unreadable form.
         redacted: Opt<Bool>,
         ;
         example {"type": "thinking", "thinking": "User is greeting me..."}
@@ -28,7 +28,7 @@ protocol! {
 
     /// A complete image.
     record ImageContent(type = "image") {
-        /// The bytes in base64, without a data URL's head.
+        /// The bytes in base64, without the prefix of a data URL.
         data: Str,
         /// The MIME type, as in `image/png`.
         mimeType: Str,
@@ -38,17 +38,17 @@ protocol! {
 
     /// A tool call of the model.
     record ToolCall(type = "toolCall") {
-        /// The call's id; its result carries the same.
+        /// Id of the tool call, repeated in its result.
         id: Str,
-        /// The tool's name.
+        /// Name of the tool.
         name: Str,
-        /// The arguments. While they stream, as much of them as can be read.
+        /// Arguments of the tool call. During streaming, as much of them as can be parsed.
         arguments: Object,
-        /// An opaque signature from the provider, to be sent back with the call.
+        /// Opaque signature from the provider; the next request returns it with the call.
         thoughtSignature: Opt<Str>,
-        /// The provider's name for a group of tools that this one is in.
+        /// The provider's name for the group of tools that contains this tool.
         namespace: Opt<Str> [since "pi@1.5"],
-        /// Why the arguments cannot be read.
+        /// Reason for arguments that cannot be parsed.
         argumentsError: Opt<Str> [since "pi@1.5"],
         ;
         example {"type": "toolCall", "id": "call_123", "name": "bash", "arguments": {"command": "ls"}}
@@ -63,23 +63,23 @@ protocol! {
     /// Input of the user: plain text, or blocks of text and images.
     choice InputContent { Text(Str), Blocks(List<InputBlock>) }
 
-    /// A file that a front end attached to a message.
+    /// A file that a client attached to a message.
     record Attachment {
-        /// The attachment's id.
+        /// Id of the attachment.
         id: Str,
-        /// What kind it is, `image` or `document`.
+        /// Kind of the file, `image` or `document`.
         type: Str,
-        /// The file's name.
+        /// Name of the file.
         fileName: Str,
         /// The MIME type.
         mimeType: Str,
-        /// The file's size in bytes.
+        /// Size of the file in bytes.
         size: crate::typed::Count,
         /// The bytes in base64.
         content: Str,
-        /// Text taken out of a document.
+        /// Text extracted from a document.
         extractedText: crate::typed::OptNull<Str>,
-        /// A small image in base64.
+        /// A small preview image in base64.
         preview: crate::typed::OptNull<Str>,
         ;
         example {
@@ -88,15 +88,15 @@ protocol! {
         }
     }
 
-    /// What a tool gives back, whole or so far.
+    /// The output of a tool, complete or so far.
     record ToolOutput {
         /// Text and images for the model.
         content: List<InputBlock>,
-        /// Facts for a front end; their shape is the tool's own.
+        /// Details for a client, in a shape defined by the tool.
         details: crate::typed::OptNull<Any>,
-        /// The result as data, for programs.
+        /// The result as structured data, for programs.
         structuredContent: Opt<Any> [since "pi@1.5"],
-        /// Whether a result that is there as data too is that of a failure.
+        /// `true` if the structured result is that of a failure.
         isError: Opt<Bool> [since "pi@1.5"],
         ;
         example {"content": [{"type": "text", "text": "total 48\n..."}], "details": {}}

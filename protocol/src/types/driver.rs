@@ -1,37 +1,38 @@
-//! What the conformance suite and a client driver say to each other: JSON lines, instructions on the
-//! driver's stdin and reports on its stdout.
+//! The protocol between the conformance suite and a client driver: JSON lines, with instructions on the driver's stdin
+//! and reports on its stdout.
 
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, Int, List, Object, Opt, OptNull, Str};
 
 protocol! {
-    /// Starts the agent and drives it. The first instruction, answered with `ready`.
+    /// Starts the agent and connects the client library to it. The first instruction; the driver answers it with
+    /// `ready`.
     record DriverStart(instruction = "start") {
-        /// The dialect, with its revision.
+        /// Name of the dialect, with its revision.
         dialect: Str,
-        /// The agent's program and its arguments, to be started as a child with pipes.
+        /// Program of the agent and its arguments. The driver starts it as a child process with pipes.
         command: List<Str>,
         ;
         example {"instruction": "start", "dialect": "pi@0.55", "command": ["/tmp/run/agent", "client-agent", "/tmp/run/a.sock"]}
     }
 
-    /// Calls a command. Its end is reported whenever it comes; further instructions may come before.
+    /// Calls a command. The driver reports its end at any later time; further instructions may come before.
     record DriverCall(instruction = "call") {
-        /// The call's name in reports.
+        /// Name of the call in reports.
         call: Str,
-        /// The command's name on the wire.
+        /// Wire name of the command.
         command: Str,
-        /// Its parameters, with the names of the wire.
+        /// Parameters of the command, with wire names.
         params: Object,
         ;
         example {"instruction": "call", "call": "c1", "command": "prompt", "params": {"message": "Hi"}}
     }
 
-    /// Answers a dialog that was reported.
+    /// Answers a reported dialog.
     record DriverAnswer(instruction = "answer") {
-        /// The dialog's name, as it was reported.
+        /// Name of the dialog, as in its report.
         dialog: Str,
-        /// The answer's members, with the names of the wire; missing or null dismisses the dialog.
+        /// Members of the answer, with wire names; absent or null to dismiss the dialog.
         answer: OptNull<Object>,
         ;
         example {"instruction": "answer", "dialog": "d1", "answer": {"confirmed": true}}
@@ -43,18 +44,18 @@ protocol! {
         example {"instruction": "close"}
     }
 
-    /// What the suite tells a client driver to do.
+    /// An instruction of the suite to a client driver.
     union DriverInstruction(instruction, closed) { DriverStart, DriverCall, DriverAnswer, DriverClose }
 
-    /// The agent is started, and events and dialogs are listened to.
+    /// The agent has started, and the driver receives events and dialogs.
     record DriverReady(report = "ready") {
-        /// The version of the driver protocol, 1.
+        /// Version of the driver protocol, 1.
         driver: Count,
-        /// The client library and its version.
+        /// Name of the client library and its version.
         library: Str,
-        /// Whether the library has handles for runs, so that their ends are reported.
+        /// `true` if the library has handles for runs, so that the driver reports their ends.
         runs: Opt<Bool>,
-        /// Commands that the library sends by itself, such as a question for the state when a run ends.
+        /// Commands that the library sends by itself, such as a query of the state at the end of a run.
         sends: Opt<List<Str>>,
         ;
         example {"report": "ready", "driver": 1, "library": "agentese 0.1.0", "runs": true, "sends": ["get_state"]}
@@ -62,49 +63,49 @@ protocol! {
 
     /// A call succeeded.
     record DriverResult(report = "result") {
-        /// The call.
+        /// Name of the call.
         call: Str,
-        /// The data of the answer as the library decoded it, written as JSON; null or missing where there is none.
+        /// Data of the answer as the library decoded it, in JSON; null or absent if there is no data.
         value: Opt<Any>,
         ;
         example {"report": "result", "call": "c2", "value": {"text": "Hello!"}}
     }
 
-    /// Why a call or a run failed.
+    /// The reason for the failure of a call or a run.
     strings DriverFailure(open) {
-        /// The agent said so.
+        /// The agent rejected the command.
         "refused",
-        /// The connection is over.
+        /// The connection ended.
         "terminated",
-        /// The library waited too long.
+        /// The library reached its timeout.
         "timed_out",
-        /// It failed in another way.
+        /// Another failure.
         "failed",
     }
 
     /// A call failed.
     record DriverError(report = "error") {
-        /// The call.
+        /// Name of the call.
         call: Str,
-        /// Why.
+        /// Reason for the failure.
         kind: DriverFailure,
-        /// What the agent said, or else what the library says.
+        /// Error message of the agent, or else of the library.
         message: Str,
-        /// The agent's code, in dialects that have codes.
+        /// Error code of the agent, in dialects with error codes.
         code: OptNull<Int>,
         ;
         example {"report": "error", "call": "c3", "kind": "refused", "message": "Session name cannot be empty"}
     }
 
-    /// The library has no way to do what was asked. The case is not applicable.
+    /// The library does not support an instruction. The case is not applicable.
     record DriverUnsupported(report = "unsupported") {
-        /// What it cannot do.
+        /// Description of the unsupported operation.
         reason: Str,
         ;
         example {"report": "unsupported", "reason": "the library has no compact"}
     }
 
-    /// An event came.
+    /// The driver received an event.
     record DriverEvent(report = "event") {
         /// The event without its envelope, as the library decoded it.
         event: Object,
@@ -112,47 +113,47 @@ protocol! {
         example {"report": "event", "event": {"type": "agent_start"}}
     }
 
-    /// A dialog or a notice came.
+    /// The driver received a dialog or a notice.
     record DriverDialog(report = "dialog") {
-        /// The driver's name for it.
+        /// Name of the dialog, chosen by the driver.
         dialog: Str,
-        /// Its method.
+        /// Method of the dialog.
         method: Str,
-        /// Its parameters, without what stands around them, as the library decoded them.
+        /// Parameters of the dialog without their envelope, as the library decoded them.
         params: Object,
         ;
         example {"report": "dialog", "dialog": "d1", "method": "confirm", "params": {"title": "Delete?", "message": "All of it?"}}
     }
 
-    /// A run that a call started is over, as its handle says.
+    /// The handle of a run reports the end of that run.
     record DriverRunEnd(report = "run_end") {
-        /// The call that started it.
+        /// Name of the call that started the run.
         call: Str,
-        /// Why it failed, where it did.
+        /// Reason for the failure of the run, if it failed.
         error: OptNull<DriverFailure>,
-        /// What the agent said, or else what the library says.
+        /// Error message of the agent, or else of the library.
         message: Opt<Str>,
         ;
         example {"report": "run_end", "call": "c1"}
     }
 
-    /// The connection ended without the driver's doing.
+    /// The connection ended without an action of the driver.
     record DriverTerminated(report = "terminated") {
-        /// The agent's exit code.
+        /// Exit code of the agent.
         code: OptNull<Int>,
-        /// The number of the signal that ended it.
+        /// Number of the signal that ended the agent.
         signal: OptNull<Int>,
         ;
         example {"report": "terminated", "code": 3}
     }
 
-    /// The connection is closed, and everything that came of it has been reported. The last report.
+    /// The connection is closed, and the driver has reported everything that it received. The last report.
     record DriverClosed(report = "closed") {
         ;
         example {"report": "closed"}
     }
 
-    /// What a client driver tells the suite.
+    /// A report of a client driver to the suite.
     union DriverReport(report, closed) {
         DriverReady, DriverResult, DriverError, DriverUnsupported, DriverEvent, DriverDialog, DriverRunEnd,
         DriverTerminated, DriverClosed

@@ -1,4 +1,4 @@
-//! The entries of a session's file, as commands give them.
+//! The entries of a session file, as returned by commands.
 
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, List, Nullable, Opt, Str};
@@ -9,183 +9,183 @@ use crate::types::model::ThinkingLevel;
 protocol! {
     /// A message of the conversation.
     record MessageEntry(type = "message") {
-        /// The entry's id.
+        /// Id of the entry.
         id: Str,
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         parentId: Nullable<Str>,
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// The message.
+        /// Message of the conversation.
         message: AgentMessage,
     }
 
-    /// Another model was chosen.
+    /// A change of the model.
     record ModelChangeEntry(type = "model_change") {
-        /// The entry's id.
+        /// Id of the entry.
         id: Str,
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         parentId: Nullable<Str>,
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// The provider.
+        /// Name of the provider.
         provider: Str,
-        /// The model's id at that provider.
+        /// Id of the model at that provider.
         modelId: Str,
     }
 
-    /// Another thinking level was chosen.
+    /// A change of the thinking level.
     record ThinkingLevelChangeEntry(type = "thinking_level_change") {
-        /// The entry's id.
+        /// Id of the entry.
         id: Str,
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         parentId: Nullable<Str>,
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// The level.
+        /// New thinking level.
         thinkingLevel: ThinkingLevel,
     }
 
-    /// Tokens that were used for something that is no answer.
+    /// Tokens used for a purpose other than an answer.
     record UsageEntry(type = "usage") {
-        /// The entry's id.
+        /// Id of the entry.
         id: Str,
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         parentId: Nullable<Str>,
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// What for.
+        /// Purpose of the request.
         kind: Str,
-        /// The provider.
+        /// Name of the provider.
         provider: Str,
-        /// The model.
+        /// Id of the model.
         model: Str,
-        /// The tokens.
+        /// Tokens and costs of the request.
         usage: Usage,
     }
 
-    /// The conversation was compacted.
+    /// A compaction of the conversation.
     record CompactionEntry(type = "compaction") {
-        /// The entry's id.
+        /// Id of the entry.
         id: Str,
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         parentId: Nullable<Str>,
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// The text that stands in place of what was removed.
+        /// The summary that replaces the removed messages.
         summary: Str,
-        /// The first entry that stays as it is.
+        /// Id of the first entry that stays unchanged.
         firstKeptEntryId: Str,
-        /// Tokens in the context before.
+        /// Number of tokens in the context before the compaction.
         tokensBefore: Count,
-        /// Facts for a front end, such as the files that were read and changed.
+        /// Details for a client, such as the files that were read and changed.
         details: Opt<Any>,
-        /// Tokens that the summary took.
+        /// Tokens used for the summary.
         usage: Opt<Usage>,
-        /// Whether an extension wrote the summary.
+        /// `true` if an extension wrote the summary.
         fromHook: Opt<Bool>,
-        /// The prompt and the tools as they stood then.
+        /// The system prompt and the tools at that time.
         systemMessage: Opt<SystemMessage>,
     }
 
-    /// Other words in place of those of a message.
+    /// Content that replaces the content of a message.
     record ContextReplacement {
-        /// The words.
+        /// Content that the model receives instead.
         content: InputContent,
     }
 
-    /// What the model gets to see of an earlier entry was changed.
+    /// A change to the content of an earlier entry, as the model receives it.
     record ContextEditEntry(type = "context_edit") {
-        /// The entry's id.
+        /// Id of the entry.
         id: Str,
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         parentId: Nullable<Str>,
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// That entry.
+        /// Id of the changed entry.
         targetId: Str,
-        /// What it sees in its place; null where it sees nothing.
+        /// Content that the model receives instead; null if it receives no content.
         replacement: Nullable<ContextReplacement>,
     }
 
-    /// A branch was left, and this is what was said on it.
+    /// A summary of a branch that the user left.
     record BranchSummaryEntry(type = "branch_summary") {
-        /// The entry's id.
+        /// Id of the entry.
         id: Str,
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         parentId: Nullable<Str>,
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// The entry from which it was left; null where there was none.
+        /// Id of the entry at which the user left the branch; null if there was no such entry.
         fromId: Nullable<Str>,
-        /// The summary.
+        /// Text of the summary.
         summary: Str,
-        /// Facts for a front end.
+        /// Details for a client.
         details: Opt<Any>,
-        /// Tokens that the summary took.
+        /// Tokens used for the summary.
         usage: Opt<Usage>,
-        /// Whether an extension wrote the summary.
+        /// `true` if an extension wrote the summary.
         fromHook: Opt<Bool>,
     }
 
-    /// Something that an extension keeps; no model sees it.
+    /// Data of an extension; the model does not receive it.
     record CustomEntry(type = "custom") {
-        /// The entry's id.
+        /// Id of the entry.
         id: Str,
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         parentId: Nullable<Str>,
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// The extension's name for it.
+        /// Kind of the data, named by the extension.
         customType: Str,
-        /// What it keeps.
+        /// Data of the extension.
         data: Opt<Any>,
     }
 
-    /// A message that an extension put in.
+    /// A message that an extension added.
     record CustomMessageEntry(type = "custom_message") {
-        /// The entry's id.
+        /// Id of the entry.
         id: Str,
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         parentId: Nullable<Str>,
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// The extension's name for it.
+        /// Kind of the message, named by the extension.
         customType: Str,
-        /// Text, or blocks.
+        /// Content of the message: text or blocks.
         content: InputContent,
-        /// Whether a front end should show it.
+        /// `true` if a client should show the message.
         display: Bool,
-        /// Facts for a front end.
+        /// Details for a client.
         details: Opt<Any>,
     }
 
-    /// An entry was marked with a word.
+    /// A label of another entry.
     record LabelEntry(type = "label") {
-        /// The entry's id.
+        /// Id of the entry.
         id: Str,
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         parentId: Nullable<Str>,
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// That entry.
+        /// Id of the labelled entry.
         targetId: Str,
-        /// The word; absent where the mark was taken away.
+        /// The label; absent if it was removed.
         label: Opt<Str>,
     }
 
-    /// The session was named.
+    /// A new name of the session.
     record SessionInfoEntry(type = "session_info") {
-        /// The entry's id.
+        /// Id of the entry.
         id: Str,
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         parentId: Nullable<Str>,
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         timestamp: Str,
-        /// The name.
+        /// New name of the session.
         name: Opt<Str>,
     }
 
-    /// An entry of a session, told apart by `type`.
+    /// An entry of a session; `type` determines the variant.
     union SessionEntry(type, open) {
         MessageEntry, ModelChangeEntry, ThinkingLevelChangeEntry, UsageEntry, CompactionEntry, ContextEditEntry,
         BranchSummaryEntry, CustomEntry, CustomMessageEntry, LabelEntry, SessionInfoEntry
@@ -193,29 +193,29 @@ protocol! {
 
     /// Entries of a session.
     record Entries {
-        /// In the order in which they were written.
+        /// The entries in the order of their writing.
         entries: List<SessionEntry>,
-        /// The entry that the next one will follow; null in an empty session.
+        /// Id of the current entry, the parent of the next one; null in an empty session.
         leafId: Nullable<Str>,
     }
 
-    /// An entry and what follows it.
+    /// An entry with its children in the tree of a session.
     record TreeNode {
-        /// The entry.
+        /// The entry of this node.
         entry: SessionEntry,
-        /// What follows it, one node for each branch.
+        /// The children of the entry, one node for each branch.
         children: List<TreeNode>,
-        /// The word that it is marked with.
+        /// Label of the entry.
         label: Opt<Str>,
-        /// When it was marked, as ISO 8601.
+        /// Time of the label, in ISO 8601.
         labelTimestamp: Opt<Str>,
     }
 
-    /// The whole session.
+    /// The entries of a session as a tree.
     record SessionTree {
-        /// The entries that follow none.
+        /// The root entries with their children.
         tree: List<TreeNode>,
-        /// The entry that the next one will follow; null in an empty session.
+        /// Id of the current entry, the parent of the next one; null in an empty session.
         leafId: Nullable<Str>,
     }
 }

@@ -1,21 +1,21 @@
-//! The files of the project that are not frames: transcripts and model scripts.
+//! The file formats of the project: transcripts and model scripts.
 
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, Int, List, Map, Num, Object, Opt, OptNull, Str};
 
 protocol! {
-    /// A line that repeats a piece of text, for lines too long to keep as they are.
+    /// A repeated piece of text in a line that is too long to store in full.
     record LineRepeat {
-        /// The text.
+        /// The repeated text.
         repeat: Str,
-        /// How often it stands in the line.
+        /// Number of repetitions in the line.
         n: Count,
     }
 
     /// A part of a long line.
     choice LinePart { Text(Str), Repeat(LineRepeat) }
 
-    /// Which way a line went.
+    /// The direction of a line.
     strings Direction(closed) {
         /// From the client to the server.
         "c2s",
@@ -23,21 +23,21 @@ protocol! {
         "s2c",
     }
 
-    /// The first record of a transcript: what was recorded, and how it was started.
+    /// The first record of a transcript: the recorded agent, its command line and the scenario.
     record TranscriptHeader {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         transcript: Count,
-        /// The agent.
+        /// Name of the agent.
         agent: Str,
-        /// The agent's version.
+        /// Version of the agent.
         version: OptNull<Str>,
-        /// The scenario that was played.
+        /// Name of the scenario.
         scenario: OptNull<Str>,
-        /// What the scenario shows.
+        /// Title of the scenario.
         title: OptNull<Str>,
-        /// The command line.
+        /// Command line of the agent.
         argv: OptNull<List<Str>>,
-        /// The model script that was played.
+        /// Name of the model script.
         provider_script: OptNull<Str>,
         ;
         example {
@@ -46,49 +46,49 @@ protocol! {
         }
     }
 
-    /// A line that went one way or the other.
+    /// A line in one of the two directions.
     record TranscriptLine {
-        /// When, in milliseconds since the start.
+        /// Time since the start in milliseconds.
         t: Opt<Num>,
-        /// Which way.
+        /// Direction of the line.
         dir: Direction,
         /// The line without its end.
         line: Opt<Str>,
-        /// The line in parts, where it is long.
+        /// The line in parts, if it is long.
         line_parts: Opt<List<LinePart>>,
-        /// What ended the line where it was not a line feed.
+        /// The end of the line, if it is not a line feed.
         eol: OptNull<Str>,
         ;
         example {"t": 12, "dir": "c2s", "line": "{\"type\":\"get_state\"}"}
     }
 
-    /// Something that happened beside the lines: stdin closed, a signal, the end of the process.
+    /// An event of the process: stdin closed, a signal, the end of the process.
     record TranscriptControl(dir = "ctl") {
-        /// When, in milliseconds since the start.
+        /// Time since the start in milliseconds.
         t: Opt<Num>,
-        /// What happened, as in `stdin_closed` or `exit`.
+        /// Name of the event, as in `stdin_closed` or `exit`.
         event: Str,
-        /// The exit code; for a process that a signal ended, the signal's number, negative.
+        /// Exit code of the process. If a signal ended the process, the negated number of the signal.
         code: OptNull<Int>,
-        /// The end of stderr.
+        /// The last part of stderr.
         stderr: OptNull<Str>,
-        /// What there is to say about it.
+        /// Description of the event.
         text: Opt<Str>,
         ;
         example {"t": 80, "dir": "ctl", "event": "exit", "code": 0, "stderr": ""}
     }
 
-    /// A remark of the recorder, such as a command that it ran in between.
+    /// A note of the recorder, for example about a command that it ran.
     record TranscriptNote(dir = "note") {
-        /// When, in milliseconds since the start.
+        /// Time since the start in milliseconds.
         t: Opt<Num>,
-        /// The remark.
+        /// Text of the note.
         line: Str,
         ;
         example {"t": 3240.4, "dir": "note", "line": "$ true"}
     }
 
-    /// One record of a transcript, which is a file of JSON lines.
+    /// One record of a transcript, a file of JSON lines.
     choice TranscriptRecord {
         Header(TranscriptHeader), Control(TranscriptControl), Note(TranscriptNote), Line(TranscriptLine)
     }
@@ -99,95 +99,95 @@ protocol! {
     /// Arguments of a scripted tool call: an object, or JSON text in pieces.
     choice ScriptArguments { Object(Object), Whole(Str), Pieces(List<Str>) }
 
-    /// A tool call that the model makes.
+    /// A tool call of the model.
     record ScriptTool {
-        /// The call's id; made up where it is missing.
+        /// Id of the tool call; generated if absent.
         id: Opt<Str>,
-        /// The tool's name.
+        /// Name of the tool.
         name: Str,
-        /// The arguments.
+        /// Arguments of the tool call.
         args: Opt<ScriptArguments>,
     }
 
-    /// A piece of text many times over; `{i}` in it becomes its number.
+    /// A repeated piece of text; each `{i}` in it becomes the number of the repetition.
     record ScriptRepeat {
-        /// The piece.
+        /// The piece of text.
         chunk: Str,
-        /// How often.
+        /// Number of repetitions.
         n: Count,
     }
 
-    /// A text block.
+    /// A scripted text block.
     record ScriptText {
-        /// The text.
+        /// Text of the block.
         text: Chunks,
     }
 
-    /// A thinking block.
+    /// A scripted thinking block.
     record ScriptThinking {
-        /// The reasoning.
+        /// Text of the reasoning.
         thinking: Chunks,
-        /// The provider's mark.
+        /// Signature of the provider.
         signature: Opt<Str>,
     }
 
-    /// A tool call.
+    /// A scripted tool call.
     record ScriptToolUse {
-        /// The call.
+        /// Tool call of the block.
         tool: ScriptTool,
     }
 
-    /// A text block of many equal pieces.
+    /// A scripted text block of many equal pieces.
     record ScriptTextRepeat {
-        /// The pieces.
+        /// The repeated piece of text.
         text_repeat: ScriptRepeat,
     }
 
-    /// A thinking block of many equal pieces.
+    /// A scripted thinking block of many equal pieces.
     record ScriptThinkingRepeat {
-        /// The pieces.
+        /// The repeated piece of reasoning.
         thinking_repeat: ScriptRepeat,
-        /// The provider's mark.
+        /// Signature of the provider.
         signature: Opt<Str>,
     }
 
-    /// A block of an answer.
+    /// A block of a scripted answer.
     choice ScriptBlock {
         Text(ScriptText), Thinking(ScriptThinking), Tool(ScriptToolUse), TextRepeat(ScriptTextRepeat),
         ThinkingRepeat(ScriptThinkingRepeat)
     }
 
-    /// Tokens that an answer reports.
+    /// The token counts in a scripted answer.
     record ScriptUsage {
-        /// Input tokens.
+        /// Number of input tokens.
         input: Opt<Count>,
-        /// Output tokens.
+        /// Number of output tokens.
         output: Opt<Count>,
-        /// Tokens read from the cache.
+        /// Number of tokens read from the cache.
         cacheRead: Opt<Count>,
-        /// Tokens written to the cache.
+        /// Number of tokens written to the cache.
         cacheWrite: Opt<Count>,
     }
 
-    /// A failure in place of an answer.
+    /// A failure instead of an answer.
     record ScriptError {
         /// The HTTP status.
         status: Opt<Count>,
         /// The provider's name for the failure.
         type: Opt<Str>,
-        /// What it says.
+        /// Error message of the failure.
         message: Opt<Str>,
-        /// The provider's code for it, where its errors have one.
+        /// The provider's error code, if its errors have one.
         code: Opt<Str>,
-        /// Headers of the response, as strings; null leaves out one that is sent otherwise.
+        /// Headers of the response, as strings; null omits a header that is sent by default.
         headers: Opt<Map<Any>>,
     }
 
-    /// A response of any kind: a page of HTML, a redirect, bytes that are no text.
+    /// A response of any kind, such as an HTML page, a redirect or binary data.
     record ScriptRaw {
-        /// The status; 200 by default.
+        /// The HTTP status; 200 by default.
         status: Opt<Count>,
-        /// Headers, as strings.
+        /// Headers of the response.
         headers: Opt<Map<Str>>,
         /// The body as text.
         body: Opt<Str>,
@@ -197,96 +197,96 @@ protocol! {
         example {"status": 200, "headers": {"content-type": "text/html"}, "body": "<h1>Sign in</h1>"}
     }
 
-    /// Why a scripted answer stops.
+    /// The stop reason of a scripted answer.
     strings ScriptStop(open) {
-        /// It is done.
+        /// The model completed its answer.
         "stop",
-        /// It reached the limit of its output.
+        /// The answer reached the limit of its output.
         "length",
-        /// It wants tools to run.
+        /// The model calls tools.
         "toolUse",
     }
 
-    /// The requests that an answer is for. All that is said has to hold.
+    /// The condition that selects the requests for an answer. All present members must match.
     record ScriptCondition {
-        /// The user's last message has this text in it.
+        /// Text that the user's last message contains.
         user: Opt<Str>,
-        /// The system prompt has this text in it.
+        /// Text that the system prompt contains.
         system: Opt<Str>,
-        /// The model that is asked for.
+        /// Name of the requested model.
         model: Opt<Str>,
-        /// Whether results of tools stand behind the user's last message.
+        /// `true` if results of tools must follow the user's last message, `false` if they must not.
         tool_results: Opt<Bool>,
-        /// The request's body has this text in it.
+        /// Text that the body of the request contains.
         body: Opt<Str>,
         ;
         example {"user": "run it", "tool_results": false}
     }
 
-    /// What the model answers to one request.
+    /// The answer of the model to one request.
     record ScriptResponse {
-        /// The requests that it is for; without it, the next one for which no other answer is meant.
+        /// Requests for this answer. If absent, the answer serves the next request that no other answer matches.
         when: Opt<ScriptCondition>,
-        /// Whether it answers all requests that fit its condition; by default an answer is used once.
+        /// `true` if the answer serves all matching requests; by default it serves one.
         keep: Opt<Bool>,
         /// The blocks in order.
         blocks: Opt<List<ScriptBlock>>,
-        /// Short for one text block.
+        /// Shorthand for one text block.
         text: Opt<Str>,
-        /// Why it stops; by default `toolUse` with a tool call and `stop` without.
+        /// Stop reason of the answer; by default `toolUse` if there is a tool call, otherwise `stop`.
         stop: Opt<ScriptStop>,
-        /// Tokens that it reports.
+        /// The reported token counts.
         usage: Opt<ScriptUsage>,
-        /// A pause before every piece, in milliseconds.
+        /// Pause before every piece in milliseconds.
         delay_ms: Opt<Count>,
-        /// A pause before the answer, in milliseconds.
+        /// Pause before the answer in milliseconds.
         first_ms: Opt<Count>,
-        /// After that many pieces nothing more comes; -1: not even the beginning.
+        /// Number of pieces before the answer hangs; -1 to hang before the start of the answer.
         hang_after: Opt<Int>,
-        /// After that many pieces the connection is reset.
+        /// Number of pieces before the connection is reset.
         drop_after: Opt<Int>,
-        /// After that many pieces the connection is closed in good order.
+        /// Number of pieces before an orderly close of the connection.
         fin_after: Opt<Int>,
-        /// After that many bytes of the body the connection is closed: in the middle of a line, or of a character.
+        /// Number of bytes of the body before the connection closes, possibly within a line or a character.
         cut_after_bytes: Opt<Count>,
-        /// Whether the stream ends without its last events, although nothing breaks.
+        /// `true` if the stream ends without its last events, over an intact connection.
         no_end: Opt<Bool>,
-        /// Whether no tokens are reported.
+        /// `true` to omit the token counts.
         no_usage: Opt<Bool>,
-        /// A response in place of the answer.
+        /// A raw response instead of the answer.
         raw: Opt<ScriptRaw>,
-        /// Whether the body has chunked coding; true by default.
+        /// `true` if the body has chunked coding, the default.
         chunked: Opt<Bool>,
-        /// After that many pieces the error comes within the stream.
+        /// Number of pieces before the error within the stream.
         stream_error_after: Opt<Int>,
-        /// A failure in place of the answer.
+        /// A failure instead of the answer.
         error: Opt<ScriptError>,
-        /// A failure without a body.
+        /// A failure without a body, instead of the answer.
         empty_error: Opt<ScriptError>,
         ;
         example {"blocks": [{"text": ["Hello", ", ", "world!"]}], "usage": {"input": 100, "output": 20}}
     }
 
-    /// How the login by device code goes, for agents that log in at their provider.
+    /// The login by device code, for agents that log in at their provider.
     record ScriptDevice {
-        /// How often the client hears that the user has not agreed yet.
+        /// Number of polls that receive the answer "authorization pending".
         pending: Opt<Count>,
-        /// The status of the answer to the request for a code; 200 by default.
+        /// HTTP status of the response to the request for a code; 200 by default.
         code_status: Opt<Count>,
-        /// The status of the answer to the request for a token; 200 by default.
+        /// HTTP status of the response to the request for a token; 200 by default.
         token_status: Opt<Count>,
-        /// Seconds between two questions of the client.
+        /// Interval between two polls of the client in seconds.
         interval: Opt<Count>,
-        /// The error in place of the access.
+        /// Error instead of the access token.
         error: Opt<Object>,
     }
 
-    /// What the model answers, request by request.
+    /// The answers of the model, request by request.
     record ModelScript {
-        /// The answers. A request gets the first one that is left and fits it: those with a condition come
-        /// first, then those without, in order.
+        /// The answers. Each request receives the first unused answer that matches it: answers with a condition come
+        /// first, then answers without one, in order.
         responses: List<ScriptResponse>,
-        /// What requests after the last one get.
+        /// Answer to requests after the last answer.
         default: Opt<ScriptResponse>,
         /// The login by device code.
         device: Opt<ScriptDevice>,

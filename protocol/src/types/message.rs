@@ -8,37 +8,37 @@ use crate::types::model::ThinkingLevel;
 protocol! {
     /// The cost of tokens in US dollars.
     record Cost {
-        /// For input tokens.
+        /// Cost of input tokens.
         input: Num,
-        /// For output tokens.
+        /// Cost of output tokens.
         output: Num,
-        /// For tokens read from the provider's cache.
+        /// Cost of tokens read from the provider's cache.
         cacheRead: Num,
-        /// For tokens written to the provider's cache.
+        /// Cost of tokens written to the provider's cache.
         cacheWrite: Num,
-        /// The sum.
+        /// Sum of the costs.
         total: Num,
-        /// Whether the provider gave the sum, and the agent did not work it out.
+        /// `true` if the sum comes from the provider, `false` if the agent computed it.
         totalFromProvider: Opt<Bool> [since "pi@1.5"],
     }
 
     /// Tokens used by one answer of the model.
     record Usage {
-        /// Input tokens that did not come from the cache.
+        /// Number of input tokens that did not come from the cache.
         input: Count,
-        /// Output tokens, reasoning among them.
+        /// Number of output tokens, including reasoning.
         output: Count,
-        /// Tokens read from the provider's cache.
+        /// Number of tokens read from the provider's cache.
         cacheRead: Count,
-        /// Tokens written to the provider's cache.
+        /// Number of tokens written to the provider's cache.
         cacheWrite: Count,
-        /// Those of `cacheWrite` that the provider keeps for an hour.
+        /// Number of tokens in `cacheWrite` that the provider caches for an hour.
         cacheWrite1h: Opt<Count> [since "pi@1.5"],
-        /// Those of `output` that went into reasoning.
+        /// Number of tokens in `output` used for reasoning.
         reasoning: Opt<Count> [since "pi@1.5"],
-        /// The sum of the four; the document leaves it out, agents send it.
+        /// Sum of the four counts. The document omits this member; agents send it.
         totalTokens: Opt<Count>,
-        /// The cost.
+        /// Cost of the tokens.
         cost: Cost,
         ;
         example {
@@ -47,19 +47,19 @@ protocol! {
         }
     }
 
-    /// Why the model stopped.
+    /// The reason for the end of the model's answer.
     strings StopReason(closed) {
-        /// It was done.
+        /// The model completed its answer.
         "stop",
-        /// It reached the limit of its output.
+        /// The answer reached the limit of its output.
         "length",
-        /// It wants tools to run.
+        /// The model calls tools.
         "toolUse",
-        /// The request failed; `errorMessage` says how.
+        /// The request failed; `errorMessage` describes the failure.
         "error",
-        /// Somebody stopped it.
+        /// The answer was aborted.
         "aborted",
-        /// It has not stopped yet.
+        /// The answer has not ended yet.
         "pending" [since "pi@1.5"],
         /// The provider answers later.
         "deferred" [since "pi@1.5"],
@@ -67,65 +67,65 @@ protocol! {
 
     /// A message of the user.
     record UserMessage(role = "user") {
-        /// The words and images.
+        /// Text and images of the message.
         content: InputContent,
-        /// When, in milliseconds since the epoch.
+        /// Time of the message in milliseconds since the epoch.
         timestamp: Int,
-        /// Files that a front end attached.
+        /// Files attached by a client.
         attachments: Opt<List<Attachment>>,
-        /// Who it is from: `user`, or `agent` where another agent wrote it.
+        /// Author of the message: `user`, or `agent` if another agent wrote it.
         attribution: Opt<Str> [since "omp@18.2"],
-        /// Whether it was sent to steer a run.
+        /// `true` if the message was sent to steer a run.
         steering: Opt<Bool> [since "omp@18.2"],
         ;
         example {"role": "user", "content": "Hello!", "timestamp": 1733234567890, "attachments": []}
     }
 
-    /// An answer of the model, whole or as far as it has come.
+    /// An answer of the model, complete or so far.
     record AssistantMessage(role = "assistant") {
-        /// Text, reasoning and tool calls in the order in which they came.
+        /// Text, reasoning and tool calls in the order of their arrival.
         content: List<AssistantBlock>,
-        /// The provider's wire format, as in `anthropic-messages`.
+        /// Wire format of the provider, as in `anthropic-messages`.
         api: Str,
-        /// The provider.
+        /// Name of the provider.
         provider: Str,
-        /// The model's id.
+        /// Id of the model.
         model: Str,
-        /// Tokens and costs.
+        /// Tokens and costs of the answer.
         usage: Usage,
-        /// The stop reason; `stop` while the message streams.
+        /// Stop reason of the answer; `stop` while the message streams.
         stopReason: StopReason,
-        /// When it began, in milliseconds since the epoch.
+        /// Start of the answer in milliseconds since the epoch.
         timestamp: Int,
-        /// The error message, with `error` and `aborted`.
+        /// Error message, present if the stop reason is `error` or `aborted`.
         errorMessage: Opt<Str>,
-        /// The model that answered, as the provider names it.
+        /// Name of the model that answered, as reported by the provider.
         responseModel: Opt<Str> [since "pi@1.5"],
-        /// The answer's id at the provider.
+        /// Id of the answer at the provider.
         responseId: Opt<Str> [since "pi@1.5", since "omp@18.2"],
-        /// Why it stopped, in the provider's own word.
+        /// Stop reason in the wording of the provider.
         rawStopReason: Opt<Str> [since "pi@1.5"],
-        /// How long the answer took, in milliseconds.
+        /// Duration of the answer in milliseconds.
         durationMs: Opt<Num> [since "pi@1.5"],
-        /// How hard the model was asked to think.
+        /// Requested thinking level.
         thinkingLevel: Opt<ThinkingLevel> [since "pi@1.5"],
-        /// That, in the provider's own word.
+        /// Requested thinking level in the wording of the provider.
         providerThinkingLevel: Opt<Str> [since "pi@1.5"],
-        /// Whether the provider says that the turn is over.
+        /// `true` if the provider reports the end of the turn.
         endTurn: Opt<Bool> [since "pi@1.5"],
-        /// Facts about the request, for looking into it.
+        /// Diagnostic data about the request.
         diagnostics: Opt<List<Any>> [since "pi@1.5"],
-        /// Where an answer that comes later is found.
+        /// Location of an answer that the provider delivers later.
         deferred: Opt<Any> [since "pi@1.5"],
-        /// How long the answer took, in milliseconds.
+        /// Duration of the answer in milliseconds.
         duration: Opt<Num> [since "omp@18.2"],
-        /// After how many milliseconds its first piece came.
+        /// Time to the first piece of the answer in milliseconds.
         ttft: Opt<Num> [since "omp@18.2"],
-        /// When it was complete, in milliseconds since the epoch.
+        /// End of the answer in milliseconds since the epoch.
         completedAt: Opt<Num> [since "omp@18.2"],
-        /// What kind of error it is, as a number.
+        /// Kind of the error, as a number.
         errorId: Opt<Num> [since "omp@18.2"],
-        /// The provider's HTTP status.
+        /// HTTP status of the provider.
         errorStatus: Opt<Num> [since "omp@18.2"],
         ;
         example {
@@ -144,25 +144,25 @@ protocol! {
         }
     }
 
-    /// The result of a tool call, as the model sees it.
+    /// The result of a tool call, as the model receives it.
     record ToolResultMessage(role = "toolResult") {
-        /// The id of the call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// The tool's name.
+        /// Name of the tool.
         toolName: Str,
-        /// Text and images.
+        /// Text and images of the result.
         content: List<InputBlock>,
-        /// Facts for a front end; their shape is the tool's own.
+        /// Details for a client, in a shape defined by the tool.
         details: OptNull<Any>,
-        /// Whether the tool failed.
+        /// `true` if the tool failed.
         isError: Bool,
-        /// How long the tool ran, in milliseconds; absent where it did not run.
+        /// Duration of the tool in milliseconds; absent if it did not run.
         durationMs: Opt<Num> [since "pi@1.5"],
-        /// Tokens of models that the tool itself asked.
+        /// Tokens used by models that the tool itself called.
         usage: Opt<Usage> [since "pi@1.5"],
-        /// Calls of other tools that the tool made.
+        /// Calls of other tools by this tool.
         nestedCalls: Opt<Any> [since "pi@1.5"],
-        /// When, in milliseconds since the epoch.
+        /// Time of the result in milliseconds since the epoch.
         timestamp: Int,
         ;
         example {
@@ -171,23 +171,23 @@ protocol! {
         }
     }
 
-    /// A shell command that a client ran with `bash`; the model sees it with the next prompt.
+    /// A shell command that a client ran with `bash`; the model receives it with the next prompt.
     record BashExecutionMessage(role = "bashExecution") {
-        /// The command line.
+        /// Command line of the shell command.
         command: Str,
-        /// What it wrote, cut to a limit.
+        /// Output of the command, cut to a limit.
         output: Str,
-        /// Its exit code; absent or null where it has none.
+        /// Exit code of the command; absent or null if it has none.
         exitCode: OptNull<Int>,
-        /// Whether it was stopped.
+        /// `true` if the command was aborted.
         cancelled: Bool,
-        /// Whether `output` was cut.
+        /// `true` if `output` was cut.
         truncated: Bool,
-        /// A file with all of the output.
+        /// Path of a file with the complete output.
         fullOutputPath: OptNull<Str>,
-        /// When, in milliseconds since the epoch.
+        /// Time of the command in milliseconds since the epoch.
         timestamp: Int,
-        /// True where the model does not get to see it.
+        /// `true` if the model does not receive the command and its output.
         excludeFromContext: Opt<Bool>,
         ;
         example {
@@ -196,19 +196,19 @@ protocol! {
         }
     }
 
-    /// A message that an extension put in.
+    /// A message that an extension added.
     record CustomMessage(role = "custom") {
-        /// The extension's name for this kind of message.
+        /// Kind of the message, named by the extension.
         customType: Str,
-        /// Text, or blocks.
+        /// Content of the message: text or blocks.
         content: InputContent,
-        /// Whether a front end should show it.
+        /// `true` if a client should show the message.
         display: Bool,
-        /// Facts for a front end; their shape is the extension's own.
+        /// Details for a client, in a shape defined by the extension.
         details: OptNull<Any>,
-        /// Who it is from: `user`, or `agent`.
+        /// Author of the message: `user` or `agent`.
         attribution: Opt<Str> [since "omp@18.2"],
-        /// When, in milliseconds since the epoch.
+        /// Time of the message in milliseconds since the epoch.
         timestamp: Int,
         ;
         example {"role": "custom", "customType": "note", "content": "Remember the tests.", "display": true, "timestamp": 1733234567890}
@@ -216,65 +216,65 @@ protocol! {
 
     /// A summary of a branch that the conversation has left.
     record BranchSummaryMessage(role = "branchSummary") {
-        /// The summary.
+        /// Text of the summary.
         summary: Str,
-        /// The session entry from which the branch was left.
+        /// Id of the session entry at which the conversation left the branch.
         fromId: Str [until "pi@1.5"],
-        /// The session entry from which the branch was left, or null.
+        /// Id of the session entry at which the conversation left the branch, or null.
         fromId: Nullable<Str> [since "pi@1.5"],
-        /// When, in milliseconds since the epoch.
+        /// Time of the summary in milliseconds since the epoch.
         timestamp: Int,
         ;
         example {"role": "branchSummary", "summary": "Tried a second parser.", "fromId": "a1b2c3d4", "timestamp": 1733234567890}
     }
 
-    /// The summary that replaces messages which compaction removed.
+    /// The summary of the messages that a compaction removed.
     record CompactionSummaryMessage(role = "compactionSummary") {
-        /// The summary.
+        /// Text of the summary.
         summary: Str,
-        /// Tokens in the context before.
+        /// Number of tokens in the context before the compaction.
         tokensBefore: Count,
-        /// When, in milliseconds since the epoch.
+        /// Time of the summary in milliseconds since the epoch.
         timestamp: Int,
         ;
         example {"role": "compactionSummary", "summary": "Summary of conversation...", "tokensBefore": 150000, "timestamp": 1733234567890}
     }
 
-    /// A tool, as the model is told of it.
+    /// The declaration of a tool for the model.
     record ToolDeclaration {
-        /// Its name.
+        /// Name of the tool.
         name: Str,
-        /// What it does.
+        /// Description of the tool.
         description: Str,
-        /// The JSON Schema of its arguments.
+        /// JSON Schema of the arguments.
         parameters: Object,
-        /// How the provider is asked to keep the arguments in shape.
+        /// The method by which the provider constrains the arguments to their schema.
         constrainedSampling: Opt<Any>,
     }
 
-    /// A tool that the model no longer has.
+    /// A tool that is no longer available to the model.
     record ToolReference {
-        /// Its name.
+        /// Name of the tool.
         name: Str,
     }
 
-    /// What the model is told before and between the messages: the prompt and the tools, or what has changed of them.
+    /// The instructions and the tools of the model before and between the messages, complete or as changes.
     record SystemMessage(role = "system") [since "pi@1.5"] {
         /// Instructions in addition to the sections.
         content: InputContent,
-        /// Sections of the prompt by name; null takes one away.
+        /// Sections of the prompt by name; null removes a section.
         sections: Opt<Map<Any>>,
-        /// Tools that the model has from here on.
+        /// Tools that are available from here on.
         toolsAdded: Opt<List<ToolDeclaration>>,
-        /// Tools that it no longer has.
+        /// Tools that are no longer available.
         toolsRemoved: Opt<List<ToolReference>>,
-        /// When, in milliseconds since the epoch.
+        /// Time of the message in milliseconds since the epoch.
         timestamp: Int,
         ;
         example {"role": "system", "content": "", "sections": {"cwd": "/home/user/project"}, "timestamp": 1733234567890}
     }
 
-    /// A message of the conversation, told apart by `role`.
+    /// A message of the conversation; `role` determines the variant.
     union AgentMessage(role, open) {
         UserMessage, AssistantMessage, ToolResultMessage, BashExecutionMessage, CustomMessage,
         BranchSummaryMessage, CompactionSummaryMessage, SystemMessage

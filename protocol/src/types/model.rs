@@ -1,122 +1,122 @@
-//! Models and what can be said about them.
+//! Models and their properties.
 
 use crate::dsl::protocol;
 use crate::typed::{Bool, Count, List, Num, Object, Opt, Str};
 
 protocol! {
-    /// How hard the model should think.
+    /// The amount of reasoning requested from the model.
     strings ThinkingLevel(closed) {
-        /// Not at all.
+        /// No reasoning.
         "off",
-        /// As little as the provider allows.
+        /// The least reasoning that the provider allows.
         "minimal",
-        /// A little.
+        /// Little reasoning.
         "low",
-        /// The default of models that can think.
+        /// The default of models that can reason.
         "medium",
-        /// Much.
+        /// Much reasoning.
         "high",
-        /// More than `high`; only some models have it.
+        /// More than `high`; supported by some models only.
         "xhigh",
-        /// As much as the model can; only some models have it.
+        /// The maximum of the model; supported by some models only.
         "max" [since "pi@1.5", since "omp@18.2"],
-        /// The agent chooses for each turn.
+        /// A level that the agent chooses for each turn.
         "auto" [since "omp@18.2"],
     }
 
-    /// What a model can read.
+    /// The kinds of input that a model accepts.
     strings InputKind(open) {
-        /// Text.
+        /// Text input.
         "text",
-        /// Images.
+        /// Image input.
         "image",
     }
 
-    /// Prices in US dollars for a million tokens.
+    /// Prices in US dollars per million tokens.
     record ModelCost {
-        /// Input tokens.
+        /// Price of input tokens.
         input: Num,
-        /// Output tokens.
+        /// Price of output tokens.
         output: Num,
-        /// Tokens read from the provider's cache.
+        /// Price of tokens read from the provider's cache.
         cacheRead: Num,
-        /// Tokens written to the provider's cache.
+        /// Price of tokens written to the provider's cache.
         cacheWrite: Num,
     }
 
-    /// How long a provider keeps the beginnings of prompts in its cache, in seconds.
+    /// The lifetimes of prompt prefixes in a provider's cache, in seconds.
     record PromptCacheTimes {
-        /// With the usual retention.
+        /// Lifetime with the usual retention.
         short: Opt<Num>,
-        /// With the long one.
+        /// Lifetime with the long retention.
         long: Opt<Num>,
     }
 
-    /// To what size images are brought before they enter a conversation.
+    /// The size to which images are reduced before they enter a conversation.
     record ImageSize {
-        /// Pixels from left to right.
+        /// Maximum width in pixels.
         maxWidth: Opt<Count>,
-        /// Pixels from top to bottom.
+        /// Maximum height in pixels.
         maxHeight: Opt<Count>,
-        /// Bytes as base64.
+        /// Maximum number of bytes in base64.
         maxBytes: Opt<Count>,
-        /// From 1 to 100.
+        /// JPEG quality from 1 to 100.
         jpegQuality: Opt<Count>,
     }
 
     /// Limits for images.
     record ImageLimits {
-        /// The most in one message.
+        /// Maximum number of images in one message.
         maxPerMessage: Opt<Count>,
-        /// The most in one request.
+        /// Maximum number of images in one request.
         maxPerRequest: Opt<Count>,
-        /// To what size they are brought.
+        /// Size to which images are reduced.
         resize: Opt<ImageSize>,
     }
 
-    /// How much a provider takes at a time.
+    /// The input limits of a provider.
     record InputLimits {
-        /// The largest request in bytes.
+        /// Maximum size of a request in bytes.
         maxRequestBytes: Opt<Count>,
         /// Limits for images.
         images: Opt<ImageLimits>,
     }
 
-    /// What a model is for.
+    /// The purpose of a model.
     strings ModelKind(open) {
-        /// Conversations.
+        /// A model for conversations.
         "chat",
     }
 
-    /// A model that the agent can use.
+    /// A model that is available to the agent.
     record Model {
-        /// The model's id at its provider.
+        /// Id of the model at its provider.
         id: Str,
-        /// A name for people.
+        /// Display name.
         name: Str,
-        /// The provider's wire format, as in `anthropic-messages`.
+        /// Wire format of the provider, as in `anthropic-messages`.
         api: Str,
-        /// The provider.
+        /// Name of the provider.
         provider: Str,
-        /// Where the provider is reached.
+        /// URL of the provider's API.
         baseUrl: Str,
-        /// Whether it can think.
+        /// `true` if the model can reason.
         reasoning: Bool,
-        /// What it can read.
+        /// Kinds of input that the model accepts.
         input: List<InputKind>,
-        /// The context window in tokens.
+        /// Size of the context window in tokens.
         contextWindow: Count,
-        /// The most tokens of one answer.
+        /// Maximum number of tokens in one answer.
         maxTokens: Count,
-        /// Prices.
+        /// Prices of the model.
         cost: ModelCost,
-        /// How its API differs from others of that wire format, as it is configured.
+        /// Configured differences of the API from others of the same wire format.
         compat: Opt<Object> [since "pi@1.5"],
-        /// How long its provider keeps the beginnings of prompts, where that is known.
+        /// Lifetimes of prompt prefixes in the provider's cache, if known.
         promptCache: Opt<PromptCacheTimes> [since "pi@1.5"],
-        /// How much its provider takes at a time, where that is known.
+        /// Input limits of the provider, if known.
         inputLimits: Opt<InputLimits> [since "pi@1.5"],
-        /// What it is for; of models that the agent knows without a file.
+        /// Purpose of the model; present for models that the agent knows without a file.
         type: Opt<ModelKind> [since "pi@1.5"],
         ;
         example {

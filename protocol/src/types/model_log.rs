@@ -4,7 +4,7 @@ use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, List, Object, Opt, Str};
 
 protocol! {
-    /// The API of a provider that a request speaks.
+    /// The provider API of a request.
     strings ModelApi(closed) {
         /// Anthropic Messages.
         "anthropic-messages",
@@ -16,31 +16,31 @@ protocol! {
         "google-generative-ai",
     }
 
-    /// A tool call in a request's history.
+    /// A tool call in the history of a request.
     record RequestCall {
-        /// The call's id.
+        /// Id of the tool call.
         id: Opt<Str>,
-        /// The tool.
+        /// Name of the tool.
         name: Str,
-        /// The arguments; a string where they are no JSON.
+        /// Arguments of the tool call; a string if they are not valid JSON.
         arguments: Any,
         ;
         example {"id": "call_1", "name": "bash", "arguments": {"command": "ls"}}
     }
 
-    /// The result of a tool in a request's history.
+    /// The result of a tool in the history of a request.
     record RequestResult {
-        /// The call's id; with Google, the tool's name.
+        /// Id of the tool call; for Google, the name of the tool.
         id: Str,
-        /// Its text.
+        /// Text of the result.
         text: Str,
-        /// Whether the tool failed, where the API says so.
+        /// `true` if the tool failed, in APIs with such a member.
         is_error: Opt<Bool>,
         ;
         example {"id": "call_1", "text": "README.md\n"}
     }
 
-    /// Who says a message of a request.
+    /// The author of a message in a request.
     strings RequestRole(closed) {
         /// The user.
         "user",
@@ -50,19 +50,19 @@ protocol! {
         "tool",
     }
 
-    /// A message of a request's history, whatever API it came in.
+    /// A message in the history of a request, independent of the API.
     record RequestMessage {
-        /// Who says it. A message of tool results alone is a tool's.
+        /// Author of the message. A message with tool results only has the role `tool`.
         role: RequestRole,
-        /// Its text blocks, one after the other.
+        /// Concatenated text blocks of the message.
         text: Opt<Str>,
-        /// The text of its thinking blocks.
+        /// Text of the thinking blocks of the message.
         thinking: Opt<Str>,
-        /// How many images it has.
+        /// Number of images in the message.
         images: Opt<Count>,
-        /// Its tool calls.
+        /// Tool calls of the message.
         calls: Opt<List<RequestCall>>,
-        /// Its tool results.
+        /// Tool results of the message.
         results: Opt<List<RequestResult>>,
         ;
         example {"role": "user", "text": "What is in here?"}
@@ -70,23 +70,23 @@ protocol! {
 
     /// A request that the scripted model received: one line of its log.
     record ModelRequest {
-        /// The request's number, from 0.
+        /// Number of the request, from 0.
         n: Count,
-        /// The API.
+        /// API of the request.
         api: ModelApi,
-        /// The path of the URL.
+        /// Path of the URL.
         path: Str,
-        /// The model that was asked for.
+        /// Name of the requested model.
         model: Opt<Str>,
-        /// The system prompt.
+        /// System prompt of the request.
         system: Opt<Str>,
-        /// The history.
+        /// Message history of the request.
         messages: List<RequestMessage>,
-        /// The names of the tools that are offered.
+        /// Names of the offered tools.
         tools: List<Str>,
-        /// Members of the request that are neither history nor tools.
+        /// Members of the request other than history and tools.
         options: Object,
-        /// The answer's number in the script; missing where the script had none left.
+        /// Number of the answer in the script; absent if the script had no answer left.
         answer: Opt<Count>,
         ;
         example {

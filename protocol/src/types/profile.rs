@@ -1,15 +1,15 @@
-//! How an agent is started, and what is known of it: profiles and expected failures.
+//! Start and description of an agent for the suite: profiles and expected failures.
 
 use super::suite::{CaseNeed, FileContent};
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, List, Map, Object, Opt, Str};
 
 protocol! {
-    /// A text that is replaced in everything that is saved.
+    /// A text that is replaced in every saved file.
     record Redaction {
-        /// The text. Variables in it are replaced.
+        /// The text to replace. Variables in it are substituted.
         from: Str,
-        /// What stands in its place.
+        /// The text that replaces it.
         to: Str,
         ;
         example {"from": "${MODEL_HOST}", "to": "127.0.0.1:4010"}
@@ -17,73 +17,73 @@ protocol! {
 
     /// A configuration file of the agent.
     record ProfileFile {
-        /// Its path in the agent's directory. It holds JSON, which is YAML too.
+        /// Path of the file in the agent's directory. The file holds JSON, which is also valid YAML.
         file: Str,
-        /// Its content where the case says nothing.
+        /// Content of the file if the case does not define any.
         value: Object,
         ;
         example {"file": "settings.json", "value": {"retry": {"baseDelayMs": 200}}}
     }
 
-    /// What of its dialect an agent claims to have. What is not listed here counts as claimed.
+    /// The parts of a dialect that an agent claims to support. Parts that are not listed are claimed.
     record ProfileClaims {
-        /// The commands that it has. Where this stands, a case that sends another one is none for it.
+        /// Supported commands. If present, a case that sends another command is not applicable.
         commands: Opt<List<Str>>,
-        /// The events that it sends. Where this stands, a case that covers another one is none for it.
+        /// Supported events. If present, a case that covers another event is not applicable.
         events: Opt<List<Str>>,
-        /// Commands that it does not have.
+        /// Commands that the agent does not support.
         without_commands: Opt<List<Str>>,
-        /// Events that it never sends.
+        /// Events that the agent never sends.
         without_events: Opt<List<Str>>,
-        /// What cases may need and it does not have.
+        /// Needs of cases that the agent does not fulfil.
         without: Opt<List<CaseNeed>>,
-        /// Whether it plays the case's model script itself, so that nothing is asked of the model's server.
+        /// `true` if the agent plays the model script of the case itself and sends no requests to the model's server.
         embedded_model: Opt<Bool>,
         ;
         example {"without_commands": ["export_html"], "without": ["extensions"]}
     }
 
-    /// How an agent is started, and told where the model is.
+    /// The command line, environment, files and claims of an agent under test.
     record Profile {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         profile: Count,
-        /// The profile's name.
+        /// Name of the profile.
         name: Str,
-        /// The dialect that the agent speaks, with its revision.
+        /// Dialect of the agent, with its revision.
         dialect: Str,
-        /// The agent, as the headers of transcripts call it.
+        /// Name of the agent in the headers of transcripts.
         agent: Str,
-        /// The agent's version.
+        /// Version of the agent.
         version: Opt<Str>,
-        /// Program and first arguments, where the command line names none.
+        /// Program and first arguments, used if the command line does not name a program.
         command: Opt<List<Str>>,
-        /// Arguments that it always gets.
+        /// Arguments of every start.
         arguments: Opt<List<Str>>,
-        /// Arguments that it gets where the case has none of its own.
+        /// Arguments used if the case has no arguments of its own.
         default_arguments: Opt<List<Str>>,
-        /// The whole environment; nothing is inherited.
+        /// The complete environment; the agent inherits no other variables.
         environment: Opt<Map<Str>>,
-        /// The agent's own directory, from the run's directory, as in `home/.pi/agent`.
+        /// The agent's own directory relative to the run's directory, as in `home/.pi/agent`.
         agent_directory: Opt<Str>,
-        /// Its settings.
+        /// Settings file of the agent.
         settings: Opt<ProfileFile>,
-        /// Its models.
+        /// Models file of the agent.
         models: Opt<ProfileFile>,
-        /// More files, as in a case.
+        /// Further files, as in a case.
         files: Opt<Map<FileContent>>,
-        /// What is replaced in everything that is saved, in order, before the paths of the run.
+        /// Replacements in every saved file, in order, applied before those of the run's paths.
         redactions: Opt<List<Redaction>>,
-        /// A pattern of the frame that says that the agent is ready, where it sends one.
+        /// Pattern of the frame that reports the agent as ready, if the agent sends one.
         ready: Opt<Any>,
-        /// How long the agent may take to end once its stdin is closed, in milliseconds; 3000 by default.
+        /// Time until the agent must end after its stdin is closed, in milliseconds; 3000 by default.
         exit_grace_ms: Opt<Count>,
-        /// What of the dialect it has.
+        /// Supported parts of the dialect.
         claims: Opt<ProfileClaims>,
-        /// What it chose for itself, as a fresh agent answers the first question: model, thinking level, whether there is
-        /// a session file. Missing: it is asked before the first case.
+        /// Initial choices of a fresh agent, as in its answer to the probe command: model, thinking level, presence of
+        /// a session file. If absent, the suite queries them before the first case.
         choices: Opt<Object>,
-        /// The failures that are known of it: a name, as in `expected/NAME.json` of the suite, or a file that
-        /// ends in .json, from the folder of the profile.
+        /// Known failures of the agent: a name, as in `expected/NAME.json` of the suite, or the path of a .json file.
+        /// The path is relative to the folder of the profile.
         expected_failures: Opt<Str>,
         ;
         example {
@@ -95,28 +95,28 @@ protocol! {
 
     /// A check of a case that is known to fail.
     record ExpectedFailure {
-        /// The case.
+        /// Name of the case.
         case: Str,
-        /// The check, as reports call it.
+        /// Name of the check, as in reports.
         check: Str,
-        /// Where in the frame it fails, as reports have it, with `[]` for any element of an array. Missing: the failure is
-        /// of a frame as a whole.
+        /// Path of the failure in the frame, as in reports, with `[]` for any element of an array. If absent, the
+        /// failure concerns the frame as a whole.
         path: Opt<Str>,
-        /// The event, the command or the dialog that the failure is about, by its name on the wire. Missing: whichever it is.
+        /// Wire name of the event, command or dialog that fails. If absent, the entry applies to all of them.
         row: Opt<Str>,
-        /// Why it fails.
+        /// Reason for the failure.
         reason: Str,
         ;
         example {"case": "export-html", "check": "golden", "reason": "the page is of another make"}
     }
 
-    /// The failures that are known of an agent. One that does not happen any more is a failure itself.
+    /// The known failures of an agent. An entry that no longer fails is a failure itself.
     record ExpectedFailures {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         expected_failures: Count,
-        /// The agent.
+        /// Name of the agent.
         agent: Opt<Str>,
-        /// The failures.
+        /// The known failures.
         failures: List<ExpectedFailure>,
         ;
         example {"expected_failures": 1, "agent": "agentese", "failures": [

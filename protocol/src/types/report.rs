@@ -6,93 +6,93 @@ use crate::dsl::protocol;
 use crate::typed::{Bool, Count, List, Opt, Str};
 
 protocol! {
-    /// What is said of a case as a whole.
+    /// The verdict about a case as a whole.
     strings CaseVerdict(closed) {
-        /// Every check that counts holds.
+        /// All relevant checks hold.
         "pass",
-        /// Every check that counts holds, some only by an allowance that is named.
+        /// All relevant checks hold, some of them by a named allowance.
         "lenient",
-        /// A check that counts does not hold.
+        /// A relevant check does not hold.
         "fail",
         /// The case could not be judged: the agent did not start, or the suite itself failed.
         "inconclusive",
-        /// The profile says that the agent does not have what the case is about.
+        /// The profile does not claim the subject of the case.
         "not_applicable",
     }
 
-    /// What came of a check.
+    /// The outcome of a check.
     strings CheckOutcome(closed) {
-        /// It holds.
+        /// The check holds.
         "held",
-        /// It holds by an allowance.
+        /// The check holds by an allowance.
         "allowed",
-        /// It does not hold.
+        /// The check does not hold.
         "failed",
-        /// It could not be made.
+        /// The check could not be performed.
         "unclear",
     }
 
-    /// A line of a transcript, as a report shows it.
+    /// A line of a transcript in a report.
     record ReportFrame {
-        /// Its place among the lines and events of its transcript, from 0.
+        /// Index among the lines and events of the transcript, from 0.
         record: Count,
-        /// Which way it went.
+        /// Direction of the line.
         dir: Direction,
-        /// The line; of a long one, its beginning and how many bytes it has.
+        /// The line; of a long line, its beginning and its number of bytes.
         line: Str,
         ;
         example {"record": 4, "dir": "s2c", "line": "{\"type\":\"agent_start\"}"}
     }
 
-    /// What came of a check in a case.
+    /// The outcome of a check in a case.
     record ReportCheck {
-        /// The check.
+        /// Name of the check.
         check: Str,
-        /// How much it weighs.
+        /// Level of the check.
         level: CheckLevel,
-        /// What came of it.
+        /// Outcome of the check.
         outcome: CheckOutcome,
-        /// What differs, in words; missing where it holds.
+        /// Description of the difference; absent if the check holds.
         says: Opt<Str>,
-        /// The name of the allowance by which it holds.
+        /// Name of the allowance by which the check holds.
         allowance: Opt<Str>,
-        /// Where in the frame it differs; missing where it is the frame as a whole.
+        /// Path of the difference in the frame; absent if it concerns the whole frame.
         path: Opt<Str>,
-        /// The frame that was expected, of the golden transcript.
+        /// Expected frame of the golden transcript.
         expected: Opt<ReportFrame>,
-        /// The frame that came.
+        /// Actual frame of the agent.
         found: Opt<ReportFrame>,
-        /// The frames that came before it, oldest first.
+        /// Frames before the actual frame, oldest first.
         before: Opt<List<ReportFrame>>,
-        /// Why it is known to fail, where the file of expected failures has it.
+        /// Reason from the file of expected failures, if the file lists the check.
         known: Opt<Str>,
         ;
         example {"check": "exit", "level": "should", "outcome": "failed", "says": "exit code 1, expected 0"}
     }
 
-    /// What came of a case.
+    /// The outcome of a case.
     record ReportCase {
-        /// The case.
+        /// Name of the case.
         name: Str,
-        /// What it shows.
+        /// Title of the case.
         title: Str,
-        /// How much a failure weighs.
+        /// Level of the case.
         level: CheckLevel,
-        /// What is said of it.
+        /// Verdict of the case.
         verdict: CaseVerdict,
-        /// Whether all that fails in it is known to fail.
+        /// `true` if all failures of the case are known.
         expected: Opt<Bool>,
-        /// Why it is inconclusive or not applicable.
+        /// Reason for a verdict of inconclusive or not applicable.
         reason: Opt<Str>,
-        /// How long it took, in milliseconds; missing where it was not played.
+        /// Duration of the case in milliseconds; absent if it was not played.
         ms: Opt<Count>,
-        /// How many frames of the agent were compared.
+        /// Number of compared frames of the agent.
         frames: Count,
-        /// How many of them are as expected.
+        /// Number of compared frames that are as expected.
         agreed: Count,
-        /// What of the dialect it covers.
+        /// Parts of the dialect that the case covers.
         covers: List<Str>,
-        /// The checks that were made. Those that hold say nothing more.
+        /// Performed checks. A check that holds has no further members.
         checks: List<ReportCheck>,
         ;
         example {
@@ -102,53 +102,53 @@ protocol! {
         }
     }
 
-    /// How many cases came to which verdict.
+    /// The number of cases for each verdict.
     record ReportTotals {
-        /// Every check that counts holds.
+        /// Cases in which all relevant checks hold.
         pass: Count,
-        /// As `pass`, by allowances.
+        /// Cases in which all relevant checks hold, some by an allowance.
         lenient: Count,
-        /// Failures that were not expected.
+        /// Cases with unexpected failures.
         fail: Count,
-        /// Failures that are known.
+        /// Cases with known failures only.
         expected_failure: Count,
         /// Cases that could not be judged.
         inconclusive: Count,
-        /// Cases that are none for this agent.
+        /// Cases that do not apply to the agent.
         not_applicable: Count,
         ;
         example {"pass": 80, "lenient": 4, "fail": 0, "expected_failure": 2, "inconclusive": 0, "not_applicable": 17}
     }
 
-    /// What the suite says of an agent.
+    /// The report of the suite about an agent.
     record SuiteReport {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         report: Count,
-        /// The suite's version.
+        /// Version of the suite.
         suite: Str,
-        /// The dialect, with its revision.
+        /// Name of the dialect, with its revision.
         dialect: Str,
-        /// The profile.
+        /// Name of the profile.
         profile: Str,
-        /// The agent.
+        /// Name of the agent.
         agent: Str,
-        /// The command line of the agent, without what a case adds.
+        /// Command line of the agent, without additions of a case.
         command: List<Str>,
-        /// The least level of the checks that count.
+        /// Lowest level of the relevant checks.
         level: CheckLevel,
-        /// How long the run took, in milliseconds.
+        /// Duration of the run in milliseconds.
         ms: Count,
-        /// The program's exit code.
+        /// Exit code of the program.
         exit_code: Count,
-        /// Whether the run was interrupted.
+        /// `true` if the run was interrupted.
         interrupted: Opt<Bool>,
-        /// How many cases came to which verdict.
+        /// Number of cases for each verdict.
         totals: ReportTotals,
-        /// What is wrong with the run as a whole, lines of the file of expected failures among it.
+        /// Problems of the run as a whole, including outdated and invalid lines of the file of expected failures.
         problems: List<Str>,
-        /// What is worth knowing of the run as a whole: that little was judged, which commands no case exercised.
+        /// Notes about the run as a whole, for example few judged cases or commands that no case exercised.
         notes: Opt<List<Str>>,
-        /// The cases, in order of their names.
+        /// The cases in the order of their names.
         cases: List<ReportCase>,
         ;
         example {
@@ -166,39 +166,39 @@ protocol! {
         }
     }
 
-    /// How many of something cases that pass have shown.
+    /// A share of the dialect's parts or of the cases that passing cases demonstrate.
     record SummaryShare {
-        /// So many.
+        /// Number of demonstrated parts.
         shown: Count,
-        /// Of so many.
+        /// Total number of parts.
         of: Count,
         ;
         example {"shown": 27, "of": 29}
     }
 
-    /// What a run came to, for a README or a registry.
+    /// The summary of a run, for a README or a registry.
     record SuiteSummary {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         summary: Count,
-        /// The suite's version.
+        /// Version of the suite.
         suite: Str,
-        /// The dialect, with its revision.
+        /// Name of the dialect, with its revision.
         dialect: Str,
-        /// The agent.
+        /// Name of the agent.
         agent: Str,
-        /// The least level of the checks that counted.
+        /// Lowest level of the relevant checks.
         level: CheckLevel,
-        /// Whether the run ended with exit code 0.
+        /// `true` if the run ended with exit code 0.
         passed: Bool,
-        /// How many cases passed, known failures not among them.
+        /// Share of cases that passed, without known failures.
         cases: SummaryShare,
-        /// Commands of the dialect.
+        /// Share of the dialect's commands.
         commands: SummaryShare,
-        /// Events of the dialect.
+        /// Share of the dialect's events.
         events: SummaryShare,
-        /// Dialogs of the dialect.
+        /// Share of the dialect's dialogs.
         dialogs: SummaryShare,
-        /// How many cases fail in ways that are known and explained.
+        /// Number of cases with known and explained failures.
         known_failures: Count,
         ;
         example {

@@ -6,99 +6,99 @@ use crate::types::message::{AgentMessage, Usage};
 use crate::types::model::{Model, ThinkingLevel};
 
 protocol! {
-    /// How a prompt is queued that is sent while the agent is working.
+    /// The queue for a prompt that arrives during a run.
     strings StreamingBehavior(closed) {
-        /// Interrupt: delivered after the tool that is running; the rest is skipped.
+        /// Interrupts the run: delivered after the running tool; the remaining tools are skipped.
         "steer",
-        /// Wait: delivered when the agent would stop.
+        /// Waits for the end of the run.
         "followUp",
     }
 
-    /// How many queued messages are delivered at a time.
+    /// The number of queued messages that are delivered at a time.
     strings QueueMode(closed) {
-        /// All of them at once.
+        /// All messages at once.
         "all",
-        /// One for each opportunity.
+        /// One message at a time.
         "one-at-a-time",
     }
 
-    /// The agent's current state.
+    /// The current state of the agent.
     record SessionState {
-        /// The model in use, or null where there is none.
+        /// The current model, or null if there is none.
         model: Nullable<Model> [until "pi@1.5"],
-        /// The model in use; null or absent where there is none.
+        /// The current model; null or absent if there is none.
         model: OptNull<Model> [since "pi@1.5"],
-        /// The thinking level.
+        /// Thinking level of the model.
         thinkingLevel: ThinkingLevel,
-        /// Whether a run is going on.
+        /// `true` during a run.
         isStreaming: Bool,
-        /// Whether the conversation is being compacted.
+        /// `true` during a compaction.
         isCompacting: Bool,
-        /// How steering messages are delivered.
+        /// Delivery of steering messages.
         steeringMode: QueueMode,
-        /// How follow-up messages are delivered.
+        /// Delivery of follow-up messages.
         followUpMode: QueueMode,
-        /// The session's file; absent where nothing is kept.
+        /// Path of the session file; absent if the session is not stored.
         sessionFile: Opt<Str>,
-        /// The session's id.
+        /// Id of the session.
         sessionId: Str,
-        /// The name that was given with `set_session_name`.
+        /// Name of the session, as set by `set_session_name`.
         sessionName: Opt<Str>,
-        /// Whether the agent compacts on its own when the context fills up.
+        /// `true` if the agent compacts on its own when the context fills up.
         autoCompactionEnabled: Bool,
-        /// The number of messages in the conversation.
+        /// Number of messages in the conversation.
         messageCount: Count,
-        /// The number of queued messages.
+        /// Number of queued messages.
         pendingMessageCount: Count,
     }
 
     /// The messages of the conversation.
     record Messages {
-        /// In order.
+        /// The messages in order.
         messages: List<AgentMessage>,
     }
 
-    /// Whether an extension stopped what was asked for.
+    /// The result of a command that an extension can prevent.
     record Cancellation {
-        /// True where an extension stopped it.
+        /// `true` if an extension prevented the command.
         cancelled: Bool,
     }
 
-    /// The model that is next in line, with what goes with it.
+    /// The model that `cycle_model` selected, with its thinking level.
     record CycledModel {
-        /// The model.
+        /// The selected model.
         model: Model,
-        /// The thinking level.
+        /// Thinking level of the model.
         thinkingLevel: Opt<ThinkingLevel>,
-        /// Whether the cycle is limited to the models named at the start.
+        /// `true` if the cycle is limited to the models that were named at the start.
         isScoped: Bool,
     }
 
-    /// The models that can be used.
+    /// The available models.
     record AvailableModels {
-        /// In the order of the configuration.
+        /// The models in the order of the configuration.
         models: List<Model>,
     }
 
-    /// The thinking level that is next in line.
+    /// The thinking level that `cycle_thinking_level` selected.
     record CycledThinkingLevel {
-        /// The level.
+        /// The selected level.
         level: ThinkingLevel,
     }
 
     /// The result of a compaction.
     record CompactionResult {
-        /// The text that replaces what was removed.
+        /// The summary that replaces the removed messages.
         summary: Str,
-        /// The first session entry that stays as it is.
+        /// Id of the first session entry that stays unchanged.
         firstKeptEntryId: Str,
-        /// Tokens in the context before.
+        /// Number of tokens in the context before the compaction.
         tokensBefore: Count,
-        /// Tokens in the context afterwards, estimated.
+        /// Estimated number of tokens in the context after the compaction.
         estimatedTokensAfter: Opt<Count> [since "pi@1.5"],
-        /// Tokens that the summary took.
+        /// Tokens used for the summary.
         usage: Opt<Usage> [since "pi@1.5"],
-        /// Facts for a front end, such as the files that were read and changed.
+        /// Details for a client, such as the files that were read and changed.
         details: OptNull<Any>,
         ;
         example {"summary": "Summary of conversation...", "firstKeptEntryId": "abc123", "tokensBefore": 150000, "details": {}}
@@ -106,25 +106,25 @@ protocol! {
 
     /// The outcome of a shell command.
     record BashResult {
-        /// What it wrote on stdout and stderr, cut to a limit.
+        /// Output of the command on stdout and stderr, cut to a limit.
         output: Str,
-        /// Its exit code; absent or null where it was stopped.
+        /// Exit code of the command; absent or null if it was aborted.
         exitCode: OptNull<Int>,
-        /// Whether it was stopped with `abort_bash`.
+        /// `true` if `abort_bash` stopped the command.
         cancelled: Bool,
-        /// Whether `output` was cut.
+        /// `true` if `output` was cut.
         truncated: Bool,
-        /// A file with all of the output, where it was cut.
+        /// Path of a file with the complete output, if `output` was cut.
         fullOutputPath: OptNull<Str>,
-        /// Whether its time was up.
+        /// `true` if the command reached its timeout.
         timedOut: Opt<Bool> [since "omp@18.2"],
-        /// How many lines it wrote.
+        /// Number of lines in the complete output.
         totalLines: Opt<Count> [since "omp@18.2"],
-        /// How many bytes it wrote.
+        /// Number of bytes in the complete output.
         totalBytes: Opt<Count> [since "omp@18.2"],
-        /// How many lines `output` has.
+        /// Number of lines in `output`.
         outputLines: Opt<Count> [since "omp@18.2"],
-        /// How many bytes `output` has.
+        /// Number of bytes in `output`.
         outputBytes: Opt<Count> [since "omp@18.2"],
         ;
         example {
@@ -133,135 +133,135 @@ protocol! {
         }
     }
 
-    /// Tokens of a whole session.
+    /// The token counts of a whole session.
     record TokenTotals {
-        /// Input tokens that did not come from the cache.
+        /// Number of input tokens that did not come from the cache.
         input: Count,
-        /// Output tokens.
+        /// Number of output tokens.
         output: Count,
-        /// Tokens read from the provider's cache.
+        /// Number of tokens read from the provider's cache.
         cacheRead: Count,
-        /// Tokens written to the provider's cache.
+        /// Number of tokens written to the provider's cache.
         cacheWrite: Count,
-        /// The sum.
+        /// Sum of the counts.
         total: Count,
-        /// Those of `output` that went into reasoning.
+        /// Number of tokens in `output` used for reasoning.
         reasoning: Opt<Count> [since "omp@18.2"],
     }
 
     /// Statistics of a session.
     record SessionStats {
-        /// The session's file; absent where nothing is kept.
+        /// Path of the session file; absent if the session is not stored.
         sessionFile: Opt<Str>,
-        /// The session's id.
+        /// Id of the session.
         sessionId: Str,
-        /// Messages of the user.
+        /// Number of messages of the user.
         userMessages: Count,
-        /// Answers of the model.
+        /// Number of answers of the model.
         assistantMessages: Count,
-        /// Tool calls.
+        /// Number of tool calls.
         toolCalls: Count,
-        /// Results of tool calls.
+        /// Number of results of tool calls.
         toolResults: Count,
-        /// All messages.
+        /// Number of all messages.
         totalMessages: Count,
-        /// Tokens used.
+        /// Token counts of the session.
         tokens: TokenTotals,
         /// The cost in US dollars.
         cost: Num,
-        /// How full the context is; absent where there is no model.
+        /// Use of the context window; absent if there is no model.
         contextUsage: Opt<ContextUsage> [since "pi@1.5", since "omp@18.2"],
-        /// How many requests the provider counts as premium ones.
+        /// Number of requests that the provider counts as premium requests.
         premiumRequests: Opt<Num> [since "omp@18.2"],
     }
 
-    /// How full the context is.
+    /// The use of the context window.
     record ContextUsage {
-        /// Tokens in it; null after a compaction until the model has answered.
+        /// Number of tokens in the context; null after a compaction until the model has answered.
         tokens: Nullable<Count>,
-        /// Tokens that fit.
+        /// Size of the context window in tokens.
         contextWindow: Count,
-        /// Of a hundred; null where `tokens` is.
+        /// Used share of the context window in percent; null if `tokens` is null.
         percent: Nullable<Num>,
     }
 
-    /// Where something was written.
+    /// The location of a written file.
     record WrittenFile {
-        /// The file's path.
+        /// Path of the file.
         path: Str,
     }
 
-    /// A fork (or branch) that was made.
+    /// The result of a fork (or branch).
     record ForkResult {
-        /// The text of the message from which it was made.
+        /// Text of the message at which the fork was made.
         text: Str [until "pi@1.5"],
-        /// The text of the message from which it was made; absent where an extension stopped it.
+        /// Text of the message at which the fork was made; absent if an extension prevented the fork.
         text: Opt<Str> [since "pi@1.5"],
-        /// True where an extension stopped it.
+        /// `true` if an extension prevented the fork.
         cancelled: Bool,
     }
 
-    /// A message from which a fork (or branch) can be made.
+    /// A message that can be the start of a fork (or branch).
     record ForkPoint {
-        /// The session entry to name.
+        /// Id of the session entry, for the command that makes the fork.
         entryId: Str,
-        /// The message's text.
+        /// Text of the message.
         text: Str,
     }
 
-    /// The messages from which a fork (or branch) can be made.
+    /// The messages that can be the start of a fork (or branch).
     record ForkPoints {
-        /// In order.
+        /// The messages in order.
         messages: List<ForkPoint>,
     }
 
     /// The text of the model's last answer.
     record LastAssistantText {
-        /// The text; null where there is no answer yet.
+        /// The text; null if there is no answer yet.
         text: OptNull<Str>,
     }
 
-    /// Why the agent compacts on its own.
+    /// The reason for a compaction.
     strings CompactionReason(open) {
         /// The context is nearly full.
         "threshold",
-        /// The provider said that the context is too long.
+        /// The provider reported that the context is too long.
         "overflow",
-        /// A client asked for it.
+        /// A client requested the compaction.
         "manual" [since "pi@1.5"],
-        /// Nobody has said anything for a while.
+        /// The conversation was idle for some time.
         "idle" [since "omp@18.2"],
-        /// An answer was cut off for lack of room.
+        /// An answer was cut off for lack of space in the context.
         "incomplete" [since "omp@18.2"],
     }
 
-    /// What became of words of the user.
+    /// The disposition of the user's input.
     strings Disposition(open) {
-        /// They set a run going.
+        /// The input started a run.
         "started",
-        /// They wait in a queue.
+        /// The input waits in a queue.
         "queued",
-        /// An extension has dealt with them: no run was started for them.
+        /// An extension handled the input; no run was started.
         "handled",
     }
 
-    /// That words of the user were taken.
+    /// The agent accepted the user's input.
     record WordsTaken {
-        /// What became of them.
+        /// Disposition of the input.
         disposition: Disposition,
     }
 
-    /// The texts that wait in the queues.
+    /// The texts of the messages in the queues.
     record QueuedTexts {
-        /// Those that interrupt.
+        /// Texts of the queued messages that interrupt the run.
         steering: List<Str>,
-        /// Those for the time when the agent would stop.
+        /// Texts of the queued messages for the end of the run.
         followUp: List<Str>,
     }
 
-    /// The levels that a model has.
+    /// The thinking levels that a model supports.
     record ThinkingLevels {
-        /// From the least on.
+        /// The levels in ascending order.
         levels: List<ThinkingLevel>,
     }
 }

@@ -1,42 +1,43 @@
-//! What the client of a case does.
+//! The steps of a case's client.
 
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, List, Map, Opt, Str};
 
 protocol! {
-    /// Where a wait begins to look.
+    /// The position at which a wait starts its search.
     strings WaitFrom(closed) {
-        /// Behind the frame that the last wait found.
+        /// After the frame that the last wait found.
         "last",
-        /// At the first frame. Where the next wait begins does not change.
+        /// At the first frame. The start of the next wait does not change.
         "start",
     }
 
-    /// A signal that is sent to the agent's process.
+    /// A signal for the agent's process.
     strings StepSignal(closed) {
-        /// A request to end.
+        /// A request for termination.
         "SIGTERM",
-        /// What Ctrl-C sends.
+        /// The signal of Ctrl-C.
         "SIGINT",
-        /// What a closed terminal sends.
+        /// The signal of a closed terminal.
         "SIGHUP",
-        /// The end without notice.
+        /// Immediate termination.
         "SIGKILL",
     }
 
-    /// A long run of one text that takes the place of a token in a raw line.
+    /// A repeated text that replaces a token in a raw line.
     record RawRepeat {
-        /// The token in the line.
+        /// Token in the line.
         token: Str,
-        /// What stands in its place.
+        /// Text that replaces the token.
         text: Str,
-        /// How often.
+        /// Number of repetitions.
         n: Count,
     }
 
-    /// Waits until the agent is ready, by the profile's pattern; goes on at once where the profile has none.
+    /// Waits until the agent is ready, by the pattern of the profile; continues at once if the profile has no such
+    /// pattern.
     record ReadyStep(ready = true) {
-        /// How long it may take, in milliseconds; 20 000 by default.
+        /// Timeout in milliseconds; 20 000 by default.
         timeout_ms: Opt<Count>,
         ;
         example {"ready": true}
@@ -44,23 +45,23 @@ protocol! {
 
     /// Sends one line of JSON.
     record SendStep {
-        /// The value. Variables in its strings are replaced.
+        /// The JSON value of the line. Variables in its strings are substituted.
         send: Any,
         ;
         example {"send": {"id": "p1", "type": "prompt", "message": "Hello"}}
     }
 
-    /// Sends a line as it is written.
+    /// Sends a raw line.
     record RawStep {
-        /// The line without its end. Variables in it are replaced.
+        /// The line without its end. Variables in it are substituted.
         raw: Str,
-        /// What ends it; a line feed by default, nothing where it is empty.
+        /// The end of the line; a line feed by default, no line end if empty.
         eol: Opt<Str>,
-        /// A long run in it.
+        /// Repeated text in the line.
         repeat: Opt<RawRepeat>,
-        /// How many bytes go with one write, wherever that cuts a character; all of them by default.
+        /// Number of bytes per write, even if it splits a character; all bytes by default.
         piece_bytes: Opt<Count>,
-        /// A pause between two writes, in milliseconds.
+        /// Pause between two writes in milliseconds.
         pause_ms: Opt<Count>,
         ;
         example {"raw": "{\"id\":\"a\",\"ty", "eol": ""}
@@ -70,7 +71,7 @@ protocol! {
     record BytesStep {
         /// The pieces, in base64.
         bytes: List<Str>,
-        /// A pause between two pieces, in milliseconds.
+        /// Pause between two pieces in milliseconds.
         pause_ms: Opt<Count>,
         ;
         example {"bytes": ["eyJ0eXBlIjoi", "Z2V0X3N0YXRlIn0K"], "pause_ms": 20}
@@ -78,75 +79,75 @@ protocol! {
 
     /// Waits for a frame of the agent.
     record WaitStep {
-        /// The pattern that the frame fits.
+        /// Pattern of the frame.
         wait: Any,
-        /// How long it may take, in milliseconds; 20 000 by default.
+        /// Timeout in milliseconds; 20 000 by default.
         timeout_ms: Opt<Count>,
-        /// How many such frames; 1 by default.
+        /// Number of matching frames; 1 by default.
         count: Opt<Count>,
-        /// Where to look from; behind the last match by default.
+        /// Start of the search; after the last match by default.
         from: Opt<WaitFrom>,
-        /// Whether the next wait begins where this one began.
+        /// `true` if the next wait starts its search at the same position.
         peek: Opt<Bool>,
-        /// Variables that are taken from the frame: their names, and paths such as `data.messages.0.entryId`.
+        /// Variables captured from the frame: their names, with paths such as `data.messages.0.entryId`.
         capture: Opt<Map<Str>>,
-        /// Whether the scenario goes on where nothing came.
+        /// `true` if the scenario continues when no frame matches.
         optional: Opt<Bool>,
         ;
         example {"wait": {"type": "response", "id": "p1"}, "timeout_ms": 5000}
     }
 
-    /// Waits until the scripted model has received a request. Goes on at once where the agent plays the script itself: nobody
-    /// sees then when it asks.
+    /// Waits until the scripted model has received a request. Continues at once if the agent plays the script itself,
+    /// as its requests are then not observable.
     record AskedStep {
-        /// How many requests it has received by then.
+        /// Total number of requests that the model must have received.
         model_asked: Count,
-        /// A pattern of a request's record: only requests that fit it count. All do by default.
+        /// Pattern of a request's record: only matching requests are counted. By default all requests are counted.
         fits: Opt<Any>,
-        /// How long it may take, in milliseconds; 20 000 by default.
+        /// Timeout in milliseconds; 20 000 by default.
         timeout_ms: Opt<Count>,
         ;
         example {"model_asked": 1}
     }
 
-    /// Lets time pass: what is sent next is to come later than what is going on.
+    /// Pauses the client, so that its next input arrives later than the current activity.
     record PauseStep {
-        /// How long, in milliseconds.
+        /// Duration of the pause in milliseconds.
         pause_ms: Count,
         ;
         example {"pause_ms": 300}
     }
 
-    /// Waits until the agent has said nothing for some time.
+    /// Waits until the agent has sent no frames for some time.
     record QuietStep {
-        /// How long, in milliseconds.
+        /// Duration of the silence in milliseconds.
         quiet_ms: Count,
-        /// How long to wait for it, in milliseconds; 20 000 by default. The scenario goes on in any case.
+        /// Timeout in milliseconds; 20 000 by default. The scenario continues in any case.
         timeout_ms: Opt<Count>,
-        /// Whether later waits look at later frames only.
+        /// `true` if later waits search later frames only.
         skip: Opt<Bool>,
         ;
         example {"quiet_ms": 400}
     }
 
-    /// Stops reading what the agent writes, as a client does that is busy. What is waited for does not come
-    /// until reading goes on, which it does at the end of the scenario in any case.
+    /// Stops reading the output of the agent, like a busy client. A wait finds no frame until reading resumes. Reading
+    /// resumes at the end of the scenario in any case.
     record HoldStep(hold_reading = true) {
         ;
         example {"hold_reading": true}
     }
 
-    /// Goes on reading what the agent writes.
+    /// Resumes reading the output of the agent.
     record ResumeStep(resume_reading = true) {
         ;
         example {"resume_reading": true}
     }
 
-    /// Runs a command in the work directory, with the agent's environment, and notes what it says.
+    /// Runs a command in the work directory, with the agent's environment, and records its output.
     record ShellStep {
-        /// The command, for `/bin/sh`. Variables in it are replaced.
+        /// Command line for `/bin/sh`. Variables in it are substituted.
         shell: Str,
-        /// How long it may take, in milliseconds; 20 000 by default.
+        /// Timeout in milliseconds; 20 000 by default.
         timeout_ms: Opt<Count>,
         ;
         example {"shell": "git status --short"}
@@ -158,9 +159,9 @@ protocol! {
         example {"close_stdin": true}
     }
 
-    /// Waits for the end of the agent. The transcript says whether it came.
+    /// Waits for the end of the agent. The transcript records the end.
     record ExitStep {
-        /// How long it may take, in milliseconds.
+        /// Timeout in milliseconds.
         wait_exit_ms: Count,
         ;
         example {"wait_exit_ms": 5000}
@@ -168,21 +169,21 @@ protocol! {
 
     /// Sends a signal to the agent's process.
     record SignalStep {
-        /// The signal.
+        /// Signal for the agent's process.
         signal: StepSignal,
         ;
         example {"signal": "SIGTERM"}
     }
 
-    /// Writes a remark into the transcript.
+    /// Writes a note into the transcript.
     record NoteStep {
-        /// The remark. Variables in it are replaced.
+        /// Text of the note. Variables in it are substituted.
         note: Str,
         ;
         example {"note": "the second session begins"}
     }
 
-    /// One thing that a client does.
+    /// A step of the client.
     choice ScenarioStep {
         Ready(ReadyStep), Send(SendStep), Raw(RawStep), Bytes(BytesStep), Wait(WaitStep), Asked(AskedStep),
         Pause(PauseStep), Quiet(QuietStep), Hold(HoldStep), Resume(ResumeStep), Shell(ShellStep), Close(CloseStep), Exit(ExitStep), Signal(SignalStep),

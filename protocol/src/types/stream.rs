@@ -1,4 +1,4 @@
-//! What happens inside a message while the model streams it.
+//! Events within a message while the model streams it.
 
 use crate::dsl::protocol;
 use crate::typed::{Count, Opt, Str};
@@ -6,26 +6,25 @@ use crate::types::content::ToolCall;
 use crate::types::message::AssistantMessage;
 
 protocol! {
-    /// Why a finished message is finished.
+    /// The reason for the end of a complete message.
     strings DoneReason(closed) {
-        /// The model was done.
+        /// The model completed its answer.
         "stop",
-        /// The limit of the output was reached.
+        /// The answer reached the limit of its output.
         "length",
-        /// The model wants tools to run.
+        /// The model calls tools.
         "toolUse",
     }
 
-    /// Why a message broke off.
+    /// The reason for the end of an incomplete message.
     strings ErrorReason(closed) {
-        /// Somebody stopped it.
+        /// The answer was aborted.
         "aborted",
         /// The request failed.
         "error",
     }
 
-    /// Generation of the message started. Declared by the document; agents announce it with
-    /// `message_start` instead.
+    /// The generation of a message started. Declared by the document; agents send `message_start` instead.
     record StreamStart(type = "start") {
         /// The message so far.
         partial: Opt<AssistantMessage> [until "pi@1.5"],
@@ -35,7 +34,7 @@ protocol! {
 
     /// A text block started.
     record TextStart(type = "text_start") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         contentIndex: Count,
         /// The message so far; absent in delta-only streams.
         partial: Opt<AssistantMessage> [until "pi@1.5"],
@@ -45,9 +44,9 @@ protocol! {
 
     /// A piece of text.
     record TextDelta(type = "text_delta") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         contentIndex: Count,
-        /// The new piece.
+        /// The new piece of text.
         delta: Str,
         /// The message so far; absent in delta-only streams.
         partial: Opt<AssistantMessage> [until "pi@1.5"],
@@ -57,9 +56,9 @@ protocol! {
 
     /// A text block ended.
     record TextEnd(type = "text_end") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         contentIndex: Count,
-        /// The whole text of the block.
+        /// The complete text of the block.
         content: Str,
         /// The message so far; absent in delta-only streams.
         partial: Opt<AssistantMessage> [until "pi@1.5"],
@@ -69,7 +68,7 @@ protocol! {
 
     /// A thinking block started.
     record ThinkingStart(type = "thinking_start") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         contentIndex: Count,
         /// The message so far; absent in delta-only streams.
         partial: Opt<AssistantMessage> [until "pi@1.5"],
@@ -79,9 +78,9 @@ protocol! {
 
     /// A piece of reasoning.
     record ThinkingDelta(type = "thinking_delta") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         contentIndex: Count,
-        /// The new piece.
+        /// The new piece of reasoning.
         delta: Str,
         /// The message so far; absent in delta-only streams.
         partial: Opt<AssistantMessage> [until "pi@1.5"],
@@ -91,9 +90,9 @@ protocol! {
 
     /// A thinking block ended.
     record ThinkingEnd(type = "thinking_end") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         contentIndex: Count,
-        /// The whole reasoning of the block.
+        /// The complete reasoning of the block.
         content: Str,
         /// The message so far; absent in delta-only streams.
         partial: Opt<AssistantMessage> [until "pi@1.5"],
@@ -103,11 +102,11 @@ protocol! {
 
     /// A tool call started.
     record ToolCallStart(type = "toolcall_start") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         contentIndex: Count,
-        /// The call's id.
+        /// Id of the tool call.
         id: Str [since "pi@1.5"],
-        /// The tool's name.
+        /// Name of the tool.
         toolName: Str [since "pi@1.5"],
         /// The message so far; absent in delta-only streams.
         partial: Opt<AssistantMessage> [until "pi@1.5"],
@@ -117,7 +116,7 @@ protocol! {
 
     /// A piece of a tool call's arguments.
     record ToolCallDelta(type = "toolcall_delta") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         contentIndex: Count,
         /// The new piece of the arguments' JSON text.
         delta: Str,
@@ -129,9 +128,9 @@ protocol! {
 
     /// A tool call is complete.
     record ToolCallEnd(type = "toolcall_end") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         contentIndex: Count,
-        /// The whole call.
+        /// The complete tool call.
         toolCall: ToolCall,
         /// The message so far; absent in delta-only streams.
         partial: Opt<AssistantMessage> [until "pi@1.5"],
@@ -142,29 +141,27 @@ protocol! {
         }
     }
 
-    /// The message is complete. Declared by the document; agents announce it with `message_end`
-    /// instead.
+    /// The message is complete. Declared by the document; agents send `message_end` instead.
     record StreamDone(type = "done") {
-        /// Why it ended.
+        /// Reason for the end of the message.
         reason: DoneReason,
-        /// The whole message.
+        /// The complete message.
         message: Opt<AssistantMessage>,
         ;
         example {"type": "done", "reason": "stop"}
     }
 
-    /// The message broke off. Declared by the document; agents announce it with `message_end`
-    /// instead.
+    /// The message ended before it was complete. Declared by the document; agents send `message_end` instead.
     record StreamError(type = "error") {
-        /// Why it broke off.
+        /// Reason for the end of the message.
         reason: ErrorReason,
-        /// The message as far as it came.
+        /// The incomplete message.
         error: Opt<AssistantMessage>,
         ;
         example {"type": "error", "reason": "aborted"}
     }
 
-    /// A change to a message.
+    /// A change to a streamed message.
     union AssistantMessageEvent(type, open) {
         StreamStart, TextStart, TextDelta, TextEnd, ThinkingStart, ThinkingDelta, ThinkingEnd,
         ToolCallStart, ToolCallDelta, ToolCallEnd, StreamDone, StreamError

@@ -6,7 +6,7 @@ use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, Int, List, Map, Object, Opt, Str};
 
 protocol! {
-    /// A file of bytes that are no text.
+    /// A file with binary content.
     record FileBytes {
         /// The bytes, in base64.
         base64: Str,
@@ -14,65 +14,65 @@ protocol! {
         example {"base64": "iVBORw0KGgo="}
     }
 
-    /// A file that holds a JSON value.
+    /// A file with a JSON value.
     record FileJson {
-        /// The value. Variables in its strings are replaced.
+        /// The value. Variables in its strings are substituted.
         json: Any,
         ;
         example {"json": {"retry": {"baseDelayMs": 200}}}
     }
 
-    /// A file of the profile that is not laid out.
+    /// The absence of a file: the suite does not write this file of the profile.
     record FileAbsent(absent = true) {
         ;
         example {"absent": true}
     }
 
-    /// What a file holds: text (variables in it are replaced), bytes, a JSON value, or nothing at all.
+    /// The content of a file: text (with variables that are substituted), bytes, a JSON value, or no file at all.
     choice FileContent { Text(Str), Bytes(FileBytes), Json(FileJson), Absent(FileAbsent) }
 
-    /// How much a failure weighs.
+    /// The level of a check: the weight of its failure.
     strings CheckLevel(closed) {
-        /// The dialect's document says so.
+        /// The document of the dialect requires it.
         "must",
-        /// The agent that the dialect comes from does so.
+        /// The agent that the dialect comes from behaves so.
         "should",
-        /// Worth knowing, never a failure.
+        /// Information only, never a failure.
         "info",
     }
 
-    /// What a case may need and an agent may not have. Extensions, images and queues stand in the case's
-    /// `needs`; the rest is seen from the case.
+    /// A capability that a case may need and an agent may lack. Extensions, images and queues are in the case's
+    /// `needs`; the suite derives the others from the case.
     strings CaseNeed(open) {
         /// Extensions written for the agent that the dialect comes from.
         "extensions",
-        /// A model to ask: the case has answers for it.
+        /// A model: the case has answers for it.
         "model",
-        /// Tools that the agent runs itself: the model calls some.
+        /// Tools that the agent runs itself: the model calls some of them.
         "tools",
-        /// Reasoning that is shown: the model thinks aloud.
+        /// Visible reasoning of the model.
         "thinking",
-        /// Images in prompts.
+        /// Image content in prompts.
         "images",
-        /// Models that fail: an answer is an error, breaks off, or does not come.
+        /// Failures of the model: an error, an interrupted answer, or no answer.
         "model_failures",
-        /// Arguments of the command line of the agent that the dialect comes from.
+        /// Command-line arguments of the agent that the dialect comes from.
         "arguments",
         /// A settings file, a models file or other files in the agent's own directory.
         "configuration",
-        /// A way of the client into the middle of a run: a second prompt while one is answered.
+        /// Input during a run: a second prompt before the first is answered.
         "queues",
     }
 
-    /// What the model has to receive with one of its requests.
+    /// The expected content of a request to the model.
     record RequestCheck {
-        /// The request's number, from 0; negative numbers count from the last one.
+        /// Number of the request, from 0; negative numbers are relative to the last request.
         request: Int,
-        /// A pattern that the request's record in the model's log fits.
+        /// Pattern for the request's record in the model's log.
         expect: Any,
-        /// What is checked, in words.
+        /// Description of the check.
         says: Str,
-        /// How much a failure weighs; that of the case by default.
+        /// Level of the check; by default the level of the case.
         level: Opt<CheckLevel>,
         ;
         example {
@@ -81,18 +81,18 @@ protocol! {
         }
     }
 
-    /// The frames of the agent that fit a pattern are these, in this order, and no others. A line that is no
-    /// JSON counts as a string.
+    /// The expectation that the frames matching a pattern are exactly the listed ones, in this order. A line that is
+    /// not JSON is matched as a string.
     record FramesExpectation {
-        /// The check's name, unique in the case: reports and files of expected failures say `expect NAME`.
+        /// Name of the check, unique in the case; reports and files of expected failures use `expect NAME`.
         check: Str,
-        /// What is checked, in words.
+        /// Description of the check.
         says: Str,
-        /// How much a failure weighs; that of the case by default.
+        /// Level of the check; by default the level of the case.
         level: Opt<CheckLevel>,
-        /// The pattern that says which frames are looked at.
+        /// Pattern that selects the frames.
         of: Any,
-        /// A pattern for each of them.
+        /// Patterns of the selected frames, one for each.
         frames: List<Any>,
         ;
         example {
@@ -101,19 +101,19 @@ protocol! {
         }
     }
 
-    /// What the frames of the agent that fit a pattern say at a path, one after the other, is a text.
+    /// The expectation that the values at a path of the frames matching a pattern form a text when concatenated.
     record TextExpectation {
-        /// The check's name, as in the other expectations.
+        /// Name of the check, as in the other expectations.
         check: Str,
-        /// What is checked, in words.
+        /// Description of the check.
         says: Str,
-        /// How much a failure weighs; that of the case by default.
+        /// Level of the check; by default the level of the case.
         level: Opt<CheckLevel>,
-        /// The pattern that says which frames are looked at.
+        /// Pattern that selects the frames.
         of: Any,
-        /// Where in the frame, as in `message.content.0.text`.
+        /// Path in the frame, as in `message.content.0.text`.
         path: Str,
-        /// The text as a whole.
+        /// The complete concatenated text.
         text: Str,
         ;
         example {
@@ -122,35 +122,35 @@ protocol! {
         }
     }
 
-    /// How the agent's process ends.
+    /// The expected end of the agent's process.
     record ExitExpectation {
-        /// The check's name, as in the other expectations.
+        /// Name of the check, as in the other expectations.
         check: Str,
-        /// What is checked, in words.
+        /// Description of the check.
         says: Str,
-        /// How much a failure weighs; that of the case by default.
+        /// Level of the check; by default the level of the case.
         level: Opt<CheckLevel>,
-        /// The exit code; of a process that a signal ended, the signal's number, negative.
+        /// Exit code of the process. If a signal ended the process, the negated number of the signal.
         exit: Int,
         ;
         example {"check": "exit", "says": "it ends by itself when its input ends", "exit": 0}
     }
 
-    /// What is expected of the agent in words of the case itself, beside or in place of a golden transcript.
+    /// An expectation of the case itself, in addition to or instead of a golden transcript.
     choice Expectation { Frames(FramesExpectation), Text(TextExpectation), Exit(ExitExpectation) }
 
-    /// A difference from the golden transcript that is no failure in this case. It holds within the bounds that
-    /// are set, and never for an answer that is missing.
+    /// A difference from the golden transcript that is not a failure in this case. The allowance holds within its
+    /// bounds, and never for a missing answer.
     record CaseAllowance {
-        /// The allowance's name, as the dialect has it.
+        /// Name of the allowance in the dialect.
         allow: Str,
-        /// Why.
+        /// Reason for the allowance.
         reason: Str,
-        /// The command with whose first sending it begins to hold; from the beginning by default.
+        /// Command that activates the allowance when it is first sent; by default the allowance holds from the start.
         from: Opt<Str>,
-        /// The checks that it holds for; all of them by default.
+        /// Names of the checks that the allowance applies to; all by default.
         checks: Opt<List<Str>>,
-        /// A regular expression that paths within frames match; all of them by default.
+        /// Regular expression for paths within frames; all paths by default.
         path: Opt<Str>,
         ;
         example {
@@ -159,49 +159,49 @@ protocol! {
         }
     }
 
-    /// A case: what a client does, what the model answers, and what is expected of the agent.
+    /// A case: the steps of the client, the answers of the model, and the expectations of the agent.
     record Scenario {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         scenario: Count,
-        /// The case's name, unique in its dialect; the golden transcript has the same.
+        /// Name of the case, unique in its dialect; the golden transcript has the same name.
         name: Str,
-        /// The dialect, with its revision.
+        /// Name of the dialect, with its revision.
         dialect: Str,
-        /// What the case shows.
+        /// Title of the case.
         title: Str,
-        /// How much a failure weighs; `should` by default.
+        /// Level of the case; `should` by default.
         level: Opt<CheckLevel>,
-        /// What of the dialect it covers: `command NAME`, `event NAME`, `dialog NAME`, `edge NAME`.
+        /// Covered parts of the dialect: `command NAME`, `event NAME`, `dialog NAME`, `edge NAME`.
         covers: Opt<List<Str>>,
-        /// What the agent has to have.
+        /// Capabilities that the agent must have.
         needs: Opt<List<CaseNeed>>,
-        /// What the model answers. Where it is missing, there is no model.
+        /// Answers of the model. If absent, there is no model.
         model: Opt<ModelScript>,
-        /// Arguments of the agent, in place of the profile's `default_arguments`.
+        /// Arguments of the agent, instead of the profile's `default_arguments`.
         arguments: Opt<List<Str>>,
-        /// Variables of the environment, over those of the profile.
+        /// Environment variables, merged over those of the profile.
         environment: Opt<Map<Str>>,
-        /// Settings, merged over those of the profile.
+        /// Settings, merged over the settings of the profile.
         settings: Opt<Object>,
-        /// The models file, in place of that of the profile.
+        /// Models file, instead of the profile's file.
         models: Opt<Object>,
-        /// Files: paths from `work/`, `home/`, `tmp/` or `agent/` (the agent's own directory), and what they hold.
+        /// Files: paths from `work/`, `home/`, `tmp/` or `agent/` (the agent's own directory), with their content.
         files: Opt<Map<FileContent>>,
-        /// Commands that are run in the work directory before the agent starts.
+        /// Commands that the suite runs in the work directory before the agent starts.
         setup: Opt<List<Str>>,
-        /// What the client does, in order.
+        /// Steps of the client, in order.
         steps: List<ScenarioStep>,
-        /// How long the agent may take to end after the last step, in milliseconds; the profile's by default.
+        /// Time until the agent must end after the last step, in milliseconds; by default the profile's value.
         exit_grace_ms: Opt<Count>,
-        /// What the model has to receive.
+        /// Expected requests to the model.
         requests: Opt<List<RequestCheck>>,
-        /// How many requests the model has to receive.
+        /// Expected number of requests to the model.
         request_count: Opt<Count>,
-        /// What the agent has to do. Paths of the run stand in it as transcripts have them, such as `/work-dir`.
+        /// Expectations of the agent. Paths of the run appear in them as in transcripts, for example `/work-dir`.
         expect: Opt<List<Expectation>>,
-        /// Differences that are no failures here.
+        /// Differences that are not failures in this case.
         allow: Opt<List<CaseAllowance>>,
-        /// Whether no other case is played meanwhile: pauses of this one have to last as long as they say.
+        /// `true` if no other case may run at the same time, because the pauses of this case must be exact.
         alone: Opt<Bool>,
         ;
         example {

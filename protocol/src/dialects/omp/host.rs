@@ -1,4 +1,4 @@
-//! What a client of omp does for the agent: tools and addresses of its own, pages that it opens, and long frames in pieces.
+//! Services of a client for omp: its own tools and URI schemes, pages to open, and long frames in pieces.
 //!
 //! Source: the types of RPC mode in the package of omp 18.2.3.
 
@@ -8,16 +8,16 @@ use crate::typed::{Bool, Count, List, Object, Opt, Str};
 use crate::types::content::ToolOutput;
 
 protocol! {
-    /// The version of the transport that is spoken from here on.
+    /// The version of the transport from here on.
     record ProtocolVersion [since "omp@18.2"] {
-        /// Its number.
+        /// Number of the version.
         protocolVersion: Count,
     }
 
-    /// Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-    /// them in version 1.
+    /// Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+    /// it shortens them.
     command negotiate_protocol(NegotiateProtocolParams {
-        /// The number: `ready` lists those that there are.
+        /// Number of the version; `ready` lists the supported versions.
         protocolVersion: Count,
     }) -> ProtocolVersion [since "omp@18.2"] {
         answer: Done;
@@ -28,17 +28,17 @@ protocol! {
         example {"protocolVersion": 2} -> {"protocolVersion": 2};
     }
 
-    /// A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone.
+    /// A piece of a frame that is too long for one line. Clients join the pieces and report the complete frame only.
     event rpc_chunk(RpcChunk {
-        /// What all pieces of the frame have in common.
+        /// Id shared by all pieces of the frame.
         chunkId: Str,
-        /// The place of this piece, from 0.
+        /// Index of this piece, from 0.
         index: Count,
-        /// How many there are.
+        /// Number of pieces.
         count: Count,
-        /// How long the whole frame is, in bytes.
+        /// Length of the complete frame in bytes.
         byteLength: Count,
-        /// The bytes of the piece, in base64.
+        /// Bytes of the piece in base64.
         data: Str,
     }) [since "omp@18.2"] {
         example {
@@ -46,51 +46,52 @@ protocol! {
         };
     }
 
-    /// A frame was too long even for pieces; this stands in its place.
+    /// A replacement for a frame that was too long even in pieces.
     event rpc_frame_error(RpcFrameError {
-        /// What the frame was.
+        /// Type of the original frame.
         originalType: Opt<Str>,
-        /// What went wrong.
+        /// Error message about the original frame.
         error: Str,
     }) [since "omp@18.2"] {
         example {"type": "rpc_frame_error", "originalType": "message_end", "error": "RPC frame exceeded the transport limit"};
     }
 
-    /// When the model is told of a tool.
+    /// The time at which the model receives a tool.
     strings ToolLoadMode(open) [since "omp@18.2"] {
-        /// Always.
+        /// The model receives the tool in every request.
         "essential",
-        /// When it looks for one.
+        /// The model receives the tool when it searches for one.
         "discoverable",
     }
 
-    /// A tool that the client carries out.
+    /// A tool that the client executes.
     record ClientTool [since "omp@18.2"] {
-        /// Its name, as the model has it.
+        /// Name of the tool for the model.
         name: Str,
-        /// Its name for people.
+        /// Display name.
         label: Opt<Str>,
-        /// What it does, for the model.
+        /// Description for the model.
         description: Str,
-        /// The JSON Schema of its arguments.
+        /// JSON Schema of the arguments.
         parameters: Object,
-        /// Whether it is left out of lists.
+        /// `true` to omit the tool from lists.
         hidden: Opt<Bool>,
-        /// When the model is told of it; `discoverable` where it is missing.
+        /// Time at which the model receives the tool; `discoverable` if absent.
         loadMode: Opt<ToolLoadMode>,
-        /// Whether it can read the instructions of skills.
+        /// `true` if the tool can read the instructions of skills.
         readsSkillUris: Opt<Bool>,
     }
 
-    /// The tools of the client that the agent has now.
+    /// The current tools of the client.
     record HostToolNames [since "omp@18.2"] {
-        /// Their names.
+        /// Names of the tools.
         toolNames: List<Str>,
     }
 
-    /// Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
+    /// Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+    /// `host_tool_call`.
     command set_host_tools(SetHostToolsParams {
-        /// The tools.
+        /// New tools of the client.
         tools: List<ClientTool>,
     }) -> HostToolNames [since "omp@18.2"] {
         answer: Done;
@@ -104,29 +105,29 @@ protocol! {
         }]} -> {"toolNames": ["echo"]};
     }
 
-    /// What a tool of the client gave.
+    /// The result of a client's tool.
     record HostToolResult [since "omp@18.2"] {
-        /// The result, for the model.
+        /// Result for the model.
         result: ToolOutput,
-        /// Whether the tool failed: the model is told the text of the result as an error.
+        /// `true` if the tool failed: the model receives the text of the result as an error.
         isError: Opt<Bool>,
         ;
         example {"result": {"content": [{"type": "text", "text": "pong"}]}}
     }
 
-    /// What a tool of the client has to show before it is done.
+    /// The progress of a client's tool.
     record HostToolUpdate [since "omp@18.2"] {
         /// The result so far.
         partialResult: ToolOutput,
     }
 
-    /// Asks the client to carry out one of its tools.
+    /// Requests the execution of one of the client's tools.
     dialog host_tool_call(HostToolCall {
-        /// The id of the call, as in the model's message.
+        /// Id of the tool call, as in the model's message.
         toolCallId: Str,
-        /// The tool.
+        /// Name of the tool.
         toolName: Str,
-        /// The arguments.
+        /// Arguments of the tool call.
         arguments: Object,
     }) -> HostToolResult [since "omp@18.2"] {
         frame: "host_tool_call" => "host_tool_result" after "host_tool_update"(HostToolUpdate);
@@ -134,9 +135,9 @@ protocol! {
         example {"toolCallId": "call_1", "toolName": "echo", "arguments": {"text": "ping"}};
     }
 
-    /// Takes the call of a tool back: the run was stopped.
+    /// Cancels the call of a client's tool, because the run was aborted.
     dialog host_tool_cancel(HostToolCancel {
-        /// The id of the call's frame.
+        /// Id of the call's frame.
         targetId: Str,
     }) [since "omp@18.2"] {
         frame: "host_tool_cancel";
@@ -144,28 +145,28 @@ protocol! {
         example {"targetId": "15d74400148e25a5"};
     }
 
-    /// Addresses that the client reads and writes for the agent's tools.
+    /// A URI scheme that the client reads and writes for the agent's tools.
     record HostUriScheme [since "omp@18.2"] {
         /// The scheme, as in `notes` of `notes://today`.
         scheme: Str,
-        /// What is there.
+        /// Description of the content.
         description: Opt<Str>,
-        /// Whether tools may write.
+        /// `true` if tools may write.
         writable: Opt<Bool>,
-        /// Whether the same address gives the same content for ever.
+        /// `true` if the content of an address never changes.
         immutable: Opt<Bool>,
     }
 
-    /// The schemes of the client that the agent has now.
+    /// The current URI schemes of the client.
     record HostUriSchemes [since "omp@18.2"] {
-        /// Them, in small letters.
+        /// The schemes in lower case.
         schemes: List<Str>,
     }
 
-    /// Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+    /// Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
     /// `host_uri_request`.
     command set_host_uri_schemes(SetHostUriSchemesParams {
-        /// The schemes.
+        /// New URI schemes of the client.
         schemes: List<HostUriScheme>,
     }) -> HostUriSchemes [since "omp@18.2"] {
         answer: Done;
@@ -176,39 +177,39 @@ protocol! {
         example {"schemes": [{"scheme": "notes", "description": "Notes of the team", "writable": true}]} -> {"schemes": ["notes"]};
     }
 
-    /// What is done with an address.
+    /// The operation on an address.
     strings HostUriOperation(open) [since "omp@18.2"] {
-        /// It is read.
+        /// Reading an address.
         "read",
-        /// It is written.
+        /// Writing to an address.
         "write",
     }
 
-    /// What the client read, or how writing went.
+    /// The content that the client read, or the outcome of writing.
     record HostUriResult [since "omp@18.2"] {
-        /// What is there; not for writing.
+        /// Content of the address; absent for writing.
         content: Opt<Str>,
-        /// What kind of text it is; `text/plain` where it is missing.
+        /// MIME type of the content; `text/plain` if absent.
         contentType: Opt<Str>,
-        /// What the model is told beside it.
+        /// Additional notes for the model.
         notes: Opt<List<Str>>,
-        /// Whether the address gives the same content for ever.
+        /// `true` if the content of the address never changes.
         immutable: Opt<Bool>,
-        /// Whether it failed.
+        /// `true` if the operation failed.
         isError: Opt<Bool>,
-        /// What went wrong.
+        /// Error message of the operation.
         error: Opt<Str>,
         ;
         example {"content": "Water the plants.", "contentType": "text/plain"}
     }
 
-    /// Asks the client to read or write one of its addresses.
+    /// Requests an operation on one of the client's addresses: reading or writing.
     dialog host_uri_request(HostUriRequest {
-        /// Which of the two.
+        /// Operation on the address: reading or writing.
         operation: HostUriOperation,
-        /// The address.
+        /// Address that the operation concerns.
         url: Str,
-        /// What is to be written.
+        /// Content to write; absent for reading.
         content: Opt<Str>,
     }) -> HostUriResult [since "omp@18.2"] {
         frame: "host_uri_request" => "host_uri_result";
@@ -216,9 +217,9 @@ protocol! {
         example {"operation": "read", "url": "notes://today"};
     }
 
-    /// Takes a request for an address back: the run was stopped.
+    /// Cancels a request for an address, because the run was aborted.
     dialog host_uri_cancel(HostUriCancel {
-        /// The id of the request's frame.
+        /// Id of the request's frame.
         targetId: Str,
     }) [since "omp@18.2"] {
         frame: "host_uri_cancel";
@@ -226,37 +227,37 @@ protocol! {
         example {"targetId": "15d74400148e25a6"};
     }
 
-    /// Asks the client to open a page, for a login. No answer is expected.
+    /// Requests the client to open a page, for a login. No answer is expected.
     dialog open_url(OpenUrlNotice {
-        /// The page.
+        /// Address of the page.
         url: Str,
-        /// A short address that leads there, for people who copy it.
+        /// Short address that leads to the page, for copying.
         launchUrl: Opt<Str>,
-        /// What the person has to do there.
+        /// Instructions for the user.
         instructions: Opt<Str>,
     }) [since "omp@18.2"] {
         example {"url": "https://example.com/login", "instructions": "Log in and come back."};
     }
 
-    /// A provider at which one can log in.
+    /// A provider with a login.
     record LoginProvider [since "omp@18.2"] {
-        /// Its id.
+        /// Id of the provider.
         id: Str,
-        /// Its name for people.
+        /// Display name.
         name: Str,
-        /// Whether a login is possible here.
+        /// `true` if a login is possible here.
         available: Bool,
-        /// Whether somebody is logged in.
+        /// `true` if the user is logged in.
         authenticated: Bool,
     }
 
-    /// The providers at which one can log in.
+    /// The providers with a login.
     record LoginProviders [since "omp@18.2"] {
-        /// Them.
+        /// Providers with a login.
         providers: List<LoginProvider>,
     }
 
-    /// Lists the providers at which one can log in.
+    /// Lists the providers with a login.
     command get_login_providers() -> LoginProviders [since "omp@18.2"] {
         answer: Done;
         lane: Immediate;
@@ -264,15 +265,15 @@ protocol! {
         example {} -> {"providers": [{"id": "anthropic", "name": "Anthropic", "available": true, "authenticated": false}]};
     }
 
-    /// The provider at which somebody is logged in now.
+    /// The provider of the completed login.
     record LoggedIn [since "omp@18.2"] {
-        /// Its id.
+        /// Id of the provider.
         providerId: Str,
     }
 
-    /// Logs in at a provider. The page comes as `open_url`; answered when the person is done.
+    /// Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete.
     command login(LoginParams {
-        /// The provider's id.
+        /// Id of the provider.
         providerId: Str,
     }) -> LoggedIn [since "omp@18.2"] {
         answer: Done;

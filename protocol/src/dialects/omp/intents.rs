@@ -1,4 +1,4 @@
-//! Which commands of omp carry which intent, where they are more or other than in pi.
+//! The commands of omp that carry each intent, as far as they differ from pi.
 
 use crate::dialects::pi::intents::{BASH, EXPORT, FORK, MODEL, PROMPT};
 use crate::intent::{
@@ -61,6 +61,6 @@ const OWN: &[Own] = &[
     own("handoff", "no other dialect hands its work to a new session"),
 ];
 
-/// What the commands of omp are for.
+/// The mapping from intents to the commands of omp.
 pub const INTENTS: Intents =
     Intents { carriers: CARRIERS, own: OWN, made: &["ready", "rpc_chunk", "prompt_result"], ..Intents::NONE };

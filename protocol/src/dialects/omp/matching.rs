@@ -1,4 +1,4 @@
-//! How transcripts of omp are compared.
+//! The rules for the comparison of omp's transcripts.
 
 use crate::dialects::pi::{allowances, matching as pi};
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Words};
@@ -10,7 +10,7 @@ const fn choice(member: &'static str, chosen: Chosen) -> Choice {
     Choice { record: "OmpSessionState", member, state: member, chosen }
 }
 
-/// What every agent of omp's kind chooses for itself, beside pi's.
+/// Values that every agent of omp's kind chooses freely, in addition to pi's.
 pub const CHOICES: &[Choice] = &[
     choice("model", Chosen::Value),
     choice("thinkingLevel", Chosen::Value),
@@ -25,7 +25,7 @@ const fn rule(record: &'static str, member: &'static str, same: Sameness) -> Mem
     MemberRule { record, member, same }
 }
 
-/// Members of omp, which pisces shares.
+/// Member rules of omp, also used by pisces.
 pub const MEMBERS: &[MemberRule] = &[
     rule("OmpSessionState", "sessionId", Id),
     rule("OmpSessionState", "sessionFile", File),
@@ -56,7 +56,7 @@ pub const MEMBERS: &[MemberRule] = &[
 
 const FILE_TOOLS: &[&str] = &["write", "edit", "multi_edit", "apply_patch"];
 
-/// Words that no document has.
+/// Texts whose wording no document prescribes.
 pub const WORDING: &[Wording] = &[
     Wording {
         record: "ToolResultMessage",
@@ -72,12 +72,12 @@ pub const WORDING: &[Wording] = &[
     },
 ];
 
-/// What differs from run to run within texts.
+/// Parts of texts that differ from run to run.
 pub const TOKENS: &[Token] = &[
     Token { pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?", same: Moment },
     Token { pattern: r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", same: Id },
     Token { pattern: r"(?:\b|_)([0-9a-f]{32}|[0-9a-f]{16})\b", same: Id },
-    // The file of a request that failed is named by its moment.
+    // The name of the file of a failed request contains its time.
     Token { pattern: r"\b\d{13}-[0-9a-z]{8,}\.json\b", same: Id },
     Token { pattern: r"chatcmpl-[\w-]+", same: Duration },
     Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
@@ -85,7 +85,7 @@ pub const TOKENS: &[Token] = &[
     Token { pattern: r"\b\d+(?:\.\d+)?m?s\b", same: Duration },
 ];
 
-/// Allowances of omp, which pisces shares.
+/// Allowances of omp, also used by pisces.
 pub const OWN: &[Allowance] = &[
     Allowance {
         name: "not-in-the-document",
@@ -169,10 +169,10 @@ pub const OWN: &[Allowance] = &[
     },
 ];
 
-/// Events about tools: as pi's.
+/// Events about tools, as in pi.
 pub const TOOLS: Tools = pi::TOOLS;
 
-/// How transcripts of omp are compared.
+/// The rules for the comparison of omp's transcripts.
 pub const MATCHING: Matching = Matching {
     members: &[pi::MEMBERS, MEMBERS],
     choices: &[pi::CHOICES, CHOICES],
@@ -180,7 +180,7 @@ pub const MATCHING: Matching = Matching {
     tokens: TOKENS,
     marks: pi::MARKS,
     fine_marks: &["message.content"],
-    // Extensions run beside the agent.
+    // Extensions run concurrently with the agent.
     strands: &["extensionPath"],
     dialog_marks: pi::DIALOG_MARKS,
     slips: pi::SLIPS,

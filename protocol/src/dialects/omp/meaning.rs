@@ -1,4 +1,4 @@
-//! What the frames of omp mean for a conversation, where it is more or other than in pi.
+//! The meaning of omp's frames for a conversation, as far as it differs from pi.
 
 use crate::meaning::Source::{Count, First};
 use crate::meaning::Test::Not;
@@ -7,7 +7,7 @@ use crate::meaning::{
     text,
 };
 
-/// How values of omp are read.
+/// Readers of omp's values.
 const READERS: &[Reader] = &[
     Reader {
         name: "message",
@@ -41,7 +41,7 @@ const READERS: &[Reader] = &[
     },
 ];
 
-/// What the rows of omp do.
+/// The rules for omp's frames.
 const RULES: &[Rule] = &[
     event(
         "ttsr_triggered",
@@ -103,8 +103,8 @@ const RULES: &[Rule] = &[
     dialog("open_url", Act::Notice, &[("level", text("info")), ("text", at("url"))]),
 ];
 
-/// Rows of younger revisions that a conversation does not show: what stands in other frames as well, what other agents do,
-/// and what the client does for the agent.
+/// Rows of later revisions that a conversation does not show: duplicates of other frames, activity of other agents, and
+/// services of the client.
 const SILENT: &[On] = &[
     On::Event("ready"),
     On::Event("rpc_chunk"),
@@ -139,8 +139,8 @@ const SILENT: &[On] = &[
     On::Dialog("host_uri_cancel"),
 ];
 
-/// What the rule says that the stream ran into.
+/// The text of the rule that matched the output of the model.
 const RULE: crate::meaning::Source = First(&[at("rules.0.content"), at("rules.0.name")]);
 
-/// What the frames of omp mean.
+/// The meaning of omp's frames.
 pub const MEANING: Meaning = Meaning { readers: READERS, rules: RULES, silent: SILENT, asks: &[] };

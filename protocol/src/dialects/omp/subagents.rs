@@ -1,4 +1,4 @@
-//! What omp tells of the agents that an agent sets to work.
+//! Commands and events of omp about subagents.
 //!
 //! Source: the types of RPC mode and of the tool `task` in the package of omp 18.2.3.
 
@@ -7,25 +7,25 @@ use crate::typed::{Any, Bool, Count, List, Num, Object, Opt, Str};
 use crate::types::message::AgentMessage;
 
 protocol! {
-    /// How much of subagents a client is told.
+    /// The detail of the events about subagents.
     strings SubagentLevel(closed) [since "omp@18.2"] {
-        /// Nothing.
+        /// No events about subagents.
         "off",
-        /// When they begin and end, and how far they are.
+        /// Start, end and progress of each subagent.
         "progress",
-        /// Their events, too.
+        /// Start, end, progress and the subagent's own events.
         "events",
     }
 
-    /// How much is told from here on.
+    /// The detail of the events about subagents from here on.
     record SubagentSubscription [since "omp@18.2"] {
-        /// That much.
+        /// Detail of the events.
         level: SubagentLevel,
     }
 
-    /// Says how much the client is told of subagents.
+    /// Sets the detail of the events about subagents.
     command set_subagent_subscription(SetSubagentSubscriptionParams {
-        /// How much.
+        /// Detail of the events.
         level: SubagentLevel,
     }) -> SubagentSubscription [since "omp@18.2"] {
         answer: Done;
@@ -33,97 +33,97 @@ protocol! {
         example {"level": "events"} -> {"level": "events"};
     }
 
-    /// How far a subagent is.
+    /// The progress of a subagent.
     record SubagentProgress [since "omp@18.2"] {
-        /// Its place among those that were begun together, from 0.
+        /// Index among the subagents that were started together, from 0.
         index: Count,
-        /// Its id.
+        /// Id of the subagent.
         id: Str,
-        /// The kind of agent.
+        /// Kind of the agent.
         agent: Str,
-        /// Where that kind comes from, as in `bundled`.
+        /// Source of that kind, as in `bundled`.
         agentSource: Str,
-        /// What it is doing, as in `running`.
+        /// Status of the subagent, as in `running`.
         status: Str,
-        /// What it was asked for, with everything that it was told.
+        /// The complete task, with all instructions.
         task: Str,
-        /// What it was asked for.
+        /// The task as assigned.
         assignment: Opt<Str>,
-        /// That, in few words.
+        /// Short description of the task.
         description: Opt<Str>,
-        /// What its last call is for.
+        /// Purpose of the last tool call.
         lastIntent: Opt<Str>,
-        /// The tool that runs.
+        /// Name of the running tool.
         currentTool: Opt<Str>,
-        /// The arguments of that tool, as text.
+        /// Arguments of the running tool, as text.
         currentToolArgs: Opt<Str>,
-        /// When that tool began, in milliseconds since the epoch.
+        /// Start of the running tool in milliseconds since the epoch.
         currentToolStartMs: Opt<Num>,
-        /// The tools that ran last.
+        /// Tools that ran last.
         recentTools: List<Object>,
-        /// The lines that it wrote last.
+        /// The latest lines of output.
         recentOutput: List<Str>,
-        /// How many calls of tools it made.
+        /// Number of tool calls.
         toolCount: Count,
-        /// How many answers of the model it got.
+        /// Number of answers of the model.
         requests: Count,
         /// Tokens used so far, without those from the provider's cache.
         tokens: Count,
-        /// Tokens in its context.
+        /// Number of tokens in the subagent's context.
         contextTokens: Opt<Count>,
-        /// The size of that context.
+        /// Size of the subagent's context window in tokens.
         contextWindow: Opt<Count>,
-        /// What it cost, in US dollars.
+        /// Cost in US dollars.
         cost: Num,
-        /// How long it has worked, in milliseconds.
+        /// Duration of the work in milliseconds.
         durationMs: Num,
-        /// The models that it was told to use.
+        /// Models requested for the subagent.
         modelOverride: Opt<Any>,
-        /// The model that it uses, with the thinking level.
+        /// Model in use, with the thinking level.
         resolvedModel: Opt<Str>,
-        /// The model that it uses.
+        /// Model in use, without the thinking level.
         resolvedModelIdentity: Opt<Str>,
-        /// The retry that it waits for.
+        /// State of a pending retry.
         retryState: Opt<Object>,
-        /// Why it gave up.
+        /// Failure of the last retry.
         retryFailure: Opt<Object>,
     }
 
-    /// What is known of a subagent.
+    /// The known data of a subagent.
     record SubagentSnapshot [since "omp@18.2"] {
-        /// Its id.
+        /// Id of the subagent.
         id: Str,
-        /// Its place among those that were begun together, from 0.
+        /// Index among the subagents that were started together, from 0.
         index: Count,
-        /// The kind of agent.
+        /// Kind of the agent.
         agent: Str,
-        /// Where that kind comes from.
+        /// Source of that kind.
         agentSource: Str,
-        /// What it was asked for, in few words.
+        /// Short description of the task.
         description: Opt<Str>,
-        /// What it is doing, as in `running`.
+        /// Status of the subagent, as in `running`.
         status: Str,
-        /// What it was asked for, with everything that it was told.
+        /// The complete task, with all instructions.
         task: Opt<Str>,
-        /// What it was asked for.
+        /// The task as assigned.
         assignment: Opt<Str>,
-        /// Its session's file.
+        /// Path of the subagent's session file.
         sessionFile: Opt<Str>,
-        /// When it was last heard of, in milliseconds since the epoch.
+        /// Time of the last update in milliseconds since the epoch.
         lastUpdate: Num,
-        /// How far it is.
+        /// Progress of the subagent.
         progress: Opt<SubagentProgress>,
-        /// The call of the tool that began it.
+        /// Id of the tool call that started the subagent.
         parentToolCallId: Opt<Str>,
     }
 
     /// The subagents of the session.
     record Subagents [since "omp@18.2"] {
-        /// Them.
+        /// The subagents of the session.
         subagents: List<SubagentSnapshot>,
     }
 
-    /// Lists the subagents that are known.
+    /// Lists the known subagents.
     command get_subagents() -> Subagents [since "omp@18.2"] {
         answer: Done;
         lane: Immediate;
@@ -133,27 +133,28 @@ protocol! {
 
     /// A part of a subagent's session file.
     record SubagentMessages [since "omp@18.2"] {
-        /// The file.
+        /// Path of the file.
         sessionFile: Str,
-        /// Where the part begins, in bytes.
+        /// Start of the part in bytes.
         fromByte: Count,
-        /// Where the next part begins, in bytes.
+        /// Start of the next part in bytes.
         nextByte: Count,
-        /// Whether the file was begun anew: what was read before counts no more.
+        /// `true` if the file was rewritten, so that earlier parts are no longer valid.
         reset: Bool,
-        /// The entries.
+        /// Session entries in the part.
         entries: List<Object>,
-        /// The messages among them.
+        /// Messages among the entries.
         messages: List<AgentMessage>,
     }
 
-    /// Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
+    /// Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+    /// subagent.
     command get_subagent_messages(GetSubagentMessagesParams {
-        /// The subagent.
+        /// Id of the subagent.
         subagentId: Opt<Str>,
-        /// Its session's file.
+        /// Path of the subagent's session file.
         sessionFile: Opt<Str>,
-        /// Where to begin, in bytes; 0 where it is missing.
+        /// Start of the part in bytes; 0 if absent.
         fromByte: Opt<Count>,
     }) -> SubagentMessages [since "omp@18.2"] {
         answer: Done;
@@ -164,31 +165,31 @@ protocol! {
         };
     }
 
-    /// A subagent that begins or ends.
+    /// The start or end of a subagent.
     record SubagentLife [since "omp@18.2"] {
-        /// Its id.
+        /// Id of the subagent.
         id: Str,
-        /// The kind of agent.
+        /// Kind of the agent.
         agent: Str,
-        /// Where that kind comes from.
+        /// Source of that kind.
         agentSource: Str,
-        /// What it was asked for, in few words.
+        /// Short description of the task.
         description: Opt<Str>,
-        /// `started`, `completed`, `failed` or `aborted`.
+        /// Status: `started`, `completed`, `failed` or `aborted`.
         status: Str,
-        /// Its session's file.
+        /// Path of the subagent's session file.
         sessionFile: Opt<Str>,
-        /// The call of the tool that began it.
+        /// Id of the tool call that started the subagent.
         parentToolCallId: Opt<Str>,
-        /// Its place among those that were begun together, from 0.
+        /// Index among the subagents that were started together, from 0.
         index: Count,
-        /// Whether the agent goes on beside it.
+        /// `true` if the agent continues while the subagent works.
         detached: Opt<Bool>,
     }
 
-    /// A subagent began or ended.
+    /// A subagent started or ended.
     event subagent_lifecycle(SubagentLifecycle {
-        /// It.
+        /// The subagent with its status.
         payload: SubagentLife,
     }) [since "omp@18.2"] {
         example {"type": "subagent_lifecycle", "payload": {
@@ -196,31 +197,31 @@ protocol! {
         }};
     }
 
-    /// A subagent and how far it is.
+    /// A subagent with its progress.
     record SubagentReport [since "omp@18.2"] {
-        /// Its place among those that were begun together, from 0.
+        /// Index among the subagents that were started together, from 0.
         index: Count,
-        /// The kind of agent.
+        /// Kind of the agent.
         agent: Str,
-        /// Where that kind comes from.
+        /// Source of that kind.
         agentSource: Str,
-        /// What it was asked for, with everything that it was told.
+        /// The complete task, with all instructions.
         task: Str,
-        /// The call of the tool that began it.
+        /// Id of the tool call that started the subagent.
         parentToolCallId: Opt<Str>,
-        /// What it was asked for.
+        /// The task as assigned.
         assignment: Opt<Str>,
-        /// How far it is.
+        /// Progress of the subagent.
         progress: SubagentProgress,
-        /// Its session's file.
+        /// Path of the subagent's session file.
         sessionFile: Opt<Str>,
-        /// Whether the agent goes on beside it.
+        /// `true` if the agent continues while the subagent works.
         detached: Opt<Bool>,
     }
 
-    /// A subagent has come further.
+    /// A subagent made progress.
     event subagent_progress(SubagentProgressed {
-        /// How far.
+        /// The subagent with its progress.
         payload: SubagentReport,
     }) [since "omp@18.2"] {
         example {"type": "subagent_progress", "payload": {
@@ -233,17 +234,17 @@ protocol! {
         }};
     }
 
-    /// An event and the subagent that it is of.
+    /// An event of a subagent.
     record SubagentHappening [since "omp@18.2"] {
-        /// The subagent's id.
+        /// Id of the subagent.
         id: Str,
-        /// The event.
+        /// Event of the subagent.
         event: Object,
     }
 
-    /// A subagent sent an event.
+    /// A subagent emitted an event.
     event subagent_event(SubagentEvent {
-        /// Which one, and the event.
+        /// The event with the id of the subagent.
         payload: SubagentHappening,
     }) [since "omp@18.2"] {
         example {"type": "subagent_event", "payload": {"id": "First", "event": {"type": "agent_start"}}};

@@ -1,4 +1,4 @@
-//! The other commands and events that omp 18 has and its older revisions have not.
+//! The other commands and events of omp 18 that its older revisions lack.
 //!
 //! Source: the types of RPC mode and of the session's events in the package of omp 18.2.3.
 
@@ -13,21 +13,21 @@ use super::TodoItem;
 protocol! {
     /// A part of the todo list.
     record TodoPhase [since "omp@18.2"] {
-        /// Its name.
+        /// Name of the part.
         name: Str,
-        /// What is to be done.
+        /// Items of the part.
         tasks: List<TodoItem>,
     }
 
-    /// The todo list.
+    /// The todo list, in parts.
     record TodoPhases [since "omp@18.2"] {
-        /// Its parts.
+        /// Parts of the list.
         todoPhases: List<TodoPhase>,
     }
 
     /// Sets the todo list.
     command set_todos(SetTodosParams {
-        /// Its parts.
+        /// Parts of the list.
         phases: List<TodoPhase>,
     }) -> TodoPhases [since "omp@18.2"] {
         answer: Done;
@@ -37,17 +37,17 @@ protocol! {
         };
     }
 
-    /// Whether the model answers faster for a higher price.
+    /// The state of fast mode: faster answers at a higher price.
     record FastMode [since "omp@18.2"] {
-        /// Whether it was asked for.
+        /// `true` if fast mode was requested.
         enabled: Bool,
-        /// Whether the model does it.
+        /// `true` if the model uses fast mode.
         active: Bool,
     }
 
-    /// Asks for faster answers at a higher price, or takes that back.
+    /// Switches fast mode on or off: faster answers at a higher price.
     command set_fast_mode(SetFastModeParams {
-        /// Whether.
+        /// `true` to switch fast mode on.
         enabled: Bool,
     }) -> FastMode [since "omp@18.2"] {
         answer: Done;
@@ -58,39 +58,39 @@ protocol! {
         example {"enabled": true} -> {"enabled": true, "active": true};
     }
 
-    /// A word that can follow a command.
+    /// A subcommand of a command.
     record Subcommand [since "omp@18.2"] {
-        /// The word.
+        /// Name of the subcommand.
         name: Str,
-        /// What it does.
+        /// Description of the subcommand.
         description: Opt<Str>,
-        /// What can follow it.
+        /// Syntax of its arguments.
         usage: Opt<Str>,
     }
 
-    /// A command that a prompt can begin with.
+    /// A command that can start a prompt.
     record AvailableCommand [since "omp@18.2"] {
-        /// Its name, without the slash.
+        /// Name of the command, without the slash.
         name: Str,
-        /// Other names.
+        /// Other names of the command.
         aliases: Opt<List<Str>>,
-        /// What it does.
+        /// Description of the command.
         description: Opt<Str>,
-        /// What can follow it: the member `hint` shows it.
+        /// Arguments of the command; the member `hint` describes them.
         input: Opt<Object>,
-        /// The words that can follow it.
+        /// Subcommands of the command.
         subcommands: Opt<List<Subcommand>>,
-        /// Where it comes from, as in `builtin`.
+        /// Source of the command, as in `builtin`.
         source: Str,
     }
 
-    /// The commands that prompts can begin with.
+    /// The commands that can start a prompt.
     record AvailableCommands [since "omp@18.2"] {
-        /// Them.
+        /// Commands that can start a prompt.
         commands: List<AvailableCommand>,
     }
 
-    /// Lists the commands that prompts can begin with.
+    /// Lists the commands that can start a prompt.
     command get_available_commands() -> AvailableCommands [since "omp@18.2"] {
         answer: Done;
         lane: Immediate;
@@ -98,9 +98,9 @@ protocol! {
         example {} -> {"commands": [{"name": "model", "description": "Shows the model", "source": "builtin"}]};
     }
 
-    /// The commands that prompts can begin with are others now.
+    /// The commands that can start a prompt have changed.
     event available_commands_update(AvailableCommandsUpdate {
-        /// Them.
+        /// Commands that can start a prompt now.
         commands: List<AvailableCommand>,
     }) [since "omp@18.2"] {
         example {"type": "available_commands_update", "commands": [{"name": "model", "source": "builtin"}]};
@@ -108,19 +108,19 @@ protocol! {
 
     /// A part of the conversation.
     record MessagesPage [since "omp@18.2"] {
-        /// The messages, the oldest first.
+        /// The messages, oldest first.
         messages: List<AgentMessage>,
-        /// What leads to the next part; absent where this is the last one.
+        /// Cursor of the next part; absent for the last part.
         nextCursor: Opt<Str>,
-        /// How many messages there are.
+        /// Total number of messages.
         totalMessages: Count,
     }
 
-    /// Gives the messages of the conversation in parts.
+    /// Returns the messages of the conversation in parts.
     command get_messages_page(GetMessagesPageParams {
-        /// The `nextCursor` of the part before; the first part where it is missing.
+        /// Value of `nextCursor` from the previous part; the first part if absent.
         cursor: Opt<Str>,
-        /// How many messages at most: 100 where it is missing, and never more than 256.
+        /// Maximum number of messages: 100 if absent, at most 256.
         limit: Opt<Count>,
     }) -> MessagesPage [since "omp@18.2"] {
         answer: Done;
@@ -133,15 +133,15 @@ protocol! {
         example {"limit": 1} -> {"messages": [{"role": "user", "content": "Hello!", "timestamp": 1733234567890}], "totalMessages": 2};
     }
 
-    /// Where a conversation was handed over.
+    /// The result of a handoff.
     record HandedOver [since "omp@18.2"] {
-        /// The file with what was handed over, where one was written.
+        /// Path of the file with the handoff text, if one was written.
         savedPath: Opt<Str>,
     }
 
-    /// Begins a new session with what the model says of the old one. Null where nothing was handed over.
+    /// Starts a new session with the model's account of the old one. The data is null if there was no handoff.
     command handoff(HandoffParams {
-        /// What the model should take care of.
+        /// Instructions for the model's account.
         customInstructions: Opt<Str>,
     }) -> Nullable<HandedOver> [since "omp@18.2"] {
         answer: Done;
@@ -151,28 +151,28 @@ protocol! {
         example {} -> {"savedPath": "/path/to/handoff.md"};
     }
 
-    /// A prompt was dealt with, or not, without the model: a command of an extension did it.
+    /// The outcome of a prompt that a command of an extension may have handled without the model.
     event prompt_result(PromptResult {
-        /// The id of the prompt.
+        /// Id of the prompt.
         id: Opt<Any>,
-        /// Whether the model is asked. Where it is not, no run follows.
+        /// `true` if the prompt goes to the model. If `false`, no run follows.
         agentInvoked: Bool,
     }) [since "omp@18.2"] {
         run: HoldsIf(agentInvoked);
         example {"type": "prompt_result", "id": "req-1", "agentInvoked": false};
     }
 
-    /// The agent waits before it tries again after a transient error.
+    /// The agent waits before a retry after a transient error.
     event auto_retry_start(OmpAutoRetryStart {
-        /// The number of this retry, from 1.
+        /// Number of this retry, from 1.
         attempt: Count,
-        /// The maximum number.
+        /// Maximum number of retries.
         maxAttempts: Count,
-        /// The delay in milliseconds.
+        /// Delay before the retry in milliseconds.
         delayMs: Num,
-        /// The error message.
+        /// Error message of the failed request.
         errorMessage: Str,
-        /// What kind of error it is, as a number.
+        /// Kind of the error, as a number.
         errorId: Opt<Num>,
     }) [since "omp@18.2"] {
         run: Holds;
@@ -181,56 +181,56 @@ protocol! {
         };
     }
 
-    /// Another model takes the place of one that fails.
+    /// Another model replaces a failing model.
     event retry_fallback_applied(RetryFallbackApplied {
-        /// The model that failed.
+        /// Model that fails.
         from: Str,
-        /// The other one.
+        /// Model that replaces it.
         to: Str,
-        /// What the model is used for.
+        /// Role of the model.
         role: Str,
     }) [since "omp@18.2"] {
         example {"type": "retry_fallback_applied", "from": "a/one", "to": "b/two", "role": "default"};
     }
 
-    /// The other model has answered.
+    /// The replacement of a failing model has answered.
     event retry_fallback_succeeded(RetryFallbackSucceeded {
-        /// It.
+        /// Model that replaced the failing one.
         model: Str,
-        /// What it is used for.
+        /// Role of the model.
         role: Str,
     }) [since "omp@18.2"] {
         example {"type": "retry_fallback_succeeded", "model": "b/two", "role": "default"};
     }
 
-    /// Another model is in use.
+    /// The current model has changed.
     event model_changed(ModelChanged {}) [since "omp@18.2"] {
         example {"type": "model_changed"};
     }
 
-    /// What is wrong with the settings is something else now.
+    /// The warnings about the settings have changed.
     event config_warnings_changed(ConfigWarningsChanged {}) [since "omp@18.2"] {
         example {"type": "config_warnings_changed"};
     }
 
-    /// What the advisor cost is more now.
+    /// The cost of the advisor has increased.
     event advisor_cost_changed(AdvisorCostChanged {}) [since "omp@18.2"] {
         example {"type": "advisor_cost_changed"};
     }
 
-    /// The advisor has nothing more to say.
+    /// The advisor has no further advice.
     event advisor_yielded(AdvisorYielded {}) [since "omp@18.2"] {
         example {"type": "advisor_yielded"};
     }
 
-    /// The todo list was emptied, for everything in it is done.
+    /// The agent cleared the todo list, because all items were done.
     event todo_auto_clear(TodoAutoClear {}) [since "omp@18.2"] {
         example {"type": "todo_auto_clear"};
     }
 
-    /// Another agent wrote to this one.
+    /// Another agent sent a message to this one.
     event irc_message(IrcMessage {
-        /// What it wrote.
+        /// Message of the other agent.
         message: CustomMessage,
     }) [since "omp@18.2"] {
         example {"type": "irc_message", "message": {
@@ -238,75 +238,75 @@ protocol! {
         }};
     }
 
-    /// The agent has something to tell the person.
+    /// The agent shows a notice to the user.
     event notice(Notice {
-        /// `info`, `warning` or `error`.
+        /// Level of the notice: `info`, `warning` or `error`.
         level: Str,
-        /// What it has to tell.
+        /// Text of the notice.
         message: Str,
-        /// Which part of the agent says so.
+        /// Part of the agent that shows the notice.
         source: Opt<Str>,
     }) [since "omp@18.2"] {
         example {"type": "notice", "level": "info", "message": "The model has no fast mode.", "source": "priority"};
     }
 
-    /// The model thinks more, or less, from here on.
+    /// The thinking level of the model changed.
     event thinking_level_changed(OmpThinkingLevelChanged {
-        /// The level; absent where the model cannot think.
+        /// The new level; absent if the model cannot think.
         thinkingLevel: Opt<ThinkingLevel>,
-        /// The level that was chosen, where that is another one.
+        /// The configured level, if it differs.
         configured: Opt<Str>,
-        /// What the level `auto` stands for in this turn.
+        /// Actual level of this turn, if the configured level is `auto`.
         resolved: Opt<Str>,
     }) [since "omp@18.2"] {
         example {"type": "thinking_level_changed", "thinkingLevel": "high"};
     }
 
-    /// The goal that the agent works towards is another one, or has come closer.
+    /// The goal of the agent or the progress towards it changed.
     event goal_updated(GoalUpdated {
-        /// The goal; null where there is none.
+        /// The goal; null if there is none.
         goal: Nullable<Object>,
-        /// Whether the agent works towards it.
+        /// State of the work towards the goal.
         state: Opt<Object>,
     }) [since "omp@18.2"] {
         example {"type": "goal_updated", "goal": null};
     }
 
-    /// A tool has something to show that is in no result.
+    /// A tool reports progress that no result contains.
     event tool_stream_update(ToolStreamUpdate {
-        /// The id of the call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// The tool's name.
+        /// Name of the tool.
         toolName: Str,
-        /// What it has to show.
+        /// Progress data, in a shape defined by the tool.
         update: Any,
     }) [since "omp@18.2"] {
         example {"type": "tool_stream_update", "toolCallId": "call_1", "toolName": "bash", "update": {}};
     }
 
-    /// A command that a prompt began with has something to say.
+    /// The output of a command at the start of a prompt.
     event command_output(CommandOutput {
-        /// What.
+        /// Text of the output.
         text: Str,
     }) [since "omp@18.2"] {
         example {"type": "command_output", "text": "Nothing to compact."};
     }
 
-    /// The session has another name, or is another one.
+    /// The session or its name changed.
     event session_info_update(SessionInfoUpdate {
-        /// Its name.
+        /// Name of the session.
         title: Opt<Str>,
-        /// Its id.
+        /// Id of the session.
         sessionId: Str,
     }) [since "omp@18.2"] {
         example {"type": "session_info_update", "title": "my-feature-work", "sessionId": "abc123"};
     }
 
-    /// The model or its thinking was changed by a command that a prompt began with.
+    /// A command at the start of a prompt changed the model or its thinking level.
     event config_update(ConfigUpdate {
-        /// The model.
+        /// The current model.
         model: Opt<Model>,
-        /// The thinking level.
+        /// Thinking level of the model.
         thinkingLevel: Opt<ThinkingLevel>,
     }) [since "omp@18.2"] {
         example {"type": "config_update", "thinkingLevel": "high"};

@@ -5,28 +5,28 @@ use crate::dsl::protocol;
 use crate::typed::{List, Object, Opt, Str};
 
 protocol! {
-    /// The agent begins to work on a prompt.
+    /// The agent starts to work on a prompt.
     event agent_start(OpalAgentStart {}) {
         run: Begins;
         example {"type": "agent_start", "session_id": "abc123"};
     }
 
-    /// The model begins a message.
+    /// The model starts a message.
     event message_start(OpalMessageStart {}) {
         example {"type": "message_start", "session_id": "abc123"};
     }
 
     /// A piece of text.
     event message_delta(OpalMessageDelta {
-        /// The new piece.
+        /// The new piece of text.
         delta: Str,
     }) {
         example {"type": "message_delta", "session_id": "abc123", "delta": "Hello"};
     }
 
-    /// A prompt was queued because the agent is busy.
+    /// The agent is busy and queued a prompt.
     event message_queued(OpalMessageQueued {
-        /// The prompt.
+        /// Text of the queued prompt.
         text: Str,
     }) {
         example {"type": "message_queued", "session_id": "abc123", "text": "Second"};
@@ -34,34 +34,34 @@ protocol! {
 
     /// A queued prompt has entered the conversation.
     event message_applied(OpalMessageApplied {
-        /// The prompt.
+        /// Text of the prompt.
         text: Str,
     }) {
         example {"type": "message_applied", "session_id": "abc123", "text": "Second"};
     }
 
-    /// The model begins to reason.
+    /// The model starts to reason.
     event thinking_start(OpalThinkingStart {}) {
         example {"type": "thinking_start", "session_id": "abc123"};
     }
 
     /// A piece of reasoning.
     event thinking_delta(OpalThinkingDelta {
-        /// The new piece.
+        /// The new piece of reasoning.
         delta: Str,
     }) {
         example {"type": "thinking_delta", "session_id": "abc123", "delta": "Two plus"};
     }
 
-    /// A tool begins to run.
+    /// A tool starts to run.
     event tool_execution_start(OpalToolExecutionStart {
-        /// The tool's name.
+        /// Name of the tool.
         tool: Str,
-        /// The call's id.
+        /// Id of the tool call.
         call_id: Str,
-        /// The arguments.
+        /// Arguments of the tool call.
         args: Object,
-        /// A description for people, in one line.
+        /// One-line description of the call for the user.
         meta: Opt<Str>,
     }) {
         example {
@@ -70,13 +70,13 @@ protocol! {
         };
     }
 
-    /// A tool is done.
+    /// A tool ends.
     event tool_execution_end(OpalToolExecutionEnd {
-        /// The tool's name.
+        /// Name of the tool.
         tool: Str,
-        /// The call's id.
+        /// Id of the tool call.
         call_id: Str,
-        /// What came of it.
+        /// Result of the tool.
         result: OpalToolResult,
     }) {
         example {
@@ -85,9 +85,9 @@ protocol! {
         };
     }
 
-    /// A message of the model is complete and another request follows, with tools in between.
+    /// A message of the model is complete and another request follows, after its tool calls.
     event turn_end(OpalTurnEnd {
-        /// The message's text.
+        /// Text of the complete message.
         message: Str,
     }) {
         example {"type": "turn_end", "session_id": "abc123", "message": "one two three"};
@@ -95,7 +95,7 @@ protocol! {
 
     /// Tokens used so far.
     event usage_update(OpalUsageUpdate {
-        /// The numbers.
+        /// Token counts of the session.
         usage: OpalUsage,
     }) {
         snapshot: true;
@@ -105,16 +105,16 @@ protocol! {
         }};
     }
 
-    /// What the agent is doing, in a few words.
+    /// A short description of the agent's current activity.
     event status_update(OpalStatusUpdate {
-        /// The words.
+        /// Text of the description.
         message: Str,
     }) {
         snapshot: true;
         example {"type": "status_update", "session_id": "abc123", "message": "Reading files"};
     }
 
-    /// The agent is done and idle.
+    /// The agent has completed its work and is idle.
     event agent_end(OpalAgentEnd {
         /// Tokens used in the session.
         usage: Opt<OpalUsage>,
@@ -126,13 +126,13 @@ protocol! {
         }};
     }
 
-    /// The run was stopped; the agent is idle.
+    /// The run was aborted; the agent is idle.
     event agent_abort(OpalAgentAbort {}) {
         run: Ends;
         example {"type": "agent_abort", "session_id": "abc123"};
     }
 
-    /// The agent crashed and was started again; the run it was in is lost.
+    /// The agent crashed and restarted; its current run is lost.
     event agent_recovered(OpalAgentRecovered {}) {
         run: Ends;
         example {"type": "agent_recovered", "session_id": "abc123"};
@@ -140,16 +140,16 @@ protocol! {
 
     /// The run failed; the agent is idle.
     event error(OpalRunError {
-        /// The error message.
+        /// Error message of the run.
         reason: Str,
     }) {
         run: Ends;
         example {"type": "error", "session_id": "abc123", "reason": "the provider refused the request"};
     }
 
-    /// Context files of the project were found.
+    /// The server found context files of the project.
     event context_discovered(OpalContextDiscovered {
-        /// Their paths.
+        /// Paths of the files.
         files: List<Str>,
     }) {
         example {"type": "context_discovered", "session_id": "abc123", "files": ["/path/to/project/AGENTS.md"]};
@@ -157,9 +157,9 @@ protocol! {
 
     /// A skill was activated.
     event skill_loaded(OpalSkillLoaded {
-        /// The skill's name.
+        /// Name of the skill.
         name: Str,
-        /// What it is for.
+        /// Purpose of the skill.
         description: Str,
     }) {
         example {"type": "skill_loaded", "session_id": "abc123", "name": "greeter", "description": "Greets"};
@@ -167,11 +167,11 @@ protocol! {
 
     /// An event of a child agent.
     event sub_agent_event(OpalSubAgentEvent {
-        /// The tool call that started the child.
+        /// Id of the tool call that started the child agent.
         parent_call_id: Str,
-        /// The child's session.
+        /// Id of the child agent's session.
         sub_session_id: Str,
-        /// The child's event, with its `type` and without a session.
+        /// Event of the child agent, with its `type` and without a session.
         inner: Object,
     }) {
         example {
@@ -180,9 +180,9 @@ protocol! {
         };
     }
 
-    /// An internal event of the server that has no form of its own. To be ignored.
+    /// An internal event of the server without a form of its own. Clients ignore it.
     event unknown(OpalUnknown {
-        /// A text form of it.
+        /// Text form of the event.
         raw: Str,
     }) {
         undocumented: true;

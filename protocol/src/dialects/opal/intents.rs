@@ -1,4 +1,4 @@
-//! Which methods of Opal carry which intent.
+//! The methods of Opal that carry each intent.
 
 use super::meaning::ON;
 use crate::intent::Send::{Is, Joined};
@@ -9,7 +9,7 @@ use crate::intent::{
 use crate::meaning::Source::Map;
 use crate::meaning::{Constant, OTHER, Reader, Slot, at, case, each, read};
 
-/// How values of Opal are read.
+/// Readers of Opal's values.
 const READERS: &[Reader] = &[Reader {
     name: "listed",
     tag: "",
@@ -21,16 +21,16 @@ const OUTCOME: &[Slot] = &[(
     "outcome",
     Map("data.queued", &[("true", Constant::Text("queued")), ("false", Constant::Text("started"))]),
 )];
-/// Words that wait do so in one queue.
+/// The difference in queueing: all waiting messages are in one queue.
 const ONE_QUEUE: Differs = says(
     "words wait in one queue, which is read whole when the agent would stop: they have one answer, and calls before them are \
      carried out",
 )
 .changes(&[ORDER, ANSWERS]);
-/// Which providers there are.
+/// The difference in providers: only those of the agent's models are known.
 const PROVIDERS: Differs =
     says("of providers those of the agent's models alone are known: others are refused").refuses();
-/// A session that is kept.
+/// The member that makes a session persistent.
 const KEPT: (&str, Send) = ("session", Is(Constant::Flag(true)));
 const OPENED: &[Slot] = &[("session.id", at("data.session_id"))];
 
@@ -121,7 +121,7 @@ const BESIDE: &[Beside] = &[
     done("model/set", &["thinking_level"]),
 ];
 
-/// What the methods of Opal are for.
+/// The mapping from intents to the methods of Opal.
 pub const INTENTS: Intents = Intents {
     readers: READERS,
     carriers: CARRIERS,

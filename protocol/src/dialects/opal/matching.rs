@@ -1,4 +1,4 @@
-//! How transcripts of Opal are compared.
+//! The rules for the comparison of Opal's transcripts.
 
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Version, Words};
 use crate::matching::{
@@ -10,7 +10,7 @@ const fn rule(record: &'static str, member: &'static str, same: Sameness) -> Mem
     MemberRule { record, member, same }
 }
 
-/// How transcripts of Opal are compared.
+/// The rules for the comparison of Opal's transcripts.
 pub const MATCHING: Matching = Matching {
     members: &[&[
         rule("*", "session_id", Id),

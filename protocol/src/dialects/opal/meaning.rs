@@ -1,6 +1,6 @@
-//! What the frames of Opal mean for a conversation.
+//! The meaning of Opal's frames for a conversation.
 //!
-//! No event ends a message of the model: the end of the turn or of the run does. A message that is stopped is forgotten.
+//! No event ends a message of the model: the end of the turn or of the run ends it. An aborted message is discarded.
 
 use crate::meaning::Source::{First, Join, Map};
 use crate::meaning::Test::{Has, Is, Lacks};
@@ -16,14 +16,14 @@ const SUMMARY: &[Slot] = &[
     ("blocks", each("block", "content")),
 ];
 
-/// A message of the history that is a summary, whatever role it has.
+/// Reads a message of the history that is a summary, independent of its role.
 const fn summary(role: &'static str) -> Case {
     Case { tag: role, when: &[Is("metadata.type", "compaction_summary")], gives: SUMMARY }
 }
 
 const FAILED: &[(&str, Constant)] = &[("true", Constant::Text("failed"))];
 
-/// How values of Opal are read.
+/// Readers of Opal's values.
 const READERS: &[Reader] = &[
     Reader {
         name: "message",
@@ -155,7 +155,7 @@ const CONTEXT: &[Slot] =
 const USAGE: &[Slot] = &[("usage", read("usage", "usage"))];
 const FAILED_RUN: Slot = ("told", text("failed"));
 const OFF: Slot = ("on", flag(false));
-/// Whether the agent works, as its state says.
+/// The activity of the agent according to its state.
 pub const ON: Source = Map(
     "data.status",
     &[
@@ -166,7 +166,7 @@ pub const ON: Source = Map(
     ],
 );
 
-/// What the rows of Opal do, in the order in which it is done.
+/// The rules for Opal's frames, in the order of their application.
 const RULES: &[Rule] = &[
     event("message_start", Act::Begin, &[("message", read("answer", ""))]),
     event("message_delta", Act::Piece, &[("type", text("text")), ("text", at("delta"))]),
@@ -283,7 +283,7 @@ const RULES: &[Rule] = &[
         .when(&[Lacks("choices.0")]),
 ];
 
-/// What the frames of Opal mean.
+/// The meaning of Opal's frames.
 pub const MEANING: Meaning = Meaning {
     readers: READERS,
     rules: RULES,

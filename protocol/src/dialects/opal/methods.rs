@@ -9,41 +9,41 @@ use crate::model::Timeout::Never;
 use crate::typed::{Bool, Count, List, Nothing, Object, Opt, Str};
 
 protocol! {
-    /// What a new session has found.
+    /// The discovered resources of a new session.
     record SessionStarted {
-        /// The session's id.
+        /// Id of the session.
         session_id: Str,
-        /// The directory of its files.
+        /// Directory of the session's files.
         session_dir: Opt<Str>,
-        /// Context files that were read.
+        /// Context files that the server read.
         context_files: Opt<List<Str>>,
-        /// Names of skills.
+        /// Names of available skills.
         available_skills: Opt<List<Str>>,
         /// Names of MCP servers.
         mcp_servers: Opt<List<Str>>,
-        /// The name of the server's node.
+        /// Name of the server's node.
         node_name: Opt<Str>,
-        /// Which credentials were found.
+        /// Discovered credentials.
         auth: Opt<OpalAuth>,
     }
 
-    /// Starts a session (or loads one that is kept) and subscribes to its events.
+    /// Starts a session (or loads a stored one) and subscribes to its events.
     command session_start(SessionStartParams {
-        /// The model; by default that of the settings.
+        /// Model of the session; by default the model of the settings.
         model: Opt<OpalModelChoice>,
-        /// A system prompt of one's own.
+        /// Custom system prompt of the session.
         system_prompt: Opt<Str>,
-        /// The working directory; by default the server's.
+        /// Working directory; by default that of the server.
         working_dir: Opt<Str>,
-        /// The names of the tools that are switched on; by default all.
+        /// Names of the enabled tools; by default all.
         tools: Opt<List<Str>>,
         /// MCP servers to connect to.
         mcp_servers: Opt<List<Object>>,
-        /// Which parts of the agent are switched on.
+        /// Enabled parts of the agent.
         features: Opt<OpalFeatures>,
-        /// Whether the session is kept.
+        /// `true` to store the session.
         session: Opt<Bool>,
-        /// The id of a session that is kept, or the id of the new one.
+        /// Id of a stored session, or the id of the new one.
         session_id: Opt<Str>,
     }) -> SessionStarted {
         wire: "session/start";
@@ -70,17 +70,17 @@ protocol! {
         };
     }
 
-    /// Whether a prompt waits.
+    /// The outcome of a prompt: queued or started.
     record PromptQueued {
-        /// True if the agent is busy and the prompt was queued.
+        /// `true` if the agent is busy and queued the prompt.
         queued: Bool,
     }
 
-    /// Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+    /// Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
     command agent_prompt(AgentPromptParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
-        /// The prompt.
+        /// Text of the prompt.
         text: Str,
     }) -> PromptQueued {
         wire: "agent/prompt";
@@ -95,9 +95,9 @@ protocol! {
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "text": "Hello"} -> {"queued": false};
     }
 
-    /// Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+    /// Stops the current turn. `agent_abort` follows, even if the agent is idle.
     command agent_abort(AgentAbortParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
     }) -> Nothing {
         wire: "agent/abort";
@@ -110,25 +110,25 @@ protocol! {
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"};
     }
 
-    /// An agent's current state.
+    /// The current state of an agent.
     record AgentState {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
-        /// What it is doing.
+        /// Current activity of the agent.
         status: OpalStatus,
-        /// The model.
+        /// Current model of the session.
         model: OpalModel,
-        /// The number of messages in the conversation.
+        /// Number of messages in the conversation.
         message_count: Count,
         /// Names of all tools.
         tools: List<Str>,
-        /// Tokens used.
+        /// Token counts of the session.
         token_usage: Opt<OpalUsage>,
     }
 
-    /// Returns an agent's current state.
+    /// Returns the current state of an agent.
     command agent_state(AgentStateParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
     }) -> AgentState {
         wire: "agent/state";
@@ -145,13 +145,13 @@ protocol! {
         };
     }
 
-    /// Sessions that are kept.
+    /// The stored sessions.
     record SessionList {
-        /// Newest first.
+        /// The sessions, newest first.
         sessions: List<OpalSessionInfo>,
     }
 
-    /// Lists the sessions that are kept.
+    /// Lists the stored sessions.
     command session_list() -> SessionList {
         wire: "session/list";
         answer: Done;
@@ -160,11 +160,11 @@ protocol! {
         example {} -> {"sessions": [{"id": "abc", "title": null, "modified": "2026-02-19T12:00:00"}]};
     }
 
-    /// Moves a session's position back to one of its messages.
+    /// Moves the current position of a session back to one of its messages.
     command session_branch(SessionBranchParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
-        /// The message's id; `session/history` lists them.
+        /// Id of the message; `session/history` lists the possible values.
         entry_id: Str,
     }) -> Nothing {
         wire: "session/branch";
@@ -177,11 +177,11 @@ protocol! {
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "entry_id": "4c8b437fb84d7604"};
     }
 
-    /// Compacts a session now: a summary takes the place of its older messages.
+    /// Compacts a session now: a summary replaces its older messages.
     command session_compact(SessionCompactParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
-        /// How many tokens stay as they are; 20,000 by default.
+        /// Number of recent tokens that stay unchanged; 20,000 by default.
         keep_recent: Opt<Count>,
     }) -> Nothing {
         wire: "session/compact";
@@ -199,13 +199,13 @@ protocol! {
 
     /// The messages of a session.
     record SessionHistory {
-        /// From the root to the current position.
+        /// The messages from the root to the current position.
         messages: List<OpalHistoryMessage>,
     }
 
     /// Returns the messages of a running session.
     command session_history(SessionHistoryParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
     }) -> SessionHistory {
         wire: "session/history";
@@ -220,15 +220,15 @@ protocol! {
         ]};
     }
 
-    /// That it was done.
+    /// The confirmation of a completed operation.
     record OpalDone {
-        /// True.
+        /// Always `true`.
         ok: Bool,
     }
 
-    /// Deletes a session that is kept.
+    /// Deletes a stored session.
     command session_delete(SessionDeleteParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
     }) -> OpalDone {
         wire: "session/delete";
@@ -241,15 +241,15 @@ protocol! {
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9"} -> {"ok": true};
     }
 
-    /// The models that can be chosen.
+    /// The available models.
     record OpalModels {
-        /// In the server's order.
+        /// The models in the order of the server.
         models: List<OpalModelInfo>,
     }
 
-    /// Lists the models that can be chosen.
+    /// Lists the available models.
     command models_list(ModelsListParams {
-        /// Providers whose models are listed too.
+        /// Providers whose models the list includes as well.
         providers: Opt<List<Str>>,
     }) -> OpalModels {
         wire: "models/list";
@@ -264,19 +264,19 @@ protocol! {
         ]};
     }
 
-    /// The model that a session has now.
+    /// The current model of a session.
     record ModelSet {
-        /// The model.
+        /// Current model of the session.
         model: OpalModel,
     }
 
     /// Switches the model of a session, from its next request on.
     command model_set(ModelSetParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
-        /// The model, as `provider:id`, or the id of a Copilot model.
+        /// Id of the model, as `provider:id`, or the id of a Copilot model.
         model_id: Str,
-        /// The thinking level; `off` by default.
+        /// Thinking level of the model; `off` by default.
         thinking_level: Opt<Str>,
     }) -> ModelSet {
         wire: "model/set";
@@ -291,17 +291,17 @@ protocol! {
         };
     }
 
-    /// The thinking level that a session has now.
+    /// The current thinking level of a session.
     record ThinkingSet {
-        /// The level.
+        /// Thinking level of the model.
         thinking_level: Str,
     }
 
     /// Sets the thinking level of a session's model.
     command thinking_set(ThinkingSetParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
-        /// The level: `off`, `low`, `medium`, `high` or `max`.
+        /// New level: `off`, `low`, `medium`, `high` or `max`.
         level: Str,
     }) -> ThinkingSet {
         wire: "thinking/set";
@@ -313,15 +313,15 @@ protocol! {
         example {"session_id": "9a8238b2879510eb168fe8999a4cb3e9", "level": "high"} -> {"thinking_level": "high"};
     }
 
-    /// Which credentials were found.
+    /// The discovered credentials.
     record AuthStatusResult {
-        /// Whether a provider can be used.
+        /// `true` if a provider is available.
         authenticated: Bool,
-        /// More about it.
+        /// Details about the credentials.
         auth: OpalAuth,
     }
 
-    /// Looks for credentials in all places.
+    /// Searches for credentials in all locations.
     command auth_status() -> AuthStatusResult {
         wire: "auth/status";
         answer: Done;
@@ -330,15 +330,15 @@ protocol! {
         example {} -> {"authenticated": false, "auth": {"status": "setup_required", "provider": null}};
     }
 
-    /// How the user logs in.
+    /// The data for a login by device code.
     record DeviceCode {
         /// The code that the user enters.
         user_code: Str,
-        /// Where the user enters it.
+        /// Address of the page for the code.
         verification_uri: Str,
         /// The code for `auth/poll`.
         device_code: Str,
-        /// How often to ask, in seconds.
+        /// Interval between two polls in seconds.
         interval: Count,
     }
 
@@ -356,17 +356,17 @@ protocol! {
         };
     }
 
-    /// Whether the login is done.
+    /// The outcome of a login.
     record Authenticated {
-        /// True.
+        /// Always `true`.
         authenticated: Bool,
     }
 
     /// Waits until the user has logged in.
     command auth_poll(AuthPollParams {
-        /// The code that `auth/login` gave.
+        /// Device code from `auth/login`.
         device_code: Str,
-        /// How often to ask, in seconds.
+        /// Interval between two polls in seconds.
         interval: Count,
     }) -> Authenticated {
         wire: "auth/poll";
@@ -382,9 +382,9 @@ protocol! {
 
     /// Stores an API key.
     command auth_set_key(AuthSetKeyParams {
-        /// The provider.
+        /// Id of the provider.
         provider: Str,
-        /// The key.
+        /// The API key.
         api_key: Str,
     }) -> OpalDone {
         wire: "auth/set_key";
@@ -399,13 +399,13 @@ protocol! {
 
     /// The tasks of a session.
     record OpalTasks {
-        /// Those that are not done.
+        /// Unfinished tasks of the session.
         tasks: List<OpalTask>,
     }
 
-    /// Lists the tasks of a session that are not done.
+    /// Lists the unfinished tasks of a session.
     command tasks_list(TasksListParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
     }) -> OpalTasks {
         wire: "tasks/list";
@@ -420,7 +420,7 @@ protocol! {
 
     /// The user's settings.
     record OpalSettings {
-        /// An open object; keys are masked.
+        /// The settings, an open object; keys are masked.
         settings: Object,
     }
 
@@ -450,7 +450,7 @@ protocol! {
 
     /// Returns the configuration of a session.
     command opal_config_get(OpalConfigGetParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
     }) -> OpalConfig {
         wire: "opal/config/get";
@@ -468,11 +468,11 @@ protocol! {
 
     /// Changes the configuration of a session.
     command opal_config_set(OpalConfigSetParams {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
-        /// Parts of the agent to switch; merged.
+        /// Parts of the agent to enable or disable; merged with the current ones.
         features: Opt<OpalFeatures>,
-        /// The names of the tools that are switched on; the whole list.
+        /// Names of the enabled tools; replaces the whole list.
         tools: Opt<List<Str>>,
     }) -> OpalConfig {
         wire: "opal/config/set";
@@ -496,7 +496,7 @@ protocol! {
         };
     }
 
-    /// Shows that the server is alive.
+    /// Confirms that the server is running.
     command opal_ping() -> Nothing {
         wire: "opal/ping";
         answer: Done;
@@ -506,15 +506,15 @@ protocol! {
         example {};
     }
 
-    /// Which server it is.
+    /// The version of the server.
     record OpalVersion {
-        /// The server's version.
+        /// Version of the server.
         server_version: Str,
-        /// The protocol's version.
+        /// Version of the protocol.
         protocol_version: Str,
     }
 
-    /// Returns the server's name and version.
+    /// Returns the versions of the server and of the protocol.
     command opal_version() -> OpalVersion {
         wire: "opal/version";
         answer: Done;

@@ -1,4 +1,4 @@
-//! What Opal's server asks its client.
+//! Requests of Opal's server to its client.
 
 use crate::dsl::protocol;
 use crate::typed::{Bool, List, Opt, Str};
@@ -6,21 +6,21 @@ use crate::typed::{Bool, List, Opt, Str};
 protocol! {
     /// The action that the user chose.
     record ConfirmResult {
-        /// One of the actions.
+        /// One of the offered actions.
         action: Str,
         ;
         example {"action": "allow"}
     }
 
-    /// Asks for permission for an action of a tool.
+    /// Requests permission for an action of a tool.
     dialog confirm(OpalConfirm {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
-        /// The question.
+        /// Text of the question.
         title: Str,
-        /// What it is about.
+        /// Subject of the question.
         message: Str,
-        /// What can be answered.
+        /// The offered actions.
         actions: List<Str>,
     }) -> ConfirmResult {
         wire: "client/confirm";
@@ -30,40 +30,40 @@ protocol! {
 
     /// The text that the user entered.
     record InputResult {
-        /// The text.
+        /// Text that the user entered.
         text: Str,
         ;
         example {"text": "main"}
     }
 
-    /// Asks for free text.
+    /// Requests free text from the user.
     dialog input(OpalInput {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
-        /// What is asked for.
+        /// Description of the requested text.
         prompt: Str,
-        /// Whether the text is a secret.
+        /// `true` if the text is a secret.
         sensitive: Opt<Bool>,
     }) -> InputResult {
         wire: "client/input";
         example {"session_id": "abc123", "prompt": "Branch name?", "sensitive": false};
     }
 
-    /// What the user answered.
+    /// The answer of the user.
     record AskUserResult {
-        /// The answer.
+        /// Text of the answer.
         answer: Str,
         ;
         example {"answer": "blue"}
     }
 
-    /// Asks a question, with or without choices.
+    /// Asks the user a question, with or without choices.
     dialog ask_user(OpalAskUser {
-        /// The session.
+        /// Id of the session.
         session_id: Str,
-        /// The question.
+        /// Text of the question.
         question: Str,
-        /// The choices; empty if any answer is accepted.
+        /// The choices; empty if any answer is valid.
         choices: Opt<List<Str>>,
     }) -> AskUserResult {
         wire: "client/ask_user";

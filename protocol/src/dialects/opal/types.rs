@@ -4,15 +4,15 @@ use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, Int, List, Nullable, Object, Opt, Str};
 
 protocol! {
-    /// Which parts of the agent are switched on.
+    /// The parts of the agent that are enabled.
     record OpalFeatures {
-        /// Child agents.
+        /// `true` to enable child agents.
         sub_agents: Opt<Bool>,
-        /// Skills.
+        /// `true` to enable skills.
         skills: Opt<Bool>,
-        /// MCP servers.
+        /// `true` to enable MCP servers.
         mcp: Opt<Bool>,
-        /// The tool that shows the agent's own state.
+        /// `true` to enable the tool that shows the agent's own state.
         debug: Opt<Bool>,
         ;
         example {"sub_agents": true, "skills": true, "mcp": false, "debug": false}
@@ -20,75 +20,75 @@ protocol! {
 
     /// The model of a new session.
     record OpalModelChoice {
-        /// The provider.
+        /// Name of the provider.
         provider: Str,
-        /// The model's id.
+        /// Id of the model.
         id: Str,
     }
 
     /// The model of a session.
     record OpalModel {
-        /// The provider.
+        /// Name of the provider.
         provider: Str,
-        /// The model's id.
+        /// Id of the model.
         id: Str,
-        /// The thinking level.
+        /// Thinking level of the model.
         thinking_level: Str,
         ;
         example {"provider": "copilot", "id": "gpt-4o", "thinking_level": "off"}
     }
 
-    /// A model that can be chosen.
+    /// An available model.
     record OpalModelInfo {
-        /// Its id.
+        /// Id of the model.
         id: Str,
-        /// A name for people.
+        /// Display name.
         name: Str,
-        /// Its provider.
+        /// Name of the provider.
         provider: Str,
-        /// Whether it can think.
+        /// `true` if the model can think.
         supports_thinking: Bool,
-        /// The levels that it has.
+        /// Thinking levels that the model supports.
         thinking_levels: Opt<List<Str>>,
     }
 
-    /// Whether credentials were found.
+    /// The availability of credentials.
     strings OpalAuthStatus(open) {
-        /// At least one provider can be used.
+        /// At least one provider is available.
         "ready",
-        /// No provider can be used.
+        /// No provider is available.
         "setup_required",
     }
 
-    /// A provider and whether its credentials were found.
+    /// A provider and the availability of its credentials.
     record OpalAuthProvider {
-        /// The provider's id.
+        /// Id of the provider.
         id: Str,
-        /// A name for people.
+        /// Display name.
         name: Str,
-        /// How one logs in, as in `device_code` or `api_key`.
+        /// Method of the login, as in `device_code` or `api_key`.
         method: Str,
-        /// The environment variable that is looked at.
+        /// Environment variable that may hold the key.
         env_var: Opt<Str>,
-        /// Whether its credentials were found.
+        /// `true` if credentials of the provider are available.
         ready: Bool,
     }
 
-    /// Which credentials were found.
+    /// The discovered credentials.
     record OpalAuth {
-        /// Whether a provider can be used.
+        /// Availability of credentials.
         status: OpalAuthStatus,
-        /// The first provider that can be used.
+        /// The first available provider.
         provider: Nullable<Str>,
-        /// All providers.
+        /// All providers with the availability of their credentials.
         providers: Opt<List<OpalAuthProvider>>,
     }
 
-    /// What an agent is doing.
+    /// The activity of an agent.
     strings OpalStatus(open) {
-        /// Nothing.
+        /// The agent is idle.
         "idle",
-        /// It works.
+        /// The agent works.
         "running",
         /// The model answers.
         "streaming",
@@ -96,17 +96,17 @@ protocol! {
         "executing_tools",
     }
 
-    /// Tokens of a session.
+    /// The token counts of a session.
     record OpalUsage {
-        /// Input tokens so far.
+        /// Number of input tokens so far.
         prompt_tokens: Count,
-        /// Output tokens so far.
+        /// Number of output tokens so far.
         completion_tokens: Count,
-        /// All tokens so far.
+        /// Number of all tokens so far.
         total_tokens: Count,
-        /// The context window in tokens.
+        /// Size of the context window in tokens.
         context_window: Count,
-        /// Tokens in the context now.
+        /// Number of tokens in the context now.
         current_context_tokens: Count,
         ;
         example {
@@ -115,87 +115,87 @@ protocol! {
         }
     }
 
-    /// A session that is kept.
+    /// A stored session.
     record OpalSessionInfo {
-        /// Its id.
+        /// Id of the session.
         id: Str,
-        /// Its title.
+        /// Title of the session.
         title: Nullable<Str>,
-        /// When it was changed, as in `2026-02-19T12:00:00`, without a zone.
+        /// Time of the last change, as in `2026-02-19T12:00:00`, without a time zone.
         modified: Str,
     }
 
     /// A tool call in a session's history.
     record OpalHistoryCall {
-        /// The call's id.
+        /// Id of the tool call.
         call_id: Str,
-        /// The tool's name.
+        /// Name of the tool.
         name: Str,
-        /// The arguments.
+        /// Arguments of the tool call.
         arguments: Object,
     }
 
     /// A message in a session's history.
     record OpalHistoryMessage {
-        /// Its id, for `session/branch`.
+        /// Id of the message, for `session/branch`.
         id: Str,
-        /// The role of the speaker, such as `user`, `assistant` or `tool_result`.
+        /// Role of the author, such as `user`, `assistant` or `tool_result`.
         role: Str,
-        /// The text.
+        /// Text of the message.
         content: crate::typed::OptNull<Str>,
-        /// Whether a tool failed.
+        /// `true` if a tool failed.
         is_error: Opt<Bool>,
         /// Reasoning of the model.
         thinking: crate::typed::OptNull<Str>,
-        /// The calls that the model asked for.
+        /// Tool calls of the message.
         tool_calls: crate::typed::OptNull<List<OpalHistoryCall>>,
-        /// The call that this is the result of.
+        /// Id of the tool call that the message is the result of.
         call_id: crate::typed::OptNull<Str>,
-        /// The tool's name.
+        /// Name of the tool.
         name: crate::typed::OptNull<Str>,
-        /// Facts about the message.
+        /// Additional data of the message.
         metadata: crate::typed::OptNull<Any>,
     }
 
     /// A task of a session.
     record OpalTask {
-        /// Its id.
+        /// Id of the task.
         id: Str,
-        /// What it is.
+        /// Description of the task.
         label: Str,
-        /// The status.
+        /// Status of the task.
         status: Str,
-        /// Notes.
+        /// Notes about the task.
         notes: Opt<Str>,
-        /// Ids of tasks that have to be done before, with commas between.
+        /// Ids of tasks that must be done first, separated by commas.
         blocked_by: Opt<Str>,
-        /// The task that it is a part of.
+        /// Id of the parent task.
         parent_id: Opt<Str>,
-        /// What a child agent is told.
+        /// Prompt for a child agent.
         prompt: Opt<Str>,
-        /// What came out.
+        /// Result of the task.
         result: Opt<Str>,
-        /// When it was made.
+        /// Time of the task's creation.
         created_at: Opt<Str>,
-        /// When it was changed.
+        /// Time of the last change.
         updated_at: Opt<Str>,
     }
 
     /// The tools of a session.
     record OpalTools {
-        /// All of them.
+        /// Names of all tools.
         all: List<Str>,
-        /// Those that can be used.
+        /// Names of the enabled tools.
         enabled: List<Str>,
-        /// Those that are switched off.
+        /// Names of the disabled tools.
         disabled: List<Str>,
     }
 
     /// The configuration of a session.
     record OpalConfig {
-        /// Which parts are switched on.
+        /// Enabled parts of the agent.
         features: OpalFeatures,
-        /// The tools.
+        /// Tools of the session.
         tools: OpalTools,
         ;
         example {
@@ -204,34 +204,34 @@ protocol! {
         }
     }
 
-    /// A tool that succeeded.
+    /// The result of a tool that succeeded.
     record OpalToolSuccess(ok = true) {
-        /// What it gives back.
+        /// Output of the tool.
         output: Any,
-        /// Facts for a front end.
+        /// Details for a client.
         meta: Opt<Any>,
         ;
         example {"ok": true, "output": "hello"}
     }
 
-    /// A tool that failed.
+    /// The result of a tool that failed.
     record OpalToolFailure(ok = false) {
-        /// The error message.
+        /// Error message of the tool.
         error: Any,
         ;
         example {"ok": false, "error": "no such file"}
     }
 
-    /// What came of a tool call.
+    /// The result of a tool call.
     choice OpalToolResult { Success(OpalToolSuccess), Failure(OpalToolFailure) }
 
     /// The `error` of a failed request.
     record OpalError {
-        /// The JSON-RPC code.
+        /// JSON-RPC error code.
         code: Int,
-        /// The error message.
+        /// Error message of the request.
         message: Str,
-        /// More about it; free text.
+        /// Additional data in free text.
         data: Opt<Any>,
         ;
         example {"code": -32602, "message": "Session not found", "data": "no session \"abc\""}

@@ -1,7 +1,7 @@
-//! The events that the published sources of Operator send and its document does not name.
+//! The events in the published sources of Operator that its document does not name.
 //!
-//! Source: the engine, the agent and the types of hooks among the published sources. Those without members are named there, and
-//! what they carry is kept as it comes.
+//! Source: the engine, the agent and the types of hooks among the published sources. The sources only name events
+//! without members; the content of these events is passed through unchanged.
 
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, List, Num, Object, Opt, OptNull, Str};
@@ -9,45 +9,45 @@ use crate::typed::{Any, Bool, Count, List, Num, Object, Opt, OptNull, Str};
 use super::types::OperatorMessage;
 
 protocol! {
-    /// A prompt has reached the agent.
+    /// The agent received a prompt.
     event input(OperatorInput {
-        /// The words.
+        /// Text of the prompt.
         text: Str,
-        /// Where they come from; `rpc` for prompts of this protocol.
+        /// Source of the prompt; `rpc` for prompts of this protocol.
         source: Opt<Str>,
     }) [since "operator@live"] {
         example {"type": "input", "text": "Hi", "source": "rpc"};
     }
 
-    /// The system prompt was built, and a run will begin.
+    /// The system prompt is complete, and a run is about to start.
     event before_agent_start(OperatorBeforeAgentStart {
-        /// The user's words.
+        /// Text of the user's prompt.
         prompt: Str,
-        /// The whole system prompt.
+        /// The complete system prompt.
         system_prompt: OptNull<Str>,
     }) [since "operator@live"] {
         example {"type": "before_agent_start", "prompt": "Hi", "system_prompt": "You are an agent."};
     }
 
-    /// The messages that the model will be told.
+    /// The messages for the next request to the model.
     event context(OperatorContext {
-        /// Them.
+        /// Messages for the next request to the model.
         messages: List<OperatorMessage>,
     }) [since "operator@live"] {
         example {"type": "context", "messages": []};
     }
 
-    /// A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
-    /// read it, and show its type alone.
+    /// A request to the model is about to be sent. The agent sends the provider's key in this event, so clients discard
+    /// its content on arrival and show its type only.
     event before_provider_request(OperatorBeforeProviderRequest {}) [since "operator@live"] {
         example {"type": "before_provider_request"};
     }
 
     /// The model has answered.
     event after_provider_response(OperatorAfterProviderResponse {
-        /// The model, as the agent keeps it.
+        /// The model, as stored by the agent.
         model: OptNull<Any>,
-        /// Its answer.
+        /// Answer of the model.
         response: OptNull<OperatorMessage>,
     }) [since "operator@live"] {
         example {
@@ -56,13 +56,13 @@ protocol! {
         };
     }
 
-    /// A tool will run.
+    /// A tool is about to run.
     event tool_call(OperatorToolCalled {
-        /// The call's id.
+        /// Id of the tool call.
         tool_call_id: Str,
-        /// The tool's name.
+        /// Name of the tool.
         tool_name: Str,
-        /// The arguments.
+        /// Arguments of the tool call.
         input: Object,
     }) [since "operator@live"] {
         example {
@@ -70,25 +70,25 @@ protocol! {
         };
     }
 
-    /// What a tool has given so far.
+    /// The partial result of a tool.
     record OperatorPartialResult [since "operator@live"] {
-        /// The id of the call.
+        /// Id of the tool call.
         id: Str,
-        /// What the tool says.
+        /// Text of the result.
         content: Str,
-        /// Whether the tool failed.
+        /// `true` if the tool failed.
         is_error: Opt<Bool>,
-        /// Facts of the tool.
+        /// Additional data of the tool.
         metadata: OptNull<Object>,
-        /// Whether the run stops here.
+        /// `true` if the run stops here.
         terminate: Opt<Bool>,
-        /// What to say when it stops.
+        /// Message for the user when the run stops.
         terminate_message: OptNull<Str>,
     }
 
-    /// A tool that runs has something to show.
+    /// A running tool reports progress.
     event tool_execution_update(OperatorToolExecutionUpdate {
-        /// What there is so far.
+        /// The result so far.
         partial_tool_result: OperatorPartialResult,
     }) [since "operator@live"] {
         example {
@@ -98,15 +98,15 @@ protocol! {
 
     /// A tool has returned.
     event tool_result(OperatorToolReturned {
-        /// The call's id.
+        /// Id of the tool call.
         tool_call_id: Str,
-        /// The tool's name.
+        /// Name of the tool.
         tool_name: Str,
-        /// The arguments.
+        /// Arguments of the tool call.
         input: Object,
-        /// What the tool says.
+        /// Text of the result.
         content: Str,
-        /// Whether it failed.
+        /// `true` if the tool failed.
         is_error: Bool,
     }) [since "operator@live"] {
         example {
@@ -115,15 +115,15 @@ protocol! {
         };
     }
 
-    /// A tool broke; its end follows.
+    /// A tool failed with an exception; its end follows.
     event tool_execution_failure(OperatorToolExecutionFailure {
-        /// The tool's name.
+        /// Name of the tool.
         tool_name: Str,
-        /// The call's id.
+        /// Id of the tool call.
         tool_call_id: Str,
-        /// The arguments.
+        /// Arguments of the tool call.
         input: Object,
-        /// What went wrong.
+        /// Error message of the tool.
         error: Str,
     }) [since "operator@live"] {
         example {
@@ -132,19 +132,19 @@ protocol! {
         };
     }
 
-    /// A queue of words of the user.
+    /// A queue for input of the user.
     strings OperatorQueue(open) [since "operator@live"] {
-        /// They reach the model when the tools that run are done.
+        /// Delivered to the model when the running tools have ended.
         "steering",
-        /// They reach the model when the turn is over.
+        /// Delivered to the model at the end of the turn.
         "followup",
     }
 
-    /// Words of the user were queued. Nothing is said when they are taken out.
+    /// Input of the user was queued. The agent sends no event when input leaves the queue.
     event queue_update(OperatorQueueUpdate {
-        /// The queue.
+        /// Queue that received the input.
         queue: OperatorQueue,
-        /// The message that was queued.
+        /// The queued message.
         message: OptNull<OperatorMessage>,
         /// All messages in the queue.
         messages: List<OperatorMessage>,
@@ -158,71 +158,71 @@ protocol! {
 
     /// The request to the model failed.
     event agent_error(OperatorAgentError {
-        /// What went wrong.
+        /// Error message of the request.
         error: Str,
     }) [since "operator@live"] {
         example {"type": "agent_error", "error": "overloaded"};
     }
 
-    /// The session is written.
+    /// The agent wrote the session.
     event save_point(OperatorSavePoint {}) [since "operator@live"] {
         example {"type": "save_point"};
     }
 
-    /// Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued.
+    /// The agent has no further work: the run has ended. Not sent after a failure or while input of the user is queued.
     event settled(OperatorSettled {}) [since "operator@live"] {
         run: Ends;
         example {"type": "settled"};
     }
 
-    /// A failed request will be made again after a pause, in a run of its own.
+    /// The agent retries a failed request after a delay, in a new run.
     event retry_start(OperatorRetryStart {
-        /// The number of the attempt, from 1.
+        /// Number of the attempt, from 1.
         attempt: Count,
-        /// How often it is tried at most.
+        /// Maximum number of retries.
         max_retries: Opt<Count>,
     }) [since "operator@live"] {
         run: Holds;
         example {"type": "retry_start", "attempt": 1, "max_retries": 3};
     }
 
-    /// An attempt is judged; the first failure has number 0.
+    /// The outcome of an attempt; the first failure has number 0.
     event retry_end(OperatorRetryEnd {
-        /// The number of the attempt.
+        /// Number of the attempt.
         attempt: Count,
-        /// Whether it went well.
+        /// `true` if the attempt succeeded.
         success: Bool,
-        /// What went wrong.
+        /// Error message of the attempt.
         error: OptNull<Str>,
     }) [since "operator@live"] {
         example {"type": "retry_end", "attempt": 0, "success": false, "error": "overloaded"};
     }
 
-    /// A session begins.
+    /// A session starts.
     event session_start(OperatorSessionStart {
-        /// Why, as in `fork`.
+        /// Reason for the start, as in `fork`.
         reason: Str,
-        /// The file of the session before.
+        /// Path of the previous session's file.
         previous_session_file: OptNull<Str>,
     }) [since "operator@live"] {
         example {"type": "session_start", "reason": "fork", "previous_session_file": null};
     }
 
-    /// The session is left.
+    /// A session ends.
     event session_shutdown(OperatorSessionShutdown {
-        /// Why, as in `new`.
+        /// Reason for the end, as in `new`.
         reason: Str,
-        /// The file of the session that follows.
+        /// Path of the next session's file.
         target_session_file: OptNull<Str>,
     }) [since "operator@live"] {
         example {"type": "session_shutdown", "reason": "new", "target_session_file": null};
     }
 
-    /// Another session will be opened.
+    /// The agent is about to open another session.
     event session_before_switch(OperatorSessionBeforeSwitch {
-        /// Why.
+        /// Reason for the change.
         reason: Str,
-        /// Its file.
+        /// Path of the new session's file.
         target_session_file: OptNull<Str>,
     }) [since "operator@live"] {
         example {
@@ -230,23 +230,23 @@ protocol! {
         };
     }
 
-    /// The session will be forked.
+    /// The agent is about to fork the session.
     event session_before_fork(OperatorSessionBeforeFork {
-        /// From which entry.
+        /// Id of the entry for the fork.
         entry_id: Str,
-        /// Whether the entry itself is kept, as in `at`.
+        /// Position of the fork relative to the entry; `at` keeps the entry itself.
         position: Opt<Str>,
     }) [since "operator@live"] {
         example {"type": "session_before_fork", "entry_id": "aaaa1111", "position": "at"};
     }
 
-    /// The conversation will be compacted.
+    /// The agent is about to compact the conversation.
     event session_before_compact(OperatorSessionBeforeCompact {
-        /// What will be summed up, and what is kept.
+        /// Plan of the compaction: the messages to summarise, and the messages to keep.
         preparation: OptNull<Object>,
         /// The entries of the branch.
         branch_entries: Opt<List<Any>>,
-        /// The extra instructions.
+        /// Extra instructions for the summary.
         custom_instructions: OptNull<Str>,
     }) [since "operator@live"] {
         run: Holds;
@@ -255,23 +255,23 @@ protocol! {
         };
     }
 
-    /// The entry that stands for what was compacted.
+    /// The session entry that replaces the compacted messages.
     record OperatorCompactionEntry(type = "compaction") [since "operator@live"] {
-        /// Its id.
+        /// Id of the entry.
         id: Opt<Str>,
-        /// When, in seconds since the epoch.
+        /// Time of the entry in seconds since the epoch.
         timestamp: Opt<Any>,
-        /// The entry before it.
+        /// Id of the parent entry.
         parent_id: OptNull<Str>,
-        /// The summary.
+        /// Text of the summary.
         summary: OptNull<Str>,
-        /// The first entry that is kept.
+        /// Id of the first kept entry.
         first_kept_entry_id: OptNull<Str>,
-        /// How many tokens the context had.
+        /// Number of tokens in the context before the compaction.
         tokens_before: OptNull<Num>,
-        /// Facts of who made it.
+        /// Additional data of the summary's author.
         details: OptNull<Any>,
-        /// Whether an extension made it.
+        /// `true` if an extension wrote the summary.
         from_hook: OptNull<Bool>,
         ;
         example {"type": "compaction", "id": "bbbb2222", "summary": "They said hello.", "tokens_before": 900}
@@ -281,7 +281,7 @@ protocol! {
     event session_compact(OperatorSessionCompact {
         /// The summary as an entry of the session.
         compaction_entry: OptNull<OperatorCompactionEntry>,
-        /// Whether an extension made it.
+        /// `true` if an extension wrote the summary.
         from_extension: Opt<Bool>,
     }) [since "operator@live"] {
         run: MayEnd;
@@ -291,32 +291,32 @@ protocol! {
         };
     }
 
-    /// Another place in the tree of the session will be gone to.
+    /// The session is about to move to another position in its tree.
     event session_before_tree(OperatorSessionBeforeTree {}) [since "operator@live"] {
         example {"type": "session_before_tree"};
     }
 
-    /// Another place in the tree of the session was gone to.
+    /// The session moved to another position in its tree.
     event session_tree(OperatorSessionTree {}) [since "operator@live"] {
         example {"type": "session_tree"};
     }
 
-    /// Work of a subagent begins.
+    /// A subagent starts.
     event subagent_start(OperatorSubagentStart {}) [since "operator@live"] {
         example {"type": "subagent_start"};
     }
 
-    /// Work of a subagent is over.
+    /// A subagent ends.
     event subagent_end(OperatorSubagentEnd {}) [since "operator@live"] {
         example {"type": "subagent_end"};
     }
 
-    /// Another model was chosen.
+    /// The model was changed.
     event model_select(OperatorModelSelect {}) [since "operator@live"] {
         example {"type": "model_select"};
     }
 
-    /// Another thinking level was chosen.
+    /// The thinking level was changed.
     event thinking_level_select(OperatorThinkingLevelSelect {}) [since "operator@live"] {
         example {"type": "thinking_level_select"};
     }
@@ -326,12 +326,12 @@ protocol! {
         example {"type": "user_bash"};
     }
 
-    /// Skills, prompts and the like are looked for.
+    /// The agent searches for skills, prompts and other resources.
     event resources_discover(OperatorResourcesDiscover {}) [since "operator@live"] {
         example {"type": "resources_discover"};
     }
 
-    /// What the agent works towards has changed.
+    /// The goal of the agent has changed.
     event goal_update(OperatorGoalUpdate {}) [since "operator@live"] {
         example {"type": "goal_update"};
     }

@@ -1,4 +1,4 @@
-//! Which commands of Operator carry which intent.
+//! The commands of Operator that carry each intent.
 
 use super::meaning::ON;
 use crate::intent::{Carrier, HISTORY, Intent, Intents, Own, carries, from, lost, own, says};
@@ -6,7 +6,7 @@ use crate::meaning::{Slot, at, each};
 
 const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
 
-/// What carries out one command at a time.
+/// The revision that executes one command at a time.
 const SEED: &[&str] = &["operator@seed"];
 
 const CARRIERS: &[Carrier] = &[
@@ -59,10 +59,10 @@ const CARRIERS: &[Carrier] = &[
     ]),
 ];
 
-/// Commands whose answer says what was not done.
+/// Commands that the agent confirms without effect.
 const OWN: &[Own] = &[own("set_model", "the agent says yes and keeps its model")];
 
-/// What the commands of Operator are for.
+/// The mapping from intents to the commands of Operator.
 pub const INTENTS: Intents = Intents {
     carriers: CARRIERS,
     own: OWN,

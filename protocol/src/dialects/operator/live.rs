@@ -1,7 +1,7 @@
-//! The commands and dialogs that the published sources of Operator have and its document has not.
+//! The commands and dialogs in the published sources of Operator that its document lacks.
 //!
-//! Source: the RPC server among the published sources. Nothing in them asks the dialogs, so the members of a question are what
-//! its reader would expect, and any other is kept.
+//! Source: the RPC server among the published sources. No code in them sends the dialogs, so the declared members are
+//! the expected ones, and all other members are preserved.
 
 use crate::dsl::protocol;
 use crate::typed::{Bool, Count, List, Nothing, Nullable, Opt, OptNull, Str};
@@ -9,33 +9,34 @@ use crate::typed::{Bool, Count, List, Nothing, Nullable, Opt, OptNull, Str};
 use super::types::OperatorMessage;
 
 protocol! {
-    /// A session that another one took the place of.
+    /// The outcome of a change of session.
     record OperatorSwitched [since "operator@live"] {
-        /// Whether that was prevented; the agent always says false.
+        /// `true` if the change was prevented; the agent always sends `false`.
         cancelled: Opt<Bool>,
         ;
         example {"cancelled": false}
     }
 
-    /// A session that was forked.
+    /// The outcome of a fork.
     record OperatorForked [since "operator@live"] {
-        /// The entry from which it goes on.
+        /// Id of the entry at which the fork continues.
         entry_id: Opt<Str>,
-        /// Whether that was prevented; the agent always says false.
+        /// `true` if the fork was prevented; the agent always sends `false`.
         cancelled: Opt<Bool>,
         ;
         example {"entry_id": "aaaa1111", "cancelled": false}
     }
 
-    /// Words of the user for the turn that is going on.
+    /// Input of the user for the current turn.
     record OperatorQueuedWords [since "operator@live"] {
-        /// The words.
+        /// Text of the input.
         message: Str,
         ;
         example {"message": "Use tabs"}
     }
 
-    /// Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one.
+    /// Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+    /// the next one.
     command steer(OperatorQueuedWords) -> Nothing [since "operator@live"] {
         answer: Done;
         run: Acts;
@@ -46,8 +47,8 @@ protocol! {
         example {"message": "Use tabs"};
     }
 
-    /// Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-    /// next one.
+    /// Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+    /// input waits for the next one.
     command follow_up(OperatorQueuedWords) -> Nothing [since "operator@live"] {
         answer: Done;
         run: Acts;
@@ -58,13 +59,13 @@ protocol! {
         example {"message": "And add a test"};
     }
 
-    /// Messages of the process, without the user's prompts.
+    /// The messages of the process, without the user's prompts.
     record OperatorMessages [since "operator@live"] {
-        /// The messages, the oldest first.
+        /// The messages, oldest first.
         messages: List<OperatorMessage>,
     }
 
-    /// Returns the messages of this process; the user's prompts are not among them.
+    /// Returns the messages of this process, without the user's prompts.
     command get_messages() -> OperatorMessages [since "operator@live"] {
         answer: Done;
         lane: Immediate;
@@ -74,9 +75,9 @@ protocol! {
         ]};
     }
 
-    /// The last answer.
+    /// The text of the last answer.
     record OperatorLastText [since "operator@live"] {
-        /// The last text of the last answer that has one; null where there is none.
+        /// The last text of the latest answer with a text; null if there is none.
         text: Nullable<Str>,
     }
 
@@ -88,21 +89,21 @@ protocol! {
         example {} -> {"text": "Hello"};
     }
 
-    /// Numbers of the session.
+    /// Statistics of the session.
     record OperatorSessionStats [since "operator@live"] {
-        /// The session's id.
+        /// Id of the session.
         session_id: OptNull<Str>,
-        /// The session's name.
+        /// Name of the session.
         session_name: OptNull<Str>,
-        /// The number of entries in the session.
+        /// Number of entries in the session.
         entry_count: Count,
-        /// Tokens in the context.
+        /// Number of tokens in the context.
         context_tokens: Opt<Count>,
-        /// The context window in tokens.
+        /// Size of the context window in tokens.
         context_window: Opt<Count>,
     }
 
-    /// Returns the numbers of the session.
+    /// Returns statistics of the session.
     command get_session_stats() -> OperatorSessionStats [since "operator@live"] {
         answer: Done;
         lane: Immediate;
@@ -112,9 +113,9 @@ protocol! {
         };
     }
 
-    /// Names the session. Blanks around the name are left out.
+    /// Sets the name of the session. White space around the name is removed.
     command set_session_name(OperatorSessionNameParams {
-        /// The name.
+        /// New name of the session.
         name: Str,
     }) -> Nothing [since "operator@live"] {
         answer: Done;
@@ -125,17 +126,17 @@ protocol! {
         example {"name": "My talk"};
     }
 
-    /// The model that was asked for.
+    /// The requested model.
     record OperatorModelSet [since "operator@live"] {
-        /// Its id, as it was sent.
+        /// Id of the model, as in the command.
         model_id: Str,
     }
 
-    /// Asks for a model. The agent says yes and goes on with the model that it has.
+    /// Requests another model. The agent confirms the request but keeps its current model.
     command set_model(OperatorModelParams {
-        /// The model's id.
+        /// Id of the model.
         model_id: Str,
-        /// The provider's name.
+        /// Name of the provider.
         provider: Opt<Str>,
     }) -> OperatorModelSet [since "operator@live"] {
         answer: Done;
@@ -146,33 +147,33 @@ protocol! {
         example {"model_id": "gpt-x", "provider": "openai"} -> {"model_id": "gpt-x"};
     }
 
-    /// How long the model thinks.
+    /// The amount of reasoning requested from the model.
     strings OperatorThinkingLevel(open) [since "operator@live"] {
-        /// Not at all.
+        /// No reasoning.
         "off",
-        /// As little as it can.
+        /// The least reasoning.
         "minimal",
-        /// A little.
+        /// Little reasoning.
         "low",
-        /// Some time.
+        /// Medium reasoning.
         "medium",
-        /// Long.
+        /// Much reasoning.
         "high",
-        /// Longer.
+        /// More than `high`.
         "xhigh",
-        /// As long as it can.
+        /// The maximum of the model.
         "max",
     }
 
-    /// The thinking level that was set.
+    /// The new thinking level.
     record OperatorThinkingSet [since "operator@live"] {
-        /// The level.
+        /// Thinking level of the model.
         level: OperatorThinkingLevel,
     }
 
     /// Sets the thinking level.
     command set_thinking_level(OperatorThinkingParams {
-        /// The level.
+        /// New thinking level.
         level: OperatorThinkingLevel,
     }) -> OperatorThinkingSet [since "operator@live"] {
         answer: Done;
@@ -184,15 +185,15 @@ protocol! {
         example {"level": "high"} -> {"level": "high"};
     }
 
-    /// Whether the agent compacts on its own.
+    /// The setting of automatic compaction.
     record OperatorAutoCompaction [since "operator@live"] {
-        /// Whether it does.
+        /// `true` if automatic compaction is on.
         enabled: Bool,
     }
 
-    /// Sets whether the agent compacts on its own when the context fills up.
+    /// Switches automatic compaction on or off.
     command set_auto_compaction(OperatorAutoCompactionParams {
-        /// Whether it is to.
+        /// `true` to switch automatic compaction on.
         enabled: Bool,
     }) -> OperatorAutoCompaction [since "operator@live"] {
         answer: Done;
@@ -203,25 +204,25 @@ protocol! {
         example {"enabled": true} -> {"enabled": true};
     }
 
-    /// A dialog answered with yes or no.
+    /// The answer to a dialog with yes or no.
     record OperatorConfirmedAnswer(type = "extension_ui_response") [since "operator@live"] {
-        /// The id of the question.
+        /// Id of the dialog.
         id: Str,
-        /// Yes or no.
+        /// `true` for yes, `false` for no.
         value: Bool,
     }
 
-    /// A dialog answered with a text.
+    /// The answer to a dialog with a text.
     record OperatorValueAnswer(type = "extension_ui_response") [since "operator@live"] {
-        /// The id of the question.
+        /// Id of the dialog.
         id: Str,
-        /// The chosen option, or the text entered.
+        /// The chosen option or the entered text.
         value: Str,
     }
 
-    /// A dialog dismissed: who asked gets nothing.
+    /// The dismissal of a dialog: its origin receives no value.
     record OperatorCancelledAnswer(type = "extension_ui_response", cancelled = true) [since "operator@live"] {
-        /// The id of the question.
+        /// Id of the dialog.
         id: Str,
     }
 
@@ -230,35 +231,35 @@ protocol! {
         Cancelled(OperatorCancelledAnswer), Confirmed(OperatorConfirmedAnswer), Value(OperatorValueAnswer)
     }
 
-    /// Asks for yes or no.
+    /// Requests a yes or no.
     dialog confirm(OperatorConfirmDialog {
-        /// The question.
+        /// Text of the question.
         title: Opt<Str>,
-        /// What it is about.
+        /// Subject of the question.
         message: Opt<Str>,
     }) -> OperatorConfirmedAnswer [since "operator@live"] {
         fallback {"cancelled": true};
         example {"title": "Run it?", "message": "rm -rf build"};
     }
 
-    /// Asks to choose from a list.
+    /// Requests a choice from a list.
     dialog select(OperatorSelectDialog {
-        /// The question.
+        /// Text of the question.
         title: Opt<Str>,
-        /// What it is about.
+        /// Subject of the question.
         message: Opt<Str>,
-        /// The choices.
+        /// Choices of the user.
         options: Opt<List<Str>>,
     }) -> OperatorValueAnswer [since "operator@live"] {
         fallback {"cancelled": true};
         example {"title": "Pick one", "options": ["x", "y"]};
     }
 
-    /// Asks for a line of text.
+    /// Requests a line of text.
     dialog input(OperatorInputDialog {
-        /// The question.
+        /// Text of the question.
         title: Opt<Str>,
-        /// What it is about.
+        /// Subject of the question.
         message: Opt<Str>,
         /// Grey text in the empty field.
         placeholder: Opt<Str>,
@@ -267,11 +268,11 @@ protocol! {
         example {"title": "Name?", "placeholder": "a word"};
     }
 
-    /// Says something. No answer is expected.
+    /// Shows a notice. No answer is expected.
     dialog notify(OperatorNotice {
-        /// What it is about.
+        /// Title of the notice.
         title: Opt<Str>,
-        /// The words.
+        /// Text of the notice.
         message: Opt<Str>,
     }) [since "operator@live"] {
         example {"message": "Done."};

@@ -1,4 +1,4 @@
-//! How transcripts of Operator are compared.
+//! The rules for the comparison of Operator's transcripts.
 
 use crate::matching::Sameness::{Duration, File, Id, Moment, Words};
 use crate::matching::{
@@ -9,7 +9,7 @@ const fn rule(record: &'static str, member: &'static str, same: Sameness) -> Mem
     MemberRule { record, member, same }
 }
 
-/// How transcripts of Operator are compared.
+/// The rules for the comparison of Operator's transcripts.
 pub const MATCHING: Matching = Matching {
     members: &[&[
         rule("OperatorMessage", "id", Id),

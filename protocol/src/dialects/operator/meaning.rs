@@ -1,6 +1,6 @@
-//! What the frames of Operator mean for a conversation.
+//! The meaning of Operator's frames for a conversation.
 //!
-//! No frame repeats the user's words: they are in the conversation as soon as the agent begins to work on them.
+//! No frame repeats the user's input: it enters the conversation as soon as the agent starts to work on it.
 
 use crate::meaning::Source::{self, First, Map, Times};
 use crate::meaning::Test::{Has, Is, Lacks, Not};
@@ -9,7 +9,7 @@ use crate::meaning::{
     event, flag, read, refused, sent, text,
 };
 
-/// How values of Operator are read.
+/// Readers of Operator's values.
 const READERS: &[Reader] = &[
     Reader {
         name: "message",
@@ -95,13 +95,13 @@ const READERS: &[Reader] = &[
     },
 ];
 
-/// Whether the agent works, as its state says.
+/// The activity of the agent according to its state.
 pub const ON: Source = Map("data.phase", &[("idle", Constant::Flag(false)), ("turn", Constant::Flag(true))]);
 
-/// What the rows of Operator do, in the order in which it is done.
+/// The rules for Operator's frames, in the order of their application.
 const RULES: &[Rule] = &[
     event("agent_start", Act::Arrive, &[]),
-    // The user's words come in an event only where they were queued; those of a prompt are there already.
+    // An event carries the user's input only if it was queued; the input of a prompt is already in the conversation.
     event("message_start", Act::Begin, &[("message", read("message", "message"))])
         .when(&[Not("message.role", "user")]),
     event("message_update", Act::Piece, &[("type", text("text")), ("text", at("content"))])
@@ -160,7 +160,7 @@ const RULES: &[Rule] = &[
     event("message_end", Act::Outcome, &[FAILED_RUN, ERROR, CODE]).when(&[Has("message.error")]),
     event("agent_error", Act::Outcome, &[FAILED_RUN, ("message", at("error"))]),
     event("retry_start", Act::Outcome, &[("told", text("retried"))]),
-    // The agent makes the next attempt in a run of its own.
+    // The agent makes the next attempt in a new run.
     event("retry_start", Act::Retry, &[("attempt", at("attempt")), ("maxAttempts", at("max_retries"))]),
     event("retry_end", Act::Retried, &[("error", at("error"))]),
     event("agent_error", Act::Work, &[("on", flag(false)), ("error", at("error"))]),
@@ -168,8 +168,8 @@ const RULES: &[Rule] = &[
     event("session_compact", Act::Compacted, &[("message", read("summary", "compaction_entry"))]),
     sent("prompt", Act::Wait, &[("text", First(&[at("text"), at("message")])), ("mode", text("prompt"))]),
     refused("prompt", Act::Waited, &[("state", text("gone"))]),
-    // Where the answer comes at the end it has data; where it comes first, events tell of the run. A prompt that is refused
-    // because of a turn says nothing about that turn.
+    // An answer at the end of a run has data; after an answer at its start, events report the run. A prompt rejected
+    // because of a turn does not affect that turn.
     answer("prompt", Act::Work, &[("on", flag(false))]).when(&[Has("data")]),
     refused("prompt", Act::Work, &[("on", flag(false)), ("refusal", at("error"))])
         .when(&[Not("error", BUSY_WITH_TURN), Not("error", BUSY_COMPACTING)]),
@@ -180,7 +180,7 @@ const RULES: &[Rule] = &[
     answer("follow_up", Act::Waited, &[("state", text("queued"))]),
     refused("follow_up", Act::Waited, &[("state", text("gone"))]),
     sent("compact", Act::Compacting, &[("reason", text("manual"))]),
-    // Without data it was only noted down, for after the next turn.
+    // An answer without data only confirms the request; the compaction follows the next turn.
     answer("compact", Act::Compacted, &[("unknown", flag(true))]).when(&[Has("data")]),
     answer("compact", Act::Compacted, &[]).when(&[Lacks("data")]),
     refused("compact", Act::Compacted, &[]),
@@ -218,7 +218,7 @@ const RULES: &[Rule] = &[
     dialog("notify", Act::Notice, &[("level", text("info")), ("text", First(&[at("message"), at("title")]))]),
 ];
 
-/// How a run stands, by why the model's answer ended.
+/// The outcome of a run, by the stop reason of the model's answer.
 const OUTCOMES: &[(&str, Constant)] =
     &[("error", Constant::Text("failed")), ("abort", Constant::Text("aborted"))];
 const FAILED_RUN: Slot = ("told", text("failed"));
@@ -228,15 +228,15 @@ const CODE: Slot = ("code", First(&[at("message.error.code"), at("message.error.
 const TITLE: Slot = ("title", at("title"));
 const TEXT: Slot = ("text", at("message"));
 
-/// What a prompt is refused with during a turn, and during a compaction.
+/// The error messages for a prompt during a turn and during a compaction.
 const BUSY_WITH_TURN: &str = "Agent is busy (phase='turn'). Wait for the current operation to finish.";
 const BUSY_COMPACTING: &str = "Agent is busy (phase='compaction'). Wait for the current operation to finish.";
 
-/// What the frames of Operator mean.
+/// The meaning of Operator's frames.
 pub const MEANING: Meaning = Meaning { readers: READERS, rules: RULES, silent: SILENT, asks: &["get_state"] };
 
-/// What other rows tell, and what a conversation has no place for. Of the model that is set nothing comes true, and the
-/// messages of the process lack the user's.
+/// Rows that duplicate others, and rows without a place in a conversation. `set_model` has no effect, and
+/// `get_messages` lacks the user's messages.
 const SILENT: &[On] = &[
     On::Event("turn_end"),
     On::Event("input"),

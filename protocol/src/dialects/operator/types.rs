@@ -1,12 +1,12 @@
-//! What the frames of Operator are made of.
+//! Types of Operator's frames.
 
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, Count, List, Map, Num, Object, Opt, OptNull, Str};
 
 protocol! {
-    /// Text of a message.
+    /// A text in a message.
     record OperatorText(type = "text") {
-        /// The text; in `message_update` the new piece of it.
+        /// The text; in `message_update` its new piece.
         content: Str,
         ;
         example {"type": "text", "content": "Hello"}
@@ -14,7 +14,7 @@ protocol! {
 
     /// Reasoning of the model.
     record OperatorThinking(type = "thinking") {
-        /// The reasoning; in `message_update` the new piece of it.
+        /// The reasoning; in `message_update` its new piece.
         content: Str,
         /// An opaque signature from the provider.
         signature: OptNull<Str>,
@@ -24,15 +24,15 @@ protocol! {
 
     /// A tool call of the model.
     record OperatorToolCall(type = "tool_call") {
-        /// The call's id.
+        /// Id of the tool call.
         id: Str,
-        /// The tool's name.
+        /// Name of the tool.
         name: Str,
-        /// What kind of tool it is.
+        /// Kind of the tool.
         kind: OptNull<Str>,
-        /// The arguments.
+        /// Arguments of the tool call.
         args: Object,
-        /// Facts of the provider.
+        /// Additional data of the provider.
         metadata: OptNull<Object>,
         ;
         example {"type": "tool_call", "id": "call_1", "name": "read", "args": {"path": "a.txt"}}
@@ -40,17 +40,17 @@ protocol! {
 
     /// The result of a tool call.
     record OperatorToolResult(type = "tool_result") {
-        /// The id of the call.
+        /// Id of the tool call.
         id: Str,
-        /// What the tool says.
+        /// Text of the result.
         content: Str,
-        /// Whether the tool failed.
+        /// `true` if the tool failed.
         is_error: Bool,
-        /// Facts of the tool.
+        /// Additional data of the tool.
         metadata: OptNull<Object>,
-        /// Whether the run stops here.
+        /// `true` if the run stops here.
         terminate: Opt<Bool>,
-        /// What to say when it stops.
+        /// Message for the user when the run stops.
         terminate_message: OptNull<Str>,
         ;
         example {"type": "tool_result", "id": "call_1", "content": "hello", "is_error": false}
@@ -61,23 +61,23 @@ protocol! {
         OperatorText, OperatorThinking, OperatorToolCall, OperatorToolResult, OperatorImages, OperatorAudio
     }
 
-    /// Pictures that belong to a message.
+    /// The images of a message.
     record OperatorImages(type = "image") [since "operator@live"] {
-        /// Them, as the agent keeps them.
+        /// The images, as stored by the agent.
         images: List<Any>,
         ;
         example {"type": "image", "images": []}
     }
 
-    /// Sounds that belong to a message.
+    /// The audio of a message.
     record OperatorAudio(type = "audio") [since "operator@live"] {
-        /// Them, as the agent keeps them.
+        /// The audio data, as stored by the agent.
         audio: List<Any>,
         ;
         example {"type": "audio", "audio": []}
     }
 
-    /// The role of the speaker.
+    /// The role of a message's author.
     strings OperatorRole(open) {
         /// The system prompt.
         "system",
@@ -89,41 +89,41 @@ protocol! {
         "tool",
         /// An extension.
         "custom" [since "operator@live"],
-        /// The agent, who sums up a branch that was left.
+        /// The agent, with the summary of a branch that was left.
         "branch_summary" [since "operator@live"],
-        /// The agent, who sums up what was compacted.
+        /// The agent, with the summary of a compaction.
         "compaction_summary" [since "operator@live"],
     }
 
-    /// Tokens used by an answer.
+    /// The token counts of an answer.
     record OperatorUsage {
-        /// Input tokens.
+        /// Number of input tokens.
         input_tokens: Opt<Count>,
-        /// Output tokens.
+        /// Number of output tokens.
         output_tokens: Opt<Count>,
-        /// Tokens read from the provider's cache.
+        /// Number of tokens read from the provider's cache.
         cache_read_tokens: Opt<Count>,
-        /// Tokens written to the provider's cache.
+        /// Number of tokens written to the provider's cache.
         cache_write_tokens: Opt<Count>,
-        /// The cost in US dollars, by kind of token.
+        /// Cost in US dollars, by kind of token.
         cost: OptNull<Map<Num>>,
     }
 
     /// A message of the conversation.
     record OperatorMessage {
-        /// Its parts.
+        /// Parts of the message.
         contents: List<OperatorContent>,
-        /// Its id.
+        /// Id of the message.
         id: Opt<Str>,
-        /// When, in seconds since the epoch.
+        /// Time of the message in seconds since the epoch.
         timestamp: Opt<Num>,
-        /// The role of the speaker.
+        /// Role of the author.
         role: OperatorRole,
-        /// Tokens, with answers of the model.
+        /// Token counts, present for answers of the model.
         usage: OptNull<OperatorUsage>,
-        /// Why the model stopped.
+        /// Stop reason of the model.
         stop_reason: OptNull<Str>,
-        /// The error message.
+        /// Error of the request to the model.
         error: OptNull<Any>,
         ;
         example {
@@ -131,33 +131,33 @@ protocol! {
         }
     }
 
-    /// What the agent is doing.
+    /// The activity of the agent.
     strings OperatorPhase(open) {
-        /// Nothing.
+        /// The agent is idle.
         "idle",
-        /// A turn.
+        /// A turn is in progress.
         "turn",
-        /// Compaction.
+        /// A compaction is in progress.
         "compaction",
     }
 
-    /// The agent's current state.
+    /// The current state of the agent.
     record OperatorState {
-        /// What it is doing.
+        /// Activity of the agent.
         phase: OperatorPhase,
-        /// Whether a turn is going on.
+        /// `true` during a turn.
         is_streaming: Opt<Bool>,
-        /// The session's file.
+        /// Path of the session file.
         session_file: OptNull<Str>,
-        /// The session's id.
+        /// Id of the session.
         session_id: OptNull<Str>,
-        /// The session's name.
+        /// Name of the session.
         session_name: OptNull<Str>,
-        /// Tokens in the context.
+        /// Number of tokens in the context.
         context_tokens: Opt<Count>,
-        /// The context window in tokens.
+        /// Size of the context window in tokens.
         context_window: Opt<Count>,
-        /// The number of messages in the conversation.
+        /// Number of messages in the conversation.
         message_count: Opt<Count>,
     }
 }

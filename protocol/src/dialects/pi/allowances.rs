@@ -1,8 +1,8 @@
-//! Differences from the recordings of pi that are no faults.
+//! Differences from the recordings of pi that are not faults.
 
 use crate::matching::{Allowance, Form, Holds};
 
-/// Allowances of pi's family.
+/// Allowances for the whole family of pi.
 pub const FAMILY: &[Allowance] = &[
     Allowance {
         name: "refused-argument",
@@ -150,7 +150,7 @@ pub const FAMILY: &[Allowance] = &[
     },
 ];
 
-/// Allowances of pi alone.
+/// Allowances for pi alone.
 pub const OWN: &[Allowance] = &[
     Allowance {
         name: "skips-blank-lines",

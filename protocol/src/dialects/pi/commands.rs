@@ -13,14 +13,14 @@ use crate::types::session::{
 };
 
 protocol! {
-    /// Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    /// working, `streamingBehavior` has to say how the prompt is queued.
+    /// Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+    /// the agent queues the prompt.
     command prompt(PromptParams {
         /// The prompt. `/name` at its start names an extension command, a template or a skill.
         message: Str,
-        /// Images that go with it.
+        /// Images of the prompt.
         images: Opt<List<ImageContent>>,
-        /// How the prompt is queued while the agent is working.
+        /// Queue for a prompt that arrives during a run.
         streamingBehavior: Opt<StreamingBehavior>,
     }) -> WordsTaken {
         result: [since "pi@1.5"];
@@ -36,12 +36,12 @@ protocol! {
         example {"message": "Hello, world!"} -> {"disposition": "started"};
     }
 
-    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-    /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    /// tools. If the agent is idle, the message waits for the next prompt.
     command steer(SteerParams {
-        /// The message. Skills and templates are expanded; extension commands are refused.
+        /// The message. Skills and templates are expanded; extension commands are rejected.
         message: Str,
-        /// Images that go with it.
+        /// Images of the message.
         images: Opt<List<ImageContent>>,
     }) -> WordsTaken {
         result: [since "pi@1.5"];
@@ -55,12 +55,11 @@ protocol! {
         example {"message": "Stop and do this instead"} -> {"disposition": "queued"};
     }
 
-    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-    /// for the next prompt.
+    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     command follow_up(FollowUpParams {
-        /// The message. Skills and templates are expanded; extension commands are refused.
+        /// The message. Skills and templates are expanded; extension commands are rejected.
         message: Str,
-        /// Images that go with it.
+        /// Images of the message.
         images: Opt<List<ImageContent>>,
     }) -> WordsTaken {
         result: [since "pi@1.5"];
@@ -74,8 +73,8 @@ protocol! {
         example {"message": "After you're done, also do this"} -> {"disposition": "queued"};
     }
 
-    /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-    /// Queued messages stay queued.
+    /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+    /// messages stay queued.
     command abort() -> Nothing {
         answer: Done;
         run: Stops;
@@ -83,16 +82,16 @@ protocol! {
         example {};
     }
 
-    /// Takes the messages that wait out of the queues, and gives their texts.
+    /// Removes all messages from the queues and returns their texts.
     command clear_queue() -> QueuedTexts [since "pi@1.5"] {
         answer: Done;
         lane: Immediate;
         example {} -> {"steering": ["Change direction"], "followUp": ["Summarize when finished"]};
     }
 
-    /// Starts a new session. An extension can stop it.
+    /// Starts a new session. An extension can prevent it.
     command new_session(NewSessionParams {
-        /// The file of the session that the new one comes from.
+        /// File of the parent session.
         parentSession: Opt<Str>,
     }) -> Cancellation {
         answer: Done;
@@ -101,7 +100,7 @@ protocol! {
         example {"parentSession": "/path/to/parent-session.jsonl"} -> {"cancelled": false};
     }
 
-    /// Returns the agent's current state.
+    /// Returns the current state of the agent.
     command get_state() -> SessionState {
         answer: Done;
         lane: Immediate;
@@ -130,9 +129,9 @@ protocol! {
 
     /// Switches to a model.
     command set_model(SetModelParams {
-        /// The provider.
+        /// Name of the provider.
         provider: Str,
-        /// The model's id at that provider.
+        /// Id of the model at that provider.
         modelId: Str,
     }) -> Model {
         answer: Done;
@@ -149,7 +148,7 @@ protocol! {
         };
     }
 
-    /// Switches to the next model. The data is null where there is only one.
+    /// Switches to the next model. The data is null if only one model is available.
     command cycle_model() -> Nullable<CycledModel> {
         answer: Done;
         lane: Immediate;
@@ -164,7 +163,7 @@ protocol! {
         };
     }
 
-    /// Lists the models that are configured.
+    /// Lists the configured models.
     command get_available_models() -> AvailableModels {
         answer: Done;
         lane: Immediate;
@@ -172,10 +171,10 @@ protocol! {
         example {} -> {"models": []};
     }
 
-    /// Sets the model's thinking level. A level that the model does not support becomes the
-    /// nearest one that it does.
+    /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+    /// level.
     command set_thinking_level(SetThinkingLevelParams {
-        /// The level.
+        /// New thinking level.
         level: ThinkingLevel,
     }) -> Nothing {
         answer: Done;
@@ -183,14 +182,14 @@ protocol! {
         example {"level": "high"};
     }
 
-    /// Switches to the next thinking level. The data is null where the model cannot think.
+    /// Switches to the next thinking level. The data is null if the model cannot think.
     command cycle_thinking_level() -> Nullable<CycledThinkingLevel> {
         answer: Done;
         lane: Immediate;
         example {} -> {"level": "high"};
     }
 
-    /// Lists the thinking levels of the model in use.
+    /// Lists the thinking levels of the current model.
     command get_available_thinking_levels() -> ThinkingLevels [since "pi@1.5"] {
         answer: Done;
         lane: Immediate;
@@ -198,9 +197,9 @@ protocol! {
         example {} -> {"levels": ["off", "minimal", "low", "medium", "high"]};
     }
 
-    /// Sets how steering messages are delivered.
+    /// Sets the delivery of steering messages: all at once or one at a time.
     command set_steering_mode(SetSteeringModeParams {
-        /// Whether steering messages are delivered all at once or one at a time.
+        /// Delivery of steering messages: all at once or one at a time.
         mode: QueueMode,
     }) -> Nothing {
         answer: Done;
@@ -208,9 +207,9 @@ protocol! {
         example {"mode": "one-at-a-time"};
     }
 
-    /// Sets how follow-up messages are delivered.
+    /// Sets the delivery of follow-up messages: all at once or one at a time.
     command set_follow_up_mode(SetFollowUpModeParams {
-        /// Whether follow-up messages are delivered all at once or one at a time.
+        /// Delivery of follow-up messages: all at once or one at a time.
         mode: QueueMode,
     }) -> Nothing {
         answer: Done;
@@ -218,7 +217,7 @@ protocol! {
         example {"mode": "one-at-a-time"};
     }
 
-    /// Compacts the conversation now: a summary takes the place of its older part.
+    /// Compacts the conversation now: a summary replaces its older part.
     command compact(CompactParams {
         /// Extra instructions for the summary.
         customInstructions: Opt<Str>,
@@ -240,7 +239,7 @@ protocol! {
 
     /// Switches automatic compaction on or off.
     command set_auto_compaction(SetAutoCompactionParams {
-        /// On or off.
+        /// `true` to switch automatic compaction on.
         enabled: Bool,
     }) -> Nothing {
         answer: Done;
@@ -250,7 +249,7 @@ protocol! {
 
     /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     command set_auto_retry(SetAutoRetryParams {
-        /// On or off.
+        /// `true` to switch automatic retries on.
         enabled: Bool,
     }) -> Nothing {
         answer: Done;
@@ -265,12 +264,12 @@ protocol! {
         example {};
     }
 
-    /// Runs a shell command; the model sees its output with the next prompt. Several may run at
-    /// once. No event is sent for the message that it leaves.
+    /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+    /// agent emits no event for the message that the command adds to the conversation.
     command bash(BashParams {
-        /// The command line.
+        /// Command line of the shell command.
         command: Str,
-        /// Whether the model does not get to see it; false where it is missing.
+        /// `true` to hide the output from the model; `false` if absent.
         excludeFromContext: Opt<Bool> [since "pi@1.5"],
     }) -> BashResult {
         answer: Done;
@@ -288,7 +287,7 @@ protocol! {
         example {};
     }
 
-    /// Returns the session's token counts and costs.
+    /// Returns the token counts and costs of the session.
     command get_session_stats() -> SessionStats {
         answer: Done;
         lane: Immediate;
@@ -303,7 +302,7 @@ protocol! {
 
     /// Exports the session as an HTML page.
     command export_html(ExportHtmlParams {
-        /// Where to; by default a file in the working directory named after the session.
+        /// Path of the page; by default a file in the working directory, named after the session.
         outputPath: Opt<Str>,
     }) -> WrittenFile {
         answer: Done;
@@ -315,9 +314,9 @@ protocol! {
         example {"outputPath": "/tmp/session.html"} -> {"path": "/tmp/session.html"};
     }
 
-    /// Opens another session. An extension can stop it.
+    /// Opens another session. An extension can prevent it.
     command switch_session(SwitchSessionParams {
-        /// The session's file.
+        /// File of the session.
         sessionPath: Str,
     }) -> Cancellation {
         answer: Done;
@@ -326,10 +325,9 @@ protocol! {
         example {"sessionPath": "/path/to/session.jsonl"} -> {"cancelled": false};
     }
 
-    /// Makes a fork of the session that ends before one of the user's messages. An extension can
-    /// stop it.
+    /// Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
     command fork(ForkParams {
-        /// The session entry of that message; `get_fork_messages` lists them.
+        /// Entry id of that message; `get_fork_messages` lists the possible values.
         entryId: Str,
     }) -> ForkResult {
         answer: Done;
@@ -341,7 +339,7 @@ protocol! {
         example {"entryId": "abc123"} -> {"text": "The original prompt text...", "cancelled": false};
     }
 
-    /// Makes a copy of the session that ends where it stands. An extension can stop it.
+    /// Makes a copy of the session up to its current entry. An extension can prevent it.
     command clone_session() -> Cancellation [since "pi@1.5"] {
         wire: "clone";
         answer: Done;
@@ -354,10 +352,10 @@ protocol! {
         example {} -> {"cancelled": false};
     }
 
-    /// Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-    /// among them. The id of the last one is a cursor that stays good.
+    /// Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+    /// The id of the last entry is a cursor that stays valid.
     command get_entries(GetEntriesParams {
-        /// The entry behind which to begin; all where it is missing.
+        /// Id of the entry after which the list begins; all entries if absent.
         since: Opt<Str>,
     }) -> Entries [since "pi@1.5"] {
         answer: Done;
@@ -371,7 +369,7 @@ protocol! {
         ], "leafId": "def456"};
     }
 
-    /// Gives the entries of the session's file as a tree.
+    /// Returns the entries of the session file as a tree.
     command get_tree() -> SessionTree [since "pi@1.5"] {
         answer: Done;
         lane: Immediate;
@@ -381,7 +379,7 @@ protocol! {
         }, "children": []}], "leafId": "def456"};
     }
 
-    /// Lists the user's messages from which a fork can be made.
+    /// Lists the user's messages that can be the start of a fork.
     command get_fork_messages() -> ForkPoints {
         answer: Done;
         lane: Immediate;
@@ -399,9 +397,9 @@ protocol! {
         example {} -> {"text": "The assistant's response..."};
     }
 
-    /// Names the session. White space around the name is dropped.
+    /// Sets the name of the session. White space around the name is removed.
     command set_session_name(SetSessionNameParams {
-        /// The name.
+        /// New name of the session.
         name: Str,
     }) -> Nothing {
         answer: Done;
@@ -412,23 +410,23 @@ protocol! {
         example {"name": "my-feature-work"};
     }
 
-    /// Where a command comes from.
+    /// The source of a command.
     strings CommandSource(open) {
-        /// An extension registered it.
+        /// An extension that registered the command.
         "extension",
         /// A prompt template.
         "prompt",
-        /// A skill; its name begins with `skill:`.
+        /// A skill; the name of the command begins with `skill:`.
         "skill",
     }
 
-    /// Where the file of a command was found.
+    /// The location of a command's file.
     strings CommandLocation(open) {
-        /// Among the user's own files.
+        /// The user's own files.
         "user",
-        /// In the working directory.
+        /// The working directory.
         "project",
-        /// Where the command line or a setting pointed.
+        /// A path from the command line or a setting.
         "path",
     }
 
@@ -436,57 +434,57 @@ protocol! {
     record CommandInfo {
         /// The name, without the slash.
         name: Str,
-        /// A description for people.
+        /// Description for the user.
         description: Opt<Str>,
-        /// Where it comes from.
+        /// Source of the command.
         source: CommandSource,
-        /// Where its file was found; extensions have none.
+        /// Location of the command's file; absent for extensions.
         location: Opt<CommandLocation> [until "pi@1.5"],
-        /// The absolute path of its file.
+        /// Absolute path of the command's file.
         path: Opt<Str> [until "pi@1.5"],
-        /// Where it was found.
+        /// Location of the command's file, with its source and scope.
         sourceInfo: SourceInfo [since "pi@1.5"],
     }
 
-    /// Where something was found that a prompt can invoke.
+    /// The location of a command, template or skill that a prompt can invoke.
     record SourceInfo {
-        /// The absolute path.
+        /// Absolute path of the file.
         path: Str,
-        /// How it was found, as in `local`, `auto` or `cli`.
+        /// Method of discovery, as in `local`, `auto` or `cli`.
         source: Str,
-        /// Whose it is.
+        /// Owner of the file.
         scope: SourceScope,
-        /// What it came with.
+        /// Origin of the file: on its own or part of a package.
         origin: SourceOrigin,
-        /// The folder of the package or of the files that it belongs to.
+        /// Base folder of the package or of the files.
         baseDir: Opt<Str>,
     }
 
-    /// Whose something is that a prompt can invoke.
+    /// The owner of the file of a command, template or skill.
     strings SourceScope(open) {
-        /// The user's.
+        /// The user.
         "user",
-        /// The working directory's.
+        /// The working directory.
         "project",
-        /// This agent's alone.
+        /// This agent alone.
         "temporary",
     }
 
-    /// What something came with that a prompt can invoke.
+    /// The origin of a command, template or skill that a prompt can invoke.
     strings SourceOrigin(open) {
-        /// By itself.
+        /// A file on its own.
         "top-level",
-        /// In a package.
+        /// A package.
         "package",
     }
 
     /// The commands that a prompt can invoke with `/name`.
     record Commands {
-        /// Extension commands, then templates, then skills.
+        /// The commands: extension commands first, then templates, then skills.
         commands: List<CommandInfo>,
     }
 
-    /// Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+    /// Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
     command get_commands() -> Commands {
         answer: Done;
         lane: Immediate;

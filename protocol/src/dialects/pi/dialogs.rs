@@ -1,37 +1,37 @@
-//! What extensions ask or tell the person behind a client of the pi family.
+//! Questions and notices of extensions to the user of a client of the pi family.
 
 use crate::dsl::protocol;
 use crate::typed::{Bool, Count, List, Object, Opt, Str};
 
 protocol! {
-    /// A dialog answered with a value.
+    /// The answer to a dialog with a value.
     record ValueAnswer(type = "extension_ui_response") {
-        /// The id of the question.
+        /// Id of the dialog.
         id: Str,
-        /// The chosen option, the text entered, the text edited.
+        /// The chosen option, the entered text or the edited text.
         value: Str,
     }
 
-    /// A dialog answered with yes or no.
+    /// The answer to a dialog with yes or no.
     record ConfirmedAnswer(type = "extension_ui_response") {
-        /// The id of the question.
+        /// Id of the dialog.
         id: Str,
-        /// Yes or no.
+        /// `true` for yes, `false` for no.
         confirmed: Bool,
     }
 
-    /// A dialog dismissed: the extension gets nothing (or "no").
+    /// The dismissal of a dialog: the extension receives no value, or "no".
     record CancelledAnswer(type = "extension_ui_response", cancelled = true) {
-        /// The id of the question.
+        /// Id of the dialog.
         id: Str,
     }
 
-    /// The answer to a dialog; the member that is present says which kind.
+    /// The answer to a dialog; the member that is present determines its kind.
     choice DialogAnswer {
         Cancelled(CancelledAnswer), Confirmed(ConfirmedAnswer), Value(ValueAnswer)
     }
 
-    /// What kind of notice it is.
+    /// The kind of a notice.
     strings NotifyType(open) {
         /// Information; the default.
         "info",
@@ -41,7 +41,7 @@ protocol! {
         "error",
     }
 
-    /// Where a widget stands.
+    /// The position of a widget.
     strings WidgetPlacement(open) {
         /// Above the editor; the default.
         "aboveEditor",
@@ -49,15 +49,15 @@ protocol! {
         "belowEditor",
     }
 
-    /// Asks to choose from a list. Resolves to nothing when the time is up.
+    /// Requests a choice from a list. Resolves to no value on timeout.
     dialog select(SelectDialog {
-        /// The question.
+        /// Text of the question.
         title: Str,
-        /// The choices.
+        /// Choices of the user.
         options: List<Str>,
-        /// What more there is to say of each choice: the member `description`.
+        /// Details of each choice, in the member `description`.
         optionDetails: Opt<List<Object>> [since "omp@18.2"],
-        /// After how many milliseconds the agent answers for itself.
+        /// Timeout in milliseconds, after which the agent answers the dialog itself.
         timeout: Opt<Count>,
     }) -> ValueAnswer {
         fallback {"cancelled": true};
@@ -65,13 +65,13 @@ protocol! {
         example {"title": "Allow dangerous command?", "options": ["Allow", "Block"], "timeout": 10000};
     }
 
-    /// Asks for yes or no. Resolves to no when the time is up.
+    /// Requests a yes or no. Resolves to no on timeout.
     dialog confirm(ConfirmDialog {
-        /// The question.
+        /// Text of the question.
         title: Str,
-        /// What it is about.
+        /// Subject of the question.
         message: Str,
-        /// After how many milliseconds the agent answers for itself.
+        /// Timeout in milliseconds, after which the agent answers the dialog itself.
         timeout: Opt<Count>,
     }) -> ConfirmedAnswer {
         fallback {"cancelled": true};
@@ -79,13 +79,13 @@ protocol! {
         example {"title": "Clear session?", "message": "All messages will be lost.", "timeout": 5000};
     }
 
-    /// Asks for a line of text. Resolves to nothing when the time is up.
+    /// Requests a line of text. Resolves to no value on timeout.
     dialog input(InputDialog {
-        /// The question.
+        /// Text of the question.
         title: Str,
         /// Grey text in the empty field.
         placeholder: Opt<Str>,
-        /// After how many milliseconds the agent answers for itself.
+        /// Timeout in milliseconds, after which the agent answers the dialog itself.
         timeout: Opt<Count>,
     }) -> ValueAnswer {
         fallback {"cancelled": true};
@@ -95,11 +95,11 @@ protocol! {
 
     /// Opens an editor for several lines of text.
     dialog editor(EditorDialog {
-        /// What is edited.
+        /// Title of the editor.
         title: Str,
-        /// The text to begin with.
+        /// Initial text of the editor.
         prefill: Opt<Str>,
-        /// Whether it should look like the field for prompts.
+        /// `true` to show the editor in the style of the input field for prompts.
         promptStyle: Opt<Bool> [since "omp@18.2"],
     }) -> ValueAnswer {
         fallback {"cancelled": true};
@@ -108,9 +108,9 @@ protocol! {
 
     /// Shows a notice. No answer is expected.
     dialog notify(NotifyNotice {
-        /// The notice.
+        /// Text of the notice.
         message: Str,
-        /// What kind it is; `info` where it is missing.
+        /// Kind of the notice; `info` if absent.
         notifyType: Opt<NotifyType>,
     }) {
         example {"message": "Command blocked by user", "notifyType": "warning"};
@@ -118,9 +118,9 @@ protocol! {
 
     /// Sets or clears an entry of the status bar. No answer is expected.
     dialog set_status(SetStatusNotice {
-        /// The entry's key.
+        /// Key of the entry.
         statusKey: Str,
-        /// The text; absent to clear the entry.
+        /// Text of the entry; absent to clear it.
         statusText: Opt<Str>,
     }) {
         wire: "setStatus";
@@ -129,11 +129,11 @@ protocol! {
 
     /// Sets or clears a block of lines beside the editor. No answer is expected.
     dialog set_widget(SetWidgetNotice {
-        /// The block's key.
+        /// Key of the block.
         widgetKey: Str,
-        /// The lines; absent to clear the block.
+        /// Lines of the block; absent to clear it.
         widgetLines: Opt<List<Str>>,
-        /// Where it stands; above the editor where this is missing.
+        /// Position of the block; above the editor if absent.
         widgetPlacement: Opt<WidgetPlacement>,
     }) {
         wire: "setWidget";
@@ -145,7 +145,7 @@ protocol! {
 
     /// Sets the title of the window or tab. No answer is expected.
     dialog set_title(SetTitleNotice {
-        /// The title.
+        /// New title of the window or tab.
         title: Str,
     }) {
         wire: "setTitle";
@@ -154,7 +154,7 @@ protocol! {
 
     /// Puts text into the input editor. No answer is expected.
     dialog set_editor_text(SetEditorTextNotice {
-        /// The text.
+        /// New text of the input editor.
         text: Str,
     }) {
         example {"text": "prefilled text for the user"};

@@ -10,7 +10,7 @@ use crate::types::session::{CompactionReason, CompactionResult};
 use crate::types::stream::AssistantMessageEvent;
 
 protocol! {
-    /// The agent begins to work on a prompt, or begins again after a retry or a compaction.
+    /// The agent starts to work on a prompt, or starts again after a retry or a compaction.
     event agent_start(AgentStart {}) {
         run: Begins;
         example {"type": "agent_start"};
@@ -18,13 +18,13 @@ protocol! {
 
     /// The agent stops. A retry, a compaction or a follow-up may still come after it.
     event agent_end(AgentEnd {
-        /// All messages of this run, the prompt among them.
+        /// All messages of this run, including the prompt.
         messages: List<AgentMessage>,
-        /// Whether the agent tries again on its own.
+        /// `true` if the agent retries on its own.
         willRetry: Bool [since "pi@1.5"],
-        /// Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run.
+        /// `true` if the agent has no further work of its own. If `false`, this event is not the end of the run.
         isTerminal: Opt<Bool> [since "omp@18.2"],
-        /// How many messages the run has, where those that were told before are left out of `messages`.
+        /// Number of messages in the run, present if `messages` leaves out those that earlier events carried.
         messageCount: Opt<Count> [since "omp@18.2"],
     }) {
         run: MayEnd [until "pi@1.5", until "omp@18.2"];
@@ -35,26 +35,26 @@ protocol! {
         };
     }
 
-    /// The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run.
+    /// The agent has no further work of its own: no retry, no compaction, empty queues. This event ends the run.
     event agent_settled(AgentSettled {
-        /// Whether somebody stopped it.
+        /// `true` if the run was aborted.
         aborted: Bool,
     }) [since "pi@1.5"] {
         run: Ends;
         example {"type": "agent_settled", "aborted": false};
     }
 
-    /// A turn begins: one answer of the model and the tools that it asks for.
+    /// A turn starts: one answer of the model, and the tools that the answer calls.
     event turn_start(TurnStart {}) {
         run: Begins;
         example {"type": "turn_start"};
     }
 
-    /// A turn is complete.
+    /// A turn ends.
     event turn_end(TurnEnd {
-        /// The model's answer.
+        /// The answer of the model.
         message: AgentMessage,
-        /// The results of the tools that it asked for.
+        /// The results of the tool calls in the answer.
         toolResults: List<ToolResultMessage>,
     }) {
         example {
@@ -70,20 +70,20 @@ protocol! {
         };
     }
 
-    /// A message begins. Messages of the user, of tools and of extensions are whole already; the
-    /// model's are empty.
+    /// A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+    /// are empty.
     event message_start(MessageStart {
-        /// The message.
+        /// Message that starts; empty for a message of the model.
         message: AgentMessage,
     }) {
         example {"type": "message_start", "message": {"role": "user", "content": "Hello!", "timestamp": 1733234567890}};
     }
 
-    /// The model's message grows.
+    /// The message of the model grows.
     event message_update(MessageUpdate {
         /// The change to the message.
         assistantMessageEvent: AssistantMessageEvent,
-        /// Tokens that the message has taken so far.
+        /// Tokens used for the message so far.
         usage: Usage [since "pi@1.5"],
         /// The message so far; absent in delta-only streams.
         message: Opt<AgentMessage> [until "pi@1.5"],
@@ -99,33 +99,34 @@ protocol! {
 
     /// A message is complete.
     event message_end(MessageEnd {
-        /// The message.
+        /// The complete message.
         message: AgentMessage,
     }) {
         example {"type": "message_end", "message": {"role": "user", "content": "Hello!", "timestamp": 1733234567890}};
     }
 
-    /// A tool begins to run.
+    /// A tool starts to run.
     event tool_execution_start(ToolExecutionStart {
-        /// The id of the call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// The tool's name.
+        /// Name of the tool.
         toolName: Str,
-        /// The arguments.
+        /// Arguments of the tool call.
         args: Object,
-        /// What the call is for.
+        /// Purpose of the tool call.
         intent: Opt<Str> [since "omp@18.2"],
     }) {
         example {"type": "tool_execution_start", "toolCallId": "call_abc123", "toolName": "bash", "args": {"command": "ls -la"}};
     }
 
-    /// A tool has something to show. `partialResult` is all of it so far, to replace what is shown.
+    /// A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+    /// updates.
     event tool_execution_update(ToolExecutionUpdate {
-        /// The id of the call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// The tool's name.
+        /// Name of the tool.
         toolName: Str,
-        /// The arguments.
+        /// Arguments of the tool call.
         args: Object,
         /// The result so far.
         partialResult: ToolOutput,
@@ -139,17 +140,17 @@ protocol! {
         };
     }
 
-    /// A tool is done.
+    /// A tool ends.
     event tool_execution_end(ToolExecutionEnd {
-        /// The id of the call.
+        /// Id of the tool call.
         toolCallId: Str,
-        /// The tool's name.
+        /// Name of the tool.
         toolName: Str,
-        /// The result.
+        /// The result of the tool.
         result: ToolOutput,
-        /// Whether the tool failed.
+        /// `true` if the tool failed.
         isError: Bool,
-        /// How long the tool ran, in milliseconds; absent where it did not run.
+        /// Duration of the tool in milliseconds; absent if it did not run.
         durationMs: Opt<Num> [since "pi@1.5"],
     }) {
         example {
@@ -158,30 +159,30 @@ protocol! {
         };
     }
 
-    /// Automatic compaction begins.
+    /// An automatic compaction starts.
     event auto_compaction_start(AutoCompactionStart {
-        /// Why.
+        /// Reason for the compaction.
         reason: CompactionReason,
-        /// How: by a summary, or in another way of the agent.
+        /// Method of the compaction: a summary, or another method of the agent.
         action: Opt<Str> [since "omp@18.2"],
     }) [until "pi@1.5"] {
         run: Holds;
         example {"type": "auto_compaction_start", "reason": "threshold"};
     }
 
-    /// Automatic compaction ended, with or without a result.
+    /// An automatic compaction ends, with or without a result.
     event auto_compaction_end(AutoCompactionEnd {
         /// The result; absent or null if nothing was compacted.
         result: OptNull<CompactionResult>,
-        /// Whether it was stopped.
+        /// `true` if the compaction was aborted.
         aborted: Bool,
-        /// Whether the prompt is tried again.
+        /// `true` if the agent retries the prompt.
         willRetry: Bool,
-        /// The error message.
+        /// Error message of the compaction.
         errorMessage: Opt<Str>,
-        /// How it compacted.
+        /// Method of the compaction.
         action: Opt<Str> [since "omp@18.2"],
-        /// Whether there was no need to.
+        /// `true` if no compaction was necessary.
         skipped: Opt<Bool> [since "omp@18.2"],
     }) [until "pi@1.5"] {
         run: MayEndUnless(willRetry);
@@ -192,39 +193,39 @@ protocol! {
         };
     }
 
-    /// The agent begins to compact the conversation.
+    /// The agent starts to compact the conversation.
     event compaction_start(CompactionStart {
-        /// Why.
+        /// Reason for the compaction.
         reason: CompactionReason,
     }) [since "pi@1.5"] {
         example {"type": "compaction_start", "reason": "threshold"};
     }
 
-    /// The agent has compacted the conversation, or has not.
+    /// A compaction of the conversation ends, with or without a result.
     event compaction_end(CompactionEnd {
-        /// Why it began.
+        /// Reason for the compaction.
         reason: CompactionReason,
-        /// What compaction did; absent where it did not.
+        /// Result of the compaction; absent if nothing was compacted.
         result: Opt<CompactionResult>,
-        /// Whether it was stopped.
+        /// `true` if the compaction was aborted.
         aborted: Bool,
-        /// Whether the prompt is tried again.
+        /// `true` if the agent retries the prompt.
         willRetry: Bool,
-        /// What went wrong.
+        /// Error message of the compaction.
         errorMessage: Opt<Str>,
     }) [since "pi@1.5"] {
         example {"type": "compaction_end", "reason": "manual", "aborted": true, "willRetry": false};
     }
 
-    /// The request for a summary failed; it is made again after a pause.
+    /// The request for a summary failed; the agent retries it after a delay.
     event summarization_retry_scheduled(SummarizationRetryScheduled {
-        /// The number of this retry, from 1.
+        /// Number of this retry, from 1.
         attempt: Count,
-        /// How many there will be at most.
+        /// Maximum number of retries.
         maxAttempts: Count,
-        /// How long the agent waits, in milliseconds.
+        /// Delay before the retry in milliseconds.
         delayMs: Count,
-        /// What went wrong.
+        /// Error message of the failed request.
         errorMessage: Str,
     }) [since "pi@1.5"] {
         example {
@@ -233,34 +234,34 @@ protocol! {
         };
     }
 
-    /// What a summary is for.
+    /// The purpose of a summary.
     strings SummarySource(open) {
-        /// A compaction.
+        /// Compaction of the conversation.
         "compaction",
-        /// A branch that is left.
+        /// Summary of a branch that the user leaves.
         "branchSummary",
     }
 
-    /// The request for a summary is made again.
+    /// The agent retries the request for a summary.
     event summarization_retry_attempt_start(SummarizationRetryAttemptStart {
-        /// What it is for.
+        /// Purpose of the summary.
         source: SummarySource,
-        /// Why the conversation is compacted; absent for a branch.
+        /// Reason for the compaction; absent for a branch.
         reason: Opt<CompactionReason>,
     }) [since "pi@1.5"] {
         example {"type": "summarization_retry_attempt_start", "source": "compaction", "reason": "threshold"};
     }
 
-    /// Retrying the request for a summary is over.
+    /// The retries of the request for a summary are over.
     event summarization_retry_finished(SummarizationRetryFinished {}) [since "pi@1.5"] {
         example {"type": "summarization_retry_finished"};
     }
 
-    /// A message joined a queue or left it. Both queues are told whole.
+    /// A message entered or left a queue. The event carries both queues in full.
     event queue_update(QueueUpdate {
-        /// The texts that interrupt.
+        /// Texts of the queued messages that interrupt the run.
         steering: List<Str>,
-        /// The texts for the time when the agent would stop.
+        /// Texts of the queued messages for the end of the run.
         followUp: List<Str>,
     }) [since "pi@1.5"] {
         example {"type": "queue_update", "steering": ["Change direction"], "followUp": []};
@@ -268,7 +269,7 @@ protocol! {
 
     /// An extension wrote an entry into the session.
     event entry_appended(EntryAppended {
-        /// The entry.
+        /// Entry of the extension.
         entry: SessionEntry,
     }) [since "pi@1.5"] {
         example {"type": "entry_appended", "entry": {
@@ -276,41 +277,41 @@ protocol! {
         }};
     }
 
-    /// The session was named.
+    /// The name of the session changed.
     event session_info_changed(SessionInfoChanged {
-        /// The name; absent where it was taken away.
+        /// The new name; absent if the name was removed.
         name: Opt<Str>,
     }) [since "pi@1.5"] {
         example {"type": "session_info_changed", "name": "my-feature-work"};
     }
 
-    /// The model thinks more, or less, from here on.
+    /// The thinking level of the model changed.
     event thinking_level_changed(ThinkingLevelChanged {
-        /// The level.
+        /// New thinking level.
         level: ThinkingLevel,
     }) [since "pi@1.5"] {
         example {"type": "thinking_level_changed", "level": "high"};
     }
 
-    /// A command of `bash` wrote something.
+    /// A command run by `bash` wrote output.
     event bash_execution_update(BashExecutionUpdate {
-        /// The id of that command, where it had one.
+        /// Id of the `bash` command, if it had one.
         id: Opt<Any>,
-        /// What it wrote.
+        /// New output of the command.
         delta: Str,
     }) [since "pi@1.5"] {
         example {"type": "bash_execution_update", "id": "req-1", "delta": "total 48\n"};
     }
 
-    /// The agent waits before it tries again after a transient error.
+    /// The agent waits before a retry after a transient error.
     event auto_retry_start(AutoRetryStart {
-        /// The number of this retry, from 1.
+        /// Number of this retry, from 1.
         attempt: Count,
-        /// The maximum number.
+        /// Maximum number of retries.
         maxAttempts: Count,
-        /// The delay in milliseconds.
+        /// Delay before the retry in milliseconds.
         delayMs: Count,
-        /// The error message.
+        /// Error message of the failed request.
         errorMessage: Str,
     }) {
         run: Holds;
@@ -320,28 +321,28 @@ protocol! {
         };
     }
 
-    /// Retrying is over: an answer came, or the agent gave up.
+    /// The retries are over: the model answered, or the agent stopped retrying.
     event auto_retry_end(AutoRetryEnd {
-        /// Whether an answer came.
+        /// `true` if the model answered.
         success: Bool,
-        /// The number of the last retry.
+        /// Number of the last retry.
         attempt: Count,
-        /// Why the agent gave up.
+        /// Error message of the last retry, if all retries failed.
         finalError: Opt<Str>,
-        /// The answers that failed, and what became of them.
+        /// The failed answers, each with its outcome.
         retryErrors: Opt<List<Object>> [since "omp@18.2"],
     }) {
         run: HoldsIf(success) [until "pi@1.5", until "omp@18.2"];
         example {"type": "auto_retry_end", "success": false, "attempt": 3, "finalError": "529 overloaded_error: Overloaded"};
     }
 
-    /// An extension failed; the agent goes on.
+    /// An extension failed; the agent continues.
     event extension_error(ExtensionError {
-        /// The extension's file, or `command:name`.
+        /// File of the extension, or `command:name`.
         extensionPath: Str,
-        /// The event that it handled, or `command`.
+        /// Event that the extension was handling, or `command`.
         event: Str,
-        /// What it said.
+        /// Error message of the extension.
         error: Str,
     }) {
         example {

@@ -1,10 +1,10 @@
-//! Which commands of pi carry which intent.
+//! The commands of pi that carry each intent.
 
 use crate::intent::{Carrier, Differs, Intent, Intents, Send, carries, from, says};
 use crate::meaning::Source::{self, Map};
 use crate::meaning::{Constant, Slot, at, each, read};
 
-/// What an answer says that became of words of the user.
+/// The disposition of the user's input in an answer.
 const DISPOSITION: Source = Map(
     "data.disposition",
     &[
@@ -13,17 +13,17 @@ const DISPOSITION: Source = Map(
         ("handled", Constant::Text("handled")),
     ],
 );
-/// The model that an answer tells.
+/// The model in an answer.
 pub const MODEL: Slot = ("model", read("model", "data.model"));
 
 const WORDS: (&str, Send) = ("message", from("text"));
 const IMAGES: (&str, Send) = ("images", from("images"));
 const OUTCOME: &[Slot] = &[("outcome", DISPOSITION)];
-/// What a fork of the family is.
+/// The difference in meaning of a fork in this family.
 pub const FORK: Differs = says("a place is a message of the user, and the conversation ends before it");
 const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
 
-/// A command of the user.
+/// The command that runs a shell command of the user.
 pub const BASH: Carrier = carries(Intent::Bash, "bash")
     .sends(&[("command", from("command")), ("excludeFromContext", from("hidden"))])
     .gives(&[
@@ -32,12 +32,12 @@ pub const BASH: Carrier = carries(Intent::Bash, "bash")
         ("cancelled", at("data.cancelled")),
         ("truncated", at("data.truncated")),
     ]);
-/// The conversation as a page.
+/// The command that exports the conversation as an HTML page.
 pub const EXPORT: Carrier = carries(Intent::Export, "export_html")
     .sends(&[("outputPath", from("path"))])
     .gives(&[("path", at("data.path"))]);
 
-/// Words that begin a run.
+/// The command that starts a run with the user's input.
 pub const PROMPT: Carrier =
     carries(Intent::Prompt, "prompt").sends(&[WORDS, IMAGES, ("streamingBehavior", from("whenBusy"))]);
 
@@ -113,6 +113,6 @@ const CARRIERS: &[Carrier] = &[
     carries(Intent::Tree, "get_tree").gives(&[("tree", at("data.tree")), ("leaf", at("data.leafId"))]),
 ];
 
-/// What the commands of pi are for.
+/// The mapping from intents to the commands of pi.
 pub const INTENTS: Intents =
     Intents { carriers: CARRIERS, made: &["turn_end", "entry_appended"], ..Intents::NONE };

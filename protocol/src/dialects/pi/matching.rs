@@ -1,4 +1,4 @@
-//! How transcripts of pi are compared.
+//! The rules for the comparison of pi's transcripts.
 
 use super::allowances;
 use crate::matching::Chosen::{Amount, Presence, Value};
@@ -12,7 +12,7 @@ const fn rule(record: &'static str, member: &'static str, same: Sameness) -> Mem
     MemberRule { record, member, same }
 }
 
-/// Members of pi's family.
+/// Member rules for the whole family of pi.
 pub const MEMBERS: &[MemberRule] = &[
     rule("SessionState", "sessionId", Id),
     rule("SessionState", "sessionFile", File),
@@ -46,7 +46,7 @@ const fn choice(record: &'static str, member: &'static str, state: &'static str,
     Choice { record, member, state, chosen }
 }
 
-/// What every agent of pi's family chooses for itself, beside its state.
+/// Values that every agent of pi's family chooses freely, apart from its state.
 pub const CHOICES: &[Choice] = &[
     choice("AssistantMessage", "api", "model.api", Value),
     choice("AssistantMessage", "provider", "model.provider", Value),
@@ -71,7 +71,7 @@ const OWN_CHOICES: &[Choice] = &[
 
 const FILE_TOOLS: &[&str] = &["write", "edit"];
 
-/// Words that no document has.
+/// Texts whose wording no document prescribes.
 pub const WORDING: &[Wording] = &[
     Wording {
         record: "ToolResultMessage",
@@ -99,7 +99,7 @@ pub const WORDING: &[Wording] = &[
     },
 ];
 
-/// What differs from run to run within texts.
+/// Parts of texts that differ from run to run.
 pub const TOKENS: &[Token] = &[
     Token { pattern: r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d(?:[.-]\d{3,9})?(?:Z|\+00:00)?", same: Moment },
     Token { pattern: r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", same: Id },
@@ -107,7 +107,7 @@ pub const TOKENS: &[Token] = &[
     Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
 ];
 
-/// Messages that grow.
+/// Events with a growing message.
 pub const SNAPSHOTS: Snapshots = Snapshots {
     begins: "message_start",
     grows: "message_update",
@@ -142,7 +142,7 @@ pub const TOOLS: Tools = Tools {
     listed: "toolCallId",
 };
 
-/// Sessions, and the files that keep them.
+/// Events and members about sessions and their files.
 pub const SESSIONS: Sessions = Sessions {
     history: Some(("get_messages", "messages")),
     files: Some(SessionFiles {
@@ -152,7 +152,7 @@ pub const SESSIONS: Sessions = Sessions {
     shell: "bash",
 };
 
-/// What tells events of one type apart.
+/// Members that distinguish events of one type.
 pub const MARKS: &[&str] = &[
     "message.role",
     "assistantMessageEvent.type",
@@ -162,13 +162,13 @@ pub const MARKS: &[&str] = &[
     "message.customType",
 ];
 
-/// What tells dialogs of one method apart.
+/// Members that distinguish dialogs of one method.
 pub const DIALOG_MARKS: &[&str] = &["title", "message", "statusKey", "widgetKey"];
 
-/// Members of blocks that real agents let slip while a message grows.
+/// Members of blocks that actual agents leave in their events while a message grows.
 pub const SLIPS: &[&str] = &["index", "partialJson", "partialArgs"];
 
-/// How transcripts of pi are compared.
+/// The rules for the comparison of pi's transcripts.
 pub const MATCHING: Matching = Matching {
     members: &[MEMBERS],
     choices: &[CHOICES, OWN_CHOICES],
@@ -176,7 +176,7 @@ pub const MATCHING: Matching = Matching {
     tokens: TOKENS,
     marks: MARKS,
     fine_marks: &["message.content"],
-    // Extensions run beside the agent.
+    // Extensions run concurrently with the agent.
     strands: &["extensionPath"],
     dialog_marks: DIALOG_MARKS,
     slips: SLIPS,

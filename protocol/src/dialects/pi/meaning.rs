@@ -1,4 +1,4 @@
-//! What the frames of pi mean for a conversation.
+//! The meaning of pi's frames for a conversation.
 
 use crate::meaning::Source::{self, Count, First, Map, Text};
 use crate::meaning::Test::{Has, Is, Lacks, Not};
@@ -9,7 +9,7 @@ use crate::meaning::{
 
 const FAILED: &[(&str, Constant)] = &[("true", Constant::Text("failed")), ("false", Constant::Text("done"))];
 
-/// How values of pi are read.
+/// Readers of pi's values.
 const READERS: &[Reader] = &[
     Reader {
         name: "message",
@@ -234,7 +234,7 @@ const READERS: &[Reader] = &[
     Reader { name: "fork", tag: "", cases: &[case(OTHER, &[("id", at("entryId")), ("text", at("text"))])] },
 ];
 
-/// How a message of the model stands after it has stopped.
+/// The state of a message of the model after its end.
 const STOPPED: Source =
     Map("stopReason", &[("error", Constant::Text("failed")), ("aborted", Constant::Text("aborted"))]);
 
@@ -246,7 +246,7 @@ const MODE: Source = First(&[
     Map("streamingBehavior", &[("steer", Constant::Text("steer")), ("followUp", Constant::Text("followUp"))]),
     text("prompt"),
 ]);
-/// What became of words of the user.
+/// The disposition of a prompt.
 const TAKEN: Source = First(&[
     Map("data.disposition", &[("queued", Constant::Text("queued")), ("handled", Constant::Text("gone"))]),
     Map(
@@ -258,7 +258,7 @@ const TAKEN: Source = First(&[
 const TITLE: Slot = ("title", at("title"));
 const TIMEOUT: Slot = ("timeoutMs", at("timeout"));
 
-/// What the rows of pi do, in the order in which it is done.
+/// The rules for pi's frames, in the order of their application.
 const RULES: &[Rule] = &[
     event("message_start", Act::Begin, &[("message", read("message", "message"))]),
     event("message_update", Act::Snapshot, &[("message", read("message", "message"))])
@@ -486,7 +486,7 @@ const RULES: &[Rule] = &[
     dialog("set_editor_text", Act::Draft, &[("text", at("text"))]),
 ];
 
-/// How a run stands, by why the model's answer ended.
+/// The outcome of a run, by the stop reason of the model's answer.
 const OUTCOMES: &[(&str, Constant)] =
     &[("error", Constant::Text("failed")), ("aborted", Constant::Text("aborted"))];
 
@@ -497,11 +497,11 @@ const RETRY: &[Slot] = &[
     ("error", at("errorMessage")),
 ];
 
-/// What became of words that were to be queued.
+/// The disposition of a message for a queue.
 const QUEUED: Source =
     First(&[Map("data.disposition", &[("handled", Constant::Text("gone"))]), text("queued")]);
 
-/// What the frames of pi mean.
+/// The meaning of pi's frames.
 pub const MEANING: Meaning = Meaning {
     readers: READERS,
     rules: RULES,

@@ -1,4 +1,4 @@
-//! How transcripts of pisces are compared.
+//! The rules for the comparison of pisces' transcripts.
 
 use crate::dialects::omp::matching as omp;
 use crate::dialects::pi::{allowances, matching as pi};
@@ -55,10 +55,10 @@ const OWN: &[Allowance] = &[
     },
 ];
 
-/// How transcripts of pisces are compared.
+/// The rules for the comparison of pisces' transcripts.
 pub const MATCHING: Matching = Matching {
     members: &[pi::MEMBERS, omp::MEMBERS, MEMBERS],
-    // Subagents work side by side.
+    // Subagents run concurrently.
     strands: &["extensionPath", "id"],
     allowances: &[allowances::FAMILY, omp::OWN, OWN],
     ..omp::MATCHING

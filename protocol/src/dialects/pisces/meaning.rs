@@ -1,13 +1,13 @@
-//! What the frames of pisces mean for a conversation, where it is more than in omp.
+//! The meaning of pisces' frames for a conversation, as far as it differs from omp.
 
 use crate::meaning::Source::{First, Map};
 use crate::meaning::{Act, Constant, Meaning, On, Rule, at, event, text};
 
-/// Whether a subagent did what it was told.
+/// The outcome of a subagent's work.
 const ENDED: crate::meaning::Source =
     First(&[Map("exitCode", &[("0", Constant::Text("done"))]), text("failed")]);
 
-/// What the rows of pisces do.
+/// The rules for pisces' frames.
 const RULES: &[Rule] = &[
     event(
         "subagent_start",
@@ -48,7 +48,7 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-/// What the frames of pisces mean.
+/// The meaning of pisces' frames.
 pub const MEANING: Meaning = Meaning {
     readers: &[],
     rules: RULES,
