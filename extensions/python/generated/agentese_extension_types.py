@@ -11,219 +11,217 @@ class AgentEnd(TypedDict):
     """The agent stops. A retry, a compaction or a follow-up may still come after it."""
     type: Literal["agent_end"]
     messages: "Sequence[AgentMessage]"
-    """All messages of this run, the prompt among them."""
+    """All messages of this run, including the prompt."""
 
 AgentMessage: TypeAlias = "UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | Mapping[str, JsonValue]"
 
 
 class AgentStart(TypedDict):
-    """The agent begins to work on a prompt, or begins again after a retry or a compaction."""
+    """The agent starts to work on a prompt, or starts again after a retry or a compaction."""
     type: Literal["agent_start"]
 
 
 class AskConfirm(TypedDict):
-    """Asks the user for yes or no. Answered with `ConfirmedResult`."""
+    """Requests a yes or no of the user. Answered with `ConfirmedResult`."""
     type: Literal["confirm"]
     id: "str"
-    """Names the question."""
+    """Id of the request."""
     extension: NotRequired["str"]
-    """The extension that asks."""
+    """Path of the extension that sends the request."""
     during: NotRequired["str"]
-    """The question of the agent in whose handling it asks."""
+    """Id of the agent's request that the extension is handling."""
     title: "str"
-    """The question."""
+    """Text of the question."""
     message: "str"
-    """What it is about."""
+    """Subject of the question."""
     timeout: NotRequired["int"]
-    """After how many milliseconds the answer is no; never where it is missing."""
+    """Timeout in milliseconds, after which the answer is no; no timeout if absent."""
 
 
 class AskEditor(TypedDict):
     """Opens an editor for the user. Answered with `ValueResult`."""
     type: Literal["editor"]
     id: "str"
-    """Names the question."""
+    """Id of the request."""
     extension: NotRequired["str"]
-    """The extension that asks."""
+    """Path of the extension that sends the request."""
     during: NotRequired["str"]
-    """The question of the agent in whose handling it asks."""
+    """Id of the agent's request that the extension is handling."""
     title: "str"
-    """What is edited."""
+    """Title of the editor."""
     prefill: NotRequired["str"]
-    """The text to begin with."""
+    """Initial text of the editor."""
 
 
 class AskInput(TypedDict):
-    """Asks the user for a line of text. Answered with `ValueResult`."""
+    """Requests a line of text from the user. Answered with `ValueResult`."""
     type: Literal["input"]
     id: "str"
-    """Names the question."""
+    """Id of the request."""
     extension: NotRequired["str"]
-    """The extension that asks."""
+    """Path of the extension that sends the request."""
     during: NotRequired["str"]
-    """The question of the agent in whose handling it asks."""
+    """Id of the agent's request that the extension is handling."""
     title: "str"
-    """The question."""
+    """Text of the question."""
     placeholder: NotRequired["str"]
     """Grey text in the empty field."""
     timeout: NotRequired["int"]
-    """After how many milliseconds nobody answers; never where it is missing."""
+    """Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent."""
 
 
 class AskSelect(TypedDict):
-    """Asks the user to choose. Answered with `ValueResult`."""
+    """Requests a choice of the user. Answered with `ValueResult`."""
     type: Literal["select"]
     id: "str"
-    """Names the question."""
+    """Id of the request."""
     extension: NotRequired["str"]
-    """The extension that asks."""
+    """Path of the extension that sends the request."""
     during: NotRequired["str"]
-    """The question of the agent in whose handling it asks."""
+    """Id of the agent's request that the extension is handling."""
     title: "str"
-    """The question."""
+    """Text of the question."""
     options: "Sequence[str]"
-    """The choices."""
+    """Choices of the user."""
     timeout: NotRequired["int"]
-    """After how many milliseconds nobody answers; never where it is missing."""
+    """Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent."""
 
 
 class AskWithdraw(TypedDict):
-    """Withdraws a question. It counts as unanswered, and so does one that has not
-    arrived yet.
-    """
+    """Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet."""
     type: Literal["withdraw"]
     question: "str"
-    """The id of the extension's own question."""
+    """Id of the extension's request for the dialog."""
 
 AssistantBlock: TypeAlias = "TextContent | ThinkingContent | ToolCall | Mapping[str, JsonValue]"
 
 
 class AssistantMessage(TypedDict):
-    """An answer of the model, whole or as far as it has come."""
+    """An answer of the model, complete or so far."""
     role: Literal["assistant"]
     content: "Sequence[AssistantBlock]"
-    """Text, reasoning and tool calls in the order in which they came."""
+    """Text, reasoning and tool calls in the order of their arrival."""
     api: "str"
-    """The provider's wire format, as in `anthropic-messages`."""
+    """Wire format of the provider, as in `anthropic-messages`."""
     provider: "str"
-    """The provider."""
+    """Name of the provider."""
     model: "str"
-    """The model's id."""
+    """Id of the model."""
     usage: "Usage"
-    """Tokens and costs."""
+    """Tokens and costs of the answer."""
     stopReason: "StopReason"
-    """The stop reason; `stop` while the message streams."""
+    """Stop reason of the answer; `stop` while the message streams."""
     timestamp: "int"
-    """When it began, in milliseconds since the epoch."""
+    """Start of the answer in milliseconds since the epoch."""
     errorMessage: NotRequired["str"]
-    """The error message, with `error` and `aborted`."""
+    """Error message, present if the stop reason is `error` or `aborted`."""
 
 AssistantMessageEvent: TypeAlias = "StreamStart | TextStart | TextDelta | TextEnd | ThinkingStart | ThinkingDelta | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamDone | StreamError | Mapping[str, JsonValue]"
 
 
 class Attachment(TypedDict):
-    """A file that a front end attached to a message."""
+    """A file that a client attached to a message."""
     id: "str"
-    """The attachment's id."""
+    """Id of the attachment."""
     type: "str"
-    """What kind it is, `image` or `document`."""
+    """Kind of the file, `image` or `document`."""
     fileName: "str"
-    """The file's name."""
+    """Name of the file."""
     mimeType: "str"
     """The MIME type."""
     size: "int"
-    """The file's size in bytes."""
+    """Size of the file in bytes."""
     content: "str"
     """The bytes in base64."""
     extractedText: NotRequired["str | None"]
-    """Text taken out of a document."""
+    """Text extracted from a document."""
     preview: NotRequired["str | None"]
-    """A small image in base64."""
+    """A small preview image in base64."""
 
 
 class BashExecutionMessage(TypedDict):
-    """A shell command that a client ran with `bash`; the model sees it with the next prompt."""
+    """A shell command that a client ran with `bash`; the model receives it with the next prompt."""
     role: Literal["bashExecution"]
     command: "str"
-    """The command line."""
+    """Command line of the shell command."""
     output: "str"
-    """What it wrote, cut to a limit."""
+    """Output of the command, cut to a limit."""
     exitCode: NotRequired["int | None"]
-    """Its exit code; absent or null where it has none."""
+    """Exit code of the command; absent or null if it has none."""
     cancelled: "bool"
-    """Whether it was stopped."""
+    """`true` if the command was aborted."""
     truncated: "bool"
-    """Whether `output` was cut."""
+    """`true` if `output` was cut."""
     fullOutputPath: NotRequired["str | None"]
-    """A file with all of the output."""
+    """Path of a file with the complete output."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the command in milliseconds since the epoch."""
     excludeFromContext: NotRequired["bool"]
-    """True where the model does not get to see it."""
+    """`true` if the model does not receive the command and its output."""
 
 
 class BashResult(TypedDict):
     """The outcome of a shell command."""
     output: "str"
-    """What it wrote on stdout and stderr, cut to a limit."""
+    """Output of the command on stdout and stderr, cut to a limit."""
     exitCode: NotRequired["int | None"]
-    """Its exit code; absent or null where it was stopped."""
+    """Exit code of the command; absent or null if it was aborted."""
     cancelled: "bool"
-    """Whether it was stopped with `abort_bash`."""
+    """`true` if `abort_bash` stopped the command."""
     truncated: "bool"
-    """Whether `output` was cut."""
+    """`true` if `output` was cut."""
     fullOutputPath: NotRequired["str | None"]
-    """A file with all of the output, where it was cut."""
+    """Path of a file with the complete output, if `output` was cut."""
 
 
 class BeforeAgentStartAnswer(TypedDict):
-    """What is added to a run."""
+    """Additions to a run."""
     message: NotRequired["ExtensionMessage"]
-    """A message that goes with the user's."""
+    """Message to add to the user's message."""
     systemPrompt: NotRequired["str"]
-    """Replaces the system prompt of this run."""
+    """Text that replaces the system prompt of this run."""
 
 
 class BeforeAgentStartHook(TypedDict):
-    """A run is about to begin. The answer may add a message, and replace the system prompt of this run."""
+    """A run is about to start. The answer may add a message, and replace the system prompt of this run."""
     type: Literal["before_agent_start"]
     prompt: "str"
     """The user's input after expansion."""
     images: NotRequired["Sequence[ImageContent]"]
-    """Images that go with them."""
+    """Images of the input."""
     systemPrompt: "str"
-    """What the model is told beforehand, with what other extensions made of it."""
+    """System prompt, with the changes of other extensions."""
 
 
 class BeforeCompactAnswer(TypedDict):
-    """Whether a compaction is stopped, or what its summary is."""
+    """The decision of an extension to prevent a compaction, or a summary for it."""
     cancel: NotRequired["bool"]
-    """True stops it."""
+    """`true` to prevent the compaction."""
     compaction: NotRequired["CompactionResult"]
-    """Takes the place of what the model would say."""
+    """Result that replaces the summary of the model."""
 
 
 class BranchSummaryMessage(TypedDict):
     """A summary of a branch that the conversation has left."""
     role: Literal["branchSummary"]
     summary: "str"
-    """The summary."""
+    """Text of the summary."""
     fromId: "str"
-    """The session entry from which the branch was left."""
+    """Id of the session entry at which the conversation left the branch."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the summary in milliseconds since the epoch."""
 
 
 class CancelAnswer(TypedDict):
-    """Whether something is stopped."""
+    """The decision of an extension to prevent an operation."""
     cancel: NotRequired["bool"]
-    """True stops it."""
+    """`true` to prevent the operation."""
 
 
 class Cancellation(TypedDict):
-    """Whether an extension stopped what was asked for."""
+    """The result of a command that an extension can prevent."""
     cancelled: "bool"
-    """True where an extension stopped it."""
+    """`true` if an extension prevented the command."""
 
 
 class CommandInfo(TypedDict):
@@ -231,13 +229,13 @@ class CommandInfo(TypedDict):
     name: "str"
     """The name, without the slash."""
     description: NotRequired["str"]
-    """A description for people."""
+    """Description for the user."""
     source: "CommandSource"
-    """Where it comes from."""
+    """Source of the command."""
     location: NotRequired["CommandLocation"]
-    """Where its file was found; extensions have none."""
+    """Location of the command's file; absent for extensions."""
     path: NotRequired["str"]
-    """The absolute path of its file."""
+    """Absolute path of the command's file."""
 
 CommandLocation: TypeAlias = Literal["user", "project", "path"] | str
 
@@ -247,100 +245,100 @@ CommandSource: TypeAlias = Literal["extension", "prompt", "skill"] | str
 class CompactionPlan(TypedDict):
     """The plan of a compaction."""
     firstKeptEntryId: "str"
-    """The first session entry that would stay as it is."""
+    """Id of the first session entry that would stay unchanged."""
     tokensBefore: "int"
-    """Tokens in the context now, estimated."""
+    """Estimated number of tokens in the context now."""
     messagesToSummarize: "Sequence[AgentMessage]"
-    """The messages that the summary would stand for."""
+    """The messages that the summary would replace."""
     turnPrefixMessages: "Sequence[AgentMessage]"
-    """The messages at the beginning of a turn that is cut in two; a summary of them stands before the
-    rest of the turn.
+    """The messages at the start of a turn that the compaction splits; a separate summary of them precedes the rest
+    of the turn.
     """
     isSplitTurn: "bool"
-    """Whether a turn is cut in two."""
+    """`true` if the compaction splits a turn."""
     previousSummary: NotRequired["str"]
-    """The summary that stands in the context now, where there is one."""
+    """The previous summary in the context, if there is one."""
 
 
 class CompactionResult(TypedDict):
     """The result of a compaction."""
     summary: "str"
-    """The text that replaces what was removed."""
+    """The summary that replaces the removed messages."""
     firstKeptEntryId: "str"
-    """The first session entry that stays as it is."""
+    """Id of the first session entry that stays unchanged."""
     tokensBefore: "int"
-    """Tokens in the context before."""
+    """Number of tokens in the context before the compaction."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end, such as the files that were read and changed."""
+    """Details for a client, such as the files that were read and changed."""
 
 
 class CompactionSummaryMessage(TypedDict):
-    """The summary that replaces messages which compaction removed."""
+    """The summary of the messages that a compaction removed."""
     role: Literal["compactionSummary"]
     summary: "str"
-    """The summary."""
+    """Text of the summary."""
     tokensBefore: "int"
-    """Tokens in the context before."""
+    """Number of tokens in the context before the compaction."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the summary in milliseconds since the epoch."""
 
 
 class ConfirmedResult(TypedDict):
-    """Yes or no."""
+    """The user's answer with yes or no."""
     confirmed: "bool"
-    """False where nobody answered."""
+    """`true` for yes; `false` for no or if the user did not answer."""
 
 
 class ContextAnswer(TypedDict):
-    """What the model gets to see."""
+    """The messages that the model receives."""
     messages: NotRequired["Sequence[AgentMessage]"]
-    """The messages; those of the event where it is missing."""
+    """The messages; the messages of the event if absent."""
 
 
 class ContextHook(TypedDict):
-    """The model is about to be asked. The answer may replace what it gets to see, this once."""
+    """A request to the model is about to be sent. The answer may replace its messages for this request only."""
     type: Literal["context"]
     messages: "Sequence[AgentMessage]"
-    """The messages that it would see."""
+    """Messages of the request."""
 
 
 class ContextUsage(TypedDict):
-    """How much of the model's context is in use."""
+    """The use of the model's context window."""
     tokens: "int | None"
-    """Tokens in it, estimated; null where nobody knows, as right after a compaction."""
+    """Estimated number of tokens in the context; null if unknown, as directly after a compaction."""
     contextWindow: "int"
-    """How many there is room for."""
+    """Size of the context window in tokens."""
     percent: "float | None"
-    """The share that is full, in percent; null where nobody knows."""
+    """Used share of the context window in percent; null if unknown."""
 
 
 class Cost(TypedDict):
     """The cost of tokens in US dollars."""
     input: "float"
-    """For input tokens."""
+    """Cost of input tokens."""
     output: "float"
-    """For output tokens."""
+    """Cost of output tokens."""
     cacheRead: "float"
-    """For tokens read from the provider's cache."""
+    """Cost of tokens read from the provider's cache."""
     cacheWrite: "float"
-    """For tokens written to the provider's cache."""
+    """Cost of tokens written to the provider's cache."""
     total: "float"
-    """The sum."""
+    """Sum of the costs."""
 
 
 class CustomMessage(TypedDict):
-    """A message that an extension put in."""
+    """A message that an extension added."""
     role: Literal["custom"]
     customType: "str"
-    """The extension's name for this kind of message."""
+    """Kind of the message, named by the extension."""
     content: "InputContent"
-    """Text, or blocks."""
+    """Content of the message: text or blocks."""
     display: "bool"
-    """Whether a front end should show it."""
+    """`true` if a client should show the message."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end; their shape is the extension's own."""
+    """Details for a client, in a shape defined by the extension."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the message in milliseconds since the epoch."""
 
 DeliverAs: TypeAlias = Literal["steer", "followUp", "nextTurn"]
 
@@ -348,123 +346,123 @@ DiscoverReason: TypeAlias = Literal["startup", "reload"] | str
 
 
 class DoAbort(TypedDict):
-    """Stops what the agent does. Answered at once."""
+    """Stops the current run. Answered at once."""
     type: Literal["abort"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
 
 
 class DoAppendEntry(TypedDict):
-    """Stores data in the session that the model does not see."""
+    """Stores data in the session; the model does not receive it."""
     type: Literal["append_entry"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     extension: NotRequired["str"]
-    """The extension that keeps it."""
+    """Path of the extension that stores the data."""
     customType: "str"
-    """The extension's name for this kind of entry."""
+    """Kind of the entry, named by the extension."""
     data: NotRequired["JsonValue | None"]
-    """What is kept."""
+    """Data of the extension."""
 
 
 class DoCompact(TypedDict):
-    """Compacts the conversation; answered with the result when that is done."""
+    """Compacts the conversation. The answer with the result follows at the end."""
     type: Literal["compact"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     customInstructions: NotRequired["str"]
     """Extra instructions for the summary."""
 
 
 class DoFork(TypedDict):
-    """Forks the session before a message of the user. Only for commands. Answered with whether an
-    extension stopped it.
+    """Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
+    prevented it.
     """
     type: Literal["fork"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     entryId: "str"
-    """The entry."""
+    """Id of the message's entry."""
 
 
 class DoGetEntries(TypedDict):
-    """Returns the session's entries."""
+    """Returns the entries of the session."""
     type: Literal["get_entries"]
     id: "str"
-    """Names the question."""
+    """Id of the request."""
 
 
 class DoGetState(TypedDict):
-    """Returns the full state."""
+    """Returns the complete state."""
     type: Literal["get_state"]
     id: "str"
-    """Names the question."""
+    """Id of the request."""
 
 
 class DoNewSession(TypedDict):
-    """Starts a new session. Only for commands. The answer says whether an extension stopped it."""
+    """Starts a new session. Only allowed in commands. The answer states if an extension prevented it."""
     type: Literal["new_session"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     parentSession: NotRequired["str"]
-    """The file of the session that it comes from."""
+    """File of the parent session."""
 
 
 class DoRegister(TypedDict):
-    """Registers again what an extension brings; replaces its earlier registration."""
+    """Registers the contributions of an extension again; replaces its earlier registration."""
     type: Literal["register"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     offered: "OfferedExtension"
-    """What it brings."""
+    """New contributions of the extension."""
 
 
 class DoSendMessage(TypedDict):
-    """Puts a message of its own kind into the conversation."""
+    """Adds an extension's message to the conversation."""
     type: Literal["send_message"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     extension: NotRequired["str"]
-    """The extension that sends it."""
+    """Path of the extension that sends the message."""
     message: "ExtensionMessage"
-    """The message."""
+    """Message of the extension."""
     triggerTurn: NotRequired["bool"]
-    """Whether the agent begins to work where it is idle."""
+    """`true` to start a run if the agent is idle."""
     deliverAs: NotRequired["DeliverAs"]
-    """When it reaches the model where the agent is working; `steer` where it is missing."""
+    """Time of delivery during a run; `steer` if absent."""
 
 
 class DoSendUserMessage(TypedDict):
-    """Sends a message as the user. An idle agent starts a run; while the agent is
-    working, `deliverAs` has to say how the message is queued.
+    """Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
+    time of delivery.
     """
     type: Literal["send_user_message"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     extension: NotRequired["str"]
-    """The extension that sends it."""
+    """Path of the extension that sends the message."""
     content: "InputContent"
-    """The words and images."""
+    """Text and images of the message."""
     deliverAs: NotRequired["DeliverAs"]
-    """`steer` or `followUp`."""
+    """Time of delivery: `steer` or `followUp`."""
 
 
 class DoSetActiveTools(TypedDict):
     """Sets the tools that the model can call from the next request on. Unknown names are ignored."""
     type: Literal["set_active_tools"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     tools: "Sequence[str]"
-    """The names."""
+    """Names of the tools."""
 
 
 class DoSetLabel(TypedDict):
     """Sets or removes the label of a session entry."""
     type: Literal["set_label"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     entryId: "str"
-    """The entry."""
+    """Id of the entry."""
     label: NotRequired["str | None"]
     """The label; absent or null to remove it."""
 
@@ -473,52 +471,54 @@ class DoSetModel(TypedDict):
     """Switches to another model. Answered with `FoundResult`."""
     type: Literal["set_model"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     provider: "str"
-    """The provider."""
+    """Name of the provider."""
     modelId: "str"
-    """The model's id."""
+    """Id of the model."""
 
 
 class DoSetSessionName(TypedDict):
-    """Names the session."""
+    """Sets the name of the session."""
     type: Literal["set_session_name"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     name: "str"
-    """The name."""
+    """New name of the session."""
 
 
 class DoSetThinkingLevel(TypedDict):
     """Sets the thinking level; an unsupported level becomes the nearest supported one."""
     type: Literal["set_thinking_level"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     level: "ThinkingLevel"
-    """The level."""
+    """New thinking level."""
 
 
 class DoShutdown(TypedDict):
     """Ends the agent as soon as it is idle. Answered at once."""
     type: Literal["shutdown"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
 
 
 class DoSwitchSession(TypedDict):
-    """Switches to another session. Only for commands. The answer says whether an extension stopped it."""
+    """Switches to another session. Only allowed in commands. The answer states if an extension prevented it."""
     type: Literal["switch_session"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     path: "str"
-    """The session's file."""
+    """Path of the session file."""
 
 
 class DoWaitForIdle(TypedDict):
-    """Waits until no run, retry or compaction is going on. Only for commands: an event would wait for itself."""
+    """Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
+    for itself.
+    """
     type: Literal["wait_for_idle"]
     id: "str"
-    """Names the question."""
+    """Id of the request."""
 
 DoneReason: TypeAlias = Literal["stop", "length", "toolUse"]
 
@@ -526,313 +526,313 @@ ErrorReason: TypeAlias = Literal["aborted", "error"]
 
 
 class ExtensionAnswers(TypedDict):
-    """The results of the agent's questions. A command has none; those of events are [`HookAnswers`]."""
+    """The results of the agent's requests. A command has no result; the results of events are in [`HookAnswers`]."""
     initialize: NotRequired["Initialized"]
-    """Who is there."""
+    """The extensions of the process."""
     load: NotRequired["Initialized"]
-    """Who is there besides."""
+    """The additionally loaded extensions."""
     tool: NotRequired["ToolResult"]
-    """The tool's result."""
+    """Result of the tool."""
 
 
 class ExtensionFailed(TypedDict):
-    """Something failed in an extension although nobody waits for an answer: in the handler of an event
-    that was only told, in a timer. The client gets an `extension_error`.
+    """A failure of an extension outside of a request, for example in the handler of an event without an answer, or in
+    a timer. The client receives an `extension_error`.
     """
     type: Literal["failed"]
     extension: NotRequired["str"]
-    """The extension."""
+    """Path of the extension."""
     event: "str"
-    """The event that it handled, or what else it was at."""
+    """Event that the extension was handling, or another description of its activity."""
     error: "str"
-    """The error message."""
+    """Error message of the extension."""
     channel: NotRequired["str"]
-    """The channel, if a listener failed by which extensions talk to each other. The client gets an `extension_error` from
-    pi@1.6 on only.
+    """Name of the channel, if a listener for messages between extensions failed. The client receives an
+    `extension_error` for it since pi@1.6 only.
     """
 
 ExtensionFrame: TypeAlias = "ExtensionResponse | ToolProgress | ExtensionFailed | ExtensionLog | AskSelect | AskConfirm | AskInput | AskEditor | AskWithdraw | ShowNotice | ShowStatus | ShowWidget | ShowTitle | ShowEditorText | DoSendMessage | DoSendUserMessage | DoAppendEntry | DoSetSessionName | DoSetLabel | DoSetActiveTools | DoSetModel | DoSetThinkingLevel | DoAbort | DoShutdown | DoCompact | DoWaitForIdle | DoNewSession | DoFork | DoSwitchSession | DoGetState | DoGetEntries | DoRegister | Mapping[str, JsonValue]"
 
 
 class ExtensionLog(TypedDict):
-    """A line for the agent's log. What a process writes on stderr goes there too."""
+    """A line for the agent's log. The stderr of a process goes to the same log."""
     type: Literal["log"]
     level: "LogLevel"
-    """How much it matters."""
+    """Level of the line."""
     message: "str"
-    """The line."""
+    """Text of the line."""
 
 
 class ExtensionMessage(TypedDict):
-    """A message of a type that an extension defines."""
+    """A message of a kind that an extension defines."""
     customType: "str"
-    """The extension's name for this kind of message."""
+    """Kind of the message, named by the extension."""
     content: "InputContent"
-    """Text, or blocks."""
+    """Content of the message: text or blocks."""
     display: "bool"
-    """Whether a front end should show it."""
+    """`true` if a client should show the message."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end."""
+    """Details for a client."""
 
 
 class ExtensionResponse(TypedDict):
-    """The answer to a question of the agent: a result as `ExtensionAnswers` and `HookAnswers` say, or
-    an error.
-    """
+    """The answer to a request of the agent: a result as in `ExtensionAnswers` and `HookAnswers`, or an error."""
     type: Literal["response"]
     id: "str"
-    """The id of the question."""
+    """Id of the request."""
     result: NotRequired["JsonValue | None"]
-    """The result; absent or null where there is none."""
+    """The result; absent or null if there is none."""
     error: NotRequired["str"]
-    """The error message."""
+    """Error message of the request."""
 
 FlagKind: TypeAlias = Literal["boolean", "string"]
 
 
 class FoundResult(TypedDict):
-    """Whether what was named is there."""
+    """The outcome of a search."""
     found: "bool"
-    """False where it is not; nothing has changed then."""
+    """`true` if the target was found. If `false`, the request had no effect."""
 
 
 class HookAnswers(TypedDict):
-    """The results of events, by the event's type. All others are answered without a result."""
+    """The results of events, by the event's type. All other events are answered without a result."""
     resources_discover: NotRequired["ResourcesDiscoverAnswer"]
-    """Names more skills and prompt templates."""
+    """Additional skills and prompt templates."""
     session_before_switch: NotRequired["CancelAnswer"]
-    """Stops it."""
+    """Decision to prevent the switch."""
     session_before_fork: NotRequired["CancelAnswer"]
-    """Stops it."""
+    """Decision to prevent the fork."""
     session_before_compact: NotRequired["BeforeCompactAnswer"]
-    """Stops it, or gives the summary."""
+    """Decision to prevent the compaction, or its summary."""
     input: NotRequired["InputAnswer"]
-    """Replaces the input, or drops it."""
+    """Replacement or rejection of the input."""
     before_agent_start: NotRequired["BeforeAgentStartAnswer"]
-    """Adds a message, replaces the system prompt."""
+    """Additional message, or replacement of the system prompt."""
     context: NotRequired["ContextAnswer"]
-    """Replaces what the model gets to see."""
+    """Replacement of the messages for the model."""
     tool_call: NotRequired["ToolCallAnswer"]
-    """Blocks it."""
+    """Decision to block the tool."""
     tool_result: NotRequired["ToolResultAnswer"]
-    """Replaces it."""
+    """Replacement of the tool's result."""
     user_bash: NotRequired["UserBashAnswer"]
-    """Replaces the command: this is its result."""
+    """Result that replaces the execution of the command."""
 
 HookEvent: TypeAlias = "SessionStartHook | ResourcesDiscoverHook | SessionBeforeSwitchHook | SessionSwitchHook | SessionBeforeForkHook | SessionForkHook | SessionBeforeCompactHook | SessionCompactHook | SessionShutdownHook | InputHook | BeforeAgentStartHook | ContextHook | AgentStart | AgentEnd | TurnStartHook | TurnEndHook | MessageStart | MessageUpdate | MessageEnd | ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd | ToolCallHook | ToolResultHook | UserBashHook | ModelSelectHook | Mapping[str, JsonValue]"
 
 
 class HostAnswers(TypedDict):
-    """The results of an extension's questions. Other questions are answered without a result."""
+    """The results of an extension's requests. Requests without a member are answered without a result."""
     select: NotRequired["ValueResult"]
-    """What the user chose."""
+    """The choice of the user."""
     confirm: NotRequired["ConfirmedResult"]
-    """What the user said."""
+    """The answer of the user."""
     input: NotRequired["ValueResult"]
-    """What the user entered."""
+    """The entered text of the user."""
     editor: NotRequired["ValueResult"]
-    """What the user wrote."""
+    """The edited text of the user."""
     set_model: NotRequired["FoundResult"]
-    """Whether there is such a model that can be used."""
+    """`true` in `found` if the model exists and is available."""
     compact: NotRequired["CompactionResult"]
     """The result of a compaction."""
     new_session: NotRequired["Cancellation"]
-    """Whether an extension stopped it."""
+    """Result of the new session; an extension can prevent it."""
     fork: NotRequired["Cancellation"]
-    """Whether an extension stopped it."""
+    """Result of the fork; an extension can prevent it."""
     switch_session: NotRequired["Cancellation"]
-    """Whether an extension stopped it."""
+    """Result of the switch; an extension can prevent it."""
     get_state: NotRequired["HostState"]
-    """The full state."""
+    """Complete state of the agent."""
     get_entries: NotRequired["SessionEntries"]
-    """The entries."""
+    """Entries of the session."""
 
 
 class HostCancel(TypedDict):
-    """A question of the agent is taken back: the run was aborted, or the time is up. A response that
-    still comes is ignored.
+    """The cancellation of an agent's request, because the run was aborted or the time limit was reached. A later
+    response is ignored.
     """
     type: Literal["cancel"]
     id: "str"
-    """The id of the question."""
+    """Id of the cancelled request."""
 
 
 class HostCommand(TypedDict):
-    """The user invoked a command. The response comes when it has ended; its result is not looked at."""
+    """The user invoked a command. The response follows when the command has ended; its result is ignored."""
     type: Literal["command"]
     id: "str"
-    """Names the question."""
+    """Id of the request."""
     extension: "str"
-    """The extension whose command it is."""
+    """Path of the extension that registered the command."""
     name: "str"
-    """The command's name, without the slash."""
+    """Name of the command, without the slash."""
     args: "str"
-    """What stands behind the name; empty where nothing does."""
+    """Text after the name; empty if there is none."""
 
 
 class HostEntries(TypedDict):
-    """Entries that joined the session; for those who watch `entries`."""
+    """New entries of the session, for extensions that watch `entries`."""
     type: Literal["entries"]
     reset: "bool"
-    """Whether these are all entries, because the session is another one."""
+    """`true` if the list holds all entries, because the session has changed."""
     header: NotRequired["Mapping[str, JsonValue]"]
-    """The head of the session's file, with `reset`."""
+    """Header of the session file; present if `reset` is `true`."""
     entries: "Sequence[Mapping[str, JsonValue]]"
-    """The entries."""
+    """New entries, or all entries if `reset` is `true`."""
     leafId: "str | None"
-    """The entry at which the conversation is now; null where it is empty."""
+    """Id of the current entry; null in an empty session."""
 
 
 class HostEvent(TypedDict):
-    """Something happened. With an id the agent waits for the response, and `HookAnswers` says what may
-    stand in it; without one nobody waits.
+    """An event of the agent. With an id, the agent waits for the response, whose result `HookAnswers` defines. Without
+    an id, it does not wait.
     """
     type: Literal["event"]
     id: NotRequired["str"]
-    """Names the question."""
+    """Id of the request."""
     extension: "str"
-    """The extension that is told."""
+    """Path of the extension that receives the event."""
     event: "HookEvent"
-    """What happened."""
+    """Event for the extension."""
 
 HostFrame: TypeAlias = "HostInitialize | HostLoad | HostEvent | HostCommand | HostTool | HostCancel | HostStateChanged | HostEntries | HostResponse | Mapping[str, JsonValue]"
 
 
 class HostInitialize(TypedDict):
-    """The first frame. The process answers with `Initialized` when its extensions are loaded, and
-    sends nothing else before that but dialogs' notices and logs.
+    """The first frame. The process answers with `Initialized` when its extensions are loaded. Before that, it sends
+    only notices and log lines.
     """
     type: Literal["initialize"]
     id: "str"
-    """Names the question."""
+    """Id of the request."""
     protocol: "int"
-    """The version of this protocol, 1."""
+    """Version of this protocol, 1."""
     agentVersion: "str"
-    """The agent's version."""
+    """Version of the agent."""
     mode: "HostMode"
-    """How the agent is used."""
+    """Mode of use of the agent."""
     hasUI: "bool"
-    """Whether somebody can answer dialogs."""
+    """`true` if a client can answer dialogs."""
     cwd: "str"
     """The working directory."""
     agentDir: "str"
     """The folder of the user's settings."""
     extensions: "Sequence[str]"
-    """The extensions to load, as absolute paths. A program that is one extension finds one path here."""
+    """Absolute paths of the extensions to load. A program that is a single extension receives one path."""
 
 
 class HostLoad(TypedDict):
-    """More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
-    `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone; an
-    empty list, to which the answer is one too, asks whether the process still answers at all.
+    """Additional extensions to load, for example after a directory becomes trusted. Sent only to a process that
+    announced `loadsMore` in `Initialized`. Answered with `Initialized` for these extensions only. An empty list,
+    answered with an empty list, checks that the process still responds.
     """
     type: Literal["load"]
     id: "str"
-    """Names the question."""
+    """Id of the request."""
     extensions: "Sequence[str]"
-    """The extensions, as absolute paths."""
+    """Absolute paths of the extensions."""
 
 HostMode: TypeAlias = Literal["rpc"] | str
 
 
 class HostResponse(TypedDict):
-    """The answer to a question of the extension: a result as `HostAnswers` says, or an error."""
+    """The answer to a request of the extension: a result as in `HostAnswers`, or an error."""
     type: Literal["response"]
     id: "str"
-    """The id of the question."""
+    """Id of the request."""
     result: NotRequired["JsonValue"]
-    """The result; absent where there is none."""
+    """The result; absent if there is none."""
     error: NotRequired["str"]
-    """Why the question failed."""
+    """Error message of the request."""
 
 
 class HostState(TypedDict):
-    """What the agent is and does. In a `state` frame only what has changed since the last one; whole in an
-    answer to `get_state` and in `initialize`.
+    """The state of the agent. The first `state` frame and the answer to `get_state` hold all members. Later `state`
+    frames hold only the changes since the previous one.
     """
     idle: NotRequired["bool"]
-    """Whether no run, retry or compaction is going on."""
+    """`true` if no run, retry or compaction is in progress."""
     pendingMessages: NotRequired["int"]
-    """Messages that wait for a run."""
+    """Number of messages that wait for a run."""
     model: NotRequired["Model | None"]
-    """The model in use, or null where there is none."""
+    """The current model, or null if there is none."""
     models: NotRequired["Sequence[Model]"]
-    """The models that can be used."""
+    """Models available to the agent."""
     thinkingLevel: NotRequired["ThinkingLevel"]
-    """The model's thinking level."""
+    """Thinking level of the model."""
     sessionId: NotRequired["str"]
-    """The session's id."""
+    """Id of the session."""
     sessionFile: NotRequired["str | None"]
-    """The session's file; null where nothing is kept."""
+    """Path of the session file; null if the session is not stored."""
     sessionName: NotRequired["str | None"]
-    """The session's name, or null where it has none."""
+    """Name of the session, or null if it has none."""
     systemPrompt: NotRequired["str"]
-    """What the model is told beforehand."""
+    """System prompt of the session."""
     contextUsage: NotRequired["ContextUsage | None"]
-    """How much of the model's context is in use; null without a model."""
+    """Use of the context window; null without a model."""
     tools: NotRequired["Sequence[KnownTool]"]
-    """All tools that there are."""
+    """All tools of the agent."""
     activeTools: NotRequired["Sequence[str]"]
-    """The names of those that the model can call."""
+    """Names of the tools that the model can call."""
     commands: NotRequired["Sequence[CommandInfo]"]
     """The commands that a prompt can invoke with `/name`."""
     flags: NotRequired["Mapping[str, JsonValue]"]
-    """The flags that the command line gave: true, or the text."""
+    """Flags from the command line: `true`, or the text."""
 
 
 class HostStateChanged(TypedDict):
     """Changes of the state, for extensions that watch `state`. Sent before the frame that follows from the change."""
     type: Literal["state"]
     state: "HostState"
-    """The members that changed."""
+    """Changed members of the state."""
 
 
 class HostTool(TypedDict):
-    """The model called a tool. Before the response there may be `tool_update` frames."""
+    """The model called a tool. `tool_update` frames may precede the response."""
     type: Literal["tool"]
     id: "str"
-    """Names the question."""
+    """Id of the request."""
     extension: "str"
-    """The extension whose tool it is."""
+    """Path of the extension that registered the tool."""
     name: "str"
-    """The tool's name."""
+    """Name of the tool."""
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     params: "Mapping[str, JsonValue]"
-    """The arguments, which fit the tool's schema."""
+    """Arguments of the tool call, valid under the tool's schema."""
 
 
 class ImageContent(TypedDict):
     """A complete image."""
     type: Literal["image"]
     data: "str"
-    """The bytes in base64, without a data URL's head."""
+    """The bytes in base64, without the prefix of a data URL."""
     mimeType: "str"
     """The MIME type, as in `image/png`."""
 
 
 class Initialized(TypedDict):
-    """The answer to `initialize`: who is there."""
+    """The answer to `initialize` and `load`: the contributions of the loaded extensions."""
     protocol: "int"
-    """The version of this protocol that the process speaks, 1."""
+    """Version of this protocol that the process uses, 1."""
     extensions: "Sequence[OfferedExtension]"
-    """What each extension brings, one for each path of the question."""
+    """Contributions of each extension, one for each path of the request."""
     watch: NotRequired["Sequence[Watched]"]
-    """What it wants to be told without asking."""
+    """Kinds of updates that the process receives without a request."""
     loadsMore: NotRequired["bool"]
-    """Whether it can load more extensions later, in answer to `load`. One that cannot is left alone."""
+    """`true` if the process can load additional extensions on a `load` frame. Otherwise the agent sends no such
+    frame.
+    """
 
 InputAction: TypeAlias = Literal["continue", "transform", "handled", "refuse"]
 
 
 class InputAnswer(TypedDict):
-    """How the user's input is handled, with its replacement."""
+    """The handling of the user's input, with a replacement."""
     action: "InputAction"
-    """What becomes of them."""
+    """Handling of the input."""
     text: NotRequired["str"]
-    """The new text, or why the words are refused."""
+    """The new text, or the reason for the rejection."""
     images: NotRequired["Sequence[ImageContent]"]
-    """The new images; the old ones where it is missing."""
+    """The new images; the old ones if absent."""
 
 InputBlock: TypeAlias = "TextContent | ImageContent | Mapping[str, JsonValue]"
 
@@ -840,14 +840,14 @@ InputContent: TypeAlias = "str | Sequence[InputBlock]"
 
 
 class InputHook(TypedDict):
-    """The user sent input that has not been processed yet. The answer may replace or drop it."""
+    """Input of the user that is not processed yet. The answer may replace or drop it."""
     type: Literal["input"]
     text: "str"
-    """The words."""
+    """Text of the input."""
     images: NotRequired["Sequence[ImageContent]"]
-    """Images that go with them."""
+    """Images of the input."""
     source: "InputSource"
-    """Where they come from."""
+    """Source of the input."""
 
 InputKind: TypeAlias = Literal["text", "image"] | str
 
@@ -855,13 +855,13 @@ InputSource: TypeAlias = Literal["interactive", "rpc", "extension"] | str
 
 
 class KnownTool(TypedDict):
-    """A tool that the agent has."""
+    """A tool of the agent."""
     name: "str"
-    """Its name."""
+    """Name of the tool."""
     description: "str"
-    """A description for the model."""
+    """Description for the model."""
     parameters: "Mapping[str, JsonValue]"
-    """A JSON Schema of its arguments."""
+    """JSON Schema of the arguments."""
 
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"] | str
 
@@ -870,20 +870,20 @@ class MessageEnd(TypedDict):
     """A message is complete."""
     type: Literal["message_end"]
     message: "AgentMessage"
-    """The message."""
+    """The complete message."""
 
 
 class MessageStart(TypedDict):
-    """A message begins. Messages of the user, of tools and of extensions are whole already; the
-    model's are empty.
+    """A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+    are empty.
     """
     type: Literal["message_start"]
     message: "AgentMessage"
-    """The message."""
+    """Message that starts; empty for a message of the model."""
 
 
 class MessageUpdate(TypedDict):
-    """The model's message grows."""
+    """The message of the model grows."""
     type: Literal["message_update"]
     assistantMessageEvent: "AssistantMessageEvent"
     """The change to the message."""
@@ -892,50 +892,50 @@ class MessageUpdate(TypedDict):
 
 
 class Model(TypedDict):
-    """A model that the agent can use."""
+    """A model that is available to the agent."""
     id: "str"
-    """The model's id at its provider."""
+    """Id of the model at its provider."""
     name: "str"
-    """A name for people."""
+    """Display name."""
     api: "str"
-    """The provider's wire format, as in `anthropic-messages`."""
+    """Wire format of the provider, as in `anthropic-messages`."""
     provider: "str"
-    """The provider."""
+    """Name of the provider."""
     baseUrl: "str"
-    """Where the provider is reached."""
+    """URL of the provider's API."""
     reasoning: "bool"
-    """Whether it can think."""
+    """`true` if the model can reason."""
     input: "Sequence[InputKind]"
-    """What it can read."""
+    """Kinds of input that the model accepts."""
     contextWindow: "int"
-    """The context window in tokens."""
+    """Size of the context window in tokens."""
     maxTokens: "int"
-    """The most tokens of one answer."""
+    """Maximum number of tokens in one answer."""
     cost: "ModelCost"
-    """Prices."""
+    """Prices of the model."""
 
 
 class ModelCost(TypedDict):
-    """Prices in US dollars for a million tokens."""
+    """Prices in US dollars per million tokens."""
     input: "float"
-    """Input tokens."""
+    """Price of input tokens."""
     output: "float"
-    """Output tokens."""
+    """Price of output tokens."""
     cacheRead: "float"
-    """Tokens read from the provider's cache."""
+    """Price of tokens read from the provider's cache."""
     cacheWrite: "float"
-    """Tokens written to the provider's cache."""
+    """Price of tokens written to the provider's cache."""
 
 
 class ModelSelectHook(TypedDict):
-    """Another model is in use than before."""
+    """The model was changed."""
     type: Literal["model_select"]
     model: "Model"
-    """The model."""
+    """New model of the session."""
     previousModel: "Model | None"
-    """The one before, or null where there was none."""
+    """The previous model, or null if there was none."""
     source: "ModelSource"
-    """How it was chosen."""
+    """Method of the selection."""
 
 ModelSource: TypeAlias = Literal["set", "cycle", "restore"] | str
 
@@ -945,244 +945,238 @@ NotifyType: TypeAlias = Literal["info", "warning", "error"] | str
 class OfferedCommand(TypedDict):
     """A slash command of an extension."""
     name: "str"
-    """The name, without the slash."""
+    """Name of the command, without the slash."""
     description: NotRequired["str"]
-    """A description for people."""
+    """Description for the user."""
 
 
 class OfferedExtension(TypedDict):
-    """What one extension brings, or why it could not be loaded."""
+    """The contributions of one extension, or the reason for a failure to load it."""
     path: "str"
-    """The extension, as the agent named it."""
+    """Path of the extension, as sent by the agent."""
     name: NotRequired["str"]
-    """A name for people."""
+    """Display name."""
     error: NotRequired["str"]
-    """Why it could not be loaded; everything else is ignored then."""
+    """Error message of a failed load; all other members are then ignored."""
     commands: NotRequired["Sequence[OfferedCommand]"]
-    """Its commands."""
+    """Commands of the extension."""
     tools: NotRequired["Sequence[OfferedTool]"]
-    """Its tools."""
+    """Tools of the extension."""
     flags: NotRequired["Sequence[OfferedFlag]"]
-    """Its flags."""
+    """Flags of the extension."""
     events: NotRequired["Sequence[str]"]
-    """The events that it wants to hear of, by type. Others are not sent to it."""
+    """Types of the events that the extension receives. Other events are not sent to it."""
 
 
 class OfferedFlag(TypedDict):
-    """A flag of the command line that an extension reads."""
+    """A command-line flag for an extension."""
     name: "str"
-    """The name, without the dashes."""
+    """Name of the flag, without the dashes."""
     description: NotRequired["str"]
-    """A description for people."""
+    """Description for the user."""
     kind: "FlagKind"
-    """What it takes."""
+    """Kind of value."""
     default: NotRequired["JsonValue"]
-    """Its value where it is not given: a boolean or a text."""
+    """Default value: a boolean or a text."""
 
 
 class OfferedTool(TypedDict):
     """A tool of an extension."""
     name: "str"
-    """The name by which the model calls it. That of a built-in tool takes its place."""
+    """Name of the tool for the model. The name of a built-in tool replaces that tool."""
     label: NotRequired["str"]
-    """A name for people."""
+    """Display name."""
     description: "str"
     """A description for the model."""
     parameters: "Mapping[str, JsonValue]"
-    """A JSON Schema of its arguments, an object."""
+    """JSON Schema of the arguments, an object."""
     promptSnippet: NotRequired["str"]
-    """A line for the list of tools in the system prompt; the description where it is missing."""
+    """Line for the list of tools in the system prompt; the description if absent."""
     promptGuidelines: NotRequired["Sequence[str]"]
-    """Guidelines for the system prompt, there while the tool is switched on."""
+    """Guidelines for the system prompt, present while the tool is active."""
 
 
 class ResourcesDiscoverAnswer(TypedDict):
-    """Where more skills and prompt templates are: files, or folders of them. Paths that are not absolute begin at
-    the working directory.
+    """The locations of additional skills and prompt templates: files, or folders of files. Relative paths start at the
+    working directory.
     """
     skillPaths: NotRequired["Sequence[str]"]
-    """Skills."""
+    """Paths of skills."""
     promptPaths: NotRequired["Sequence[str]"]
-    """Prompt templates."""
+    """Paths of prompt templates."""
     themePaths: NotRequired["Sequence[str]"]
-    """Themes; they have no effect, for there is nothing to colour."""
+    """Paths of themes; they have no effect."""
 
 
 class ResourcesDiscoverHook(TypedDict):
-    """After `session_start`: skills and prompt templates are looked for. The answer may name more of them."""
+    """The search for skills and prompt templates, after `session_start`. The answer may add further ones."""
     type: Literal["resources_discover"]
     cwd: "str"
     """The working directory."""
     reason: "DiscoverReason"
-    """Why."""
+    """Reason for the search."""
 
 
 class SessionBeforeCompactHook(TypedDict):
-    """The conversation is about to be compacted. The answer may stop it, or give the summary."""
+    """A compaction is about to start. The answer may prevent it, or provide the summary."""
     type: Literal["session_before_compact"]
     preparation: "CompactionPlan"
-    """What is about to be done."""
+    """Plan of the compaction."""
     branchEntries: "Sequence[Mapping[str, JsonValue]]"
-    """The session's entries from the first one to the last."""
+    """Entries of the session from the first to the last."""
     customInstructions: NotRequired["str"]
-    """The user's extra instructions for the summary."""
+    """Extra instructions of the user for the summary."""
 
 
 class SessionBeforeForkHook(TypedDict):
-    """A fork is about to be made. The answer may stop it."""
+    """A fork is about to be made. The answer may prevent it."""
     type: Literal["session_before_fork"]
     entryId: "str"
-    """The entry from which it is made."""
+    """Id of the entry for the fork."""
 
 
 class SessionBeforeSwitchHook(TypedDict):
-    """Another session is about to take the place of this one. The answer may stop it."""
+    """Another session is about to replace the current one. The answer may prevent it."""
     type: Literal["session_before_switch"]
     reason: "SwitchReason"
-    """Why."""
+    """Reason for the change."""
     targetSessionFile: NotRequired["str"]
-    """The file of the other session, where it has one already."""
+    """Path of the new session's file, if it exists already."""
 
 
 class SessionCompactHook(TypedDict):
-    """The conversation was compacted. Waited for."""
+    """The conversation was compacted. The agent waits for the response."""
     type: Literal["session_compact"]
     compactionEntry: "Mapping[str, JsonValue]"
-    """The session's entry that says so."""
+    """The session entry of the compaction."""
     fromExtension: "bool"
-    """Whether the summary came from an extension."""
+    """`true` if an extension wrote the summary."""
 
 
 class SessionEntries(TypedDict):
-    """The session's entries, as they stand in its file."""
+    """The entries of the session, as in its file."""
     header: NotRequired["Mapping[str, JsonValue]"]
-    """The head of the session's file."""
+    """Header of the session file."""
     entries: "Sequence[Mapping[str, JsonValue]]"
     """The entries in the order of the file."""
     leafId: "str | None"
-    """The entry at which the conversation is; null where it is empty."""
+    """Id of the current entry; null in an empty session."""
 
 
 class SessionForkHook(TypedDict):
-    """A fork was made and is the session now. Waited for."""
+    """A fork has become the current session. The agent waits for the response."""
     type: Literal["session_fork"]
     previousSessionFile: NotRequired["str"]
-    """The file of the session before, where it had one."""
+    """Path of the previous session's file, if it had one."""
 
 SessionReason: TypeAlias = Literal["startup", "quit", "new", "resume", "fork"] | str
 
 
 class SessionShutdownHook(TypedDict):
-    """The session is about to end. Where the agent ends, all extensions together have two seconds; then stdin ends. Where the
-    agent is pi from 1.5 on, also told when another session takes the place of this one: it is waited for within the limit
-    of a hook, and `session_start` follows.
+    """The session is about to end. If the agent itself ends, all extensions together have two seconds before stdin
+    closes. In pi since 1.5, also sent before another session replaces this one. The agent then waits for the
+    response within the time limit of a hook, and `session_start` follows.
     """
     type: Literal["session_shutdown"]
     reason: NotRequired["SessionReason"]
-    """Why; said where the agent is pi from 1.5 on."""
+    """Reason for the end; present in pi since 1.5."""
 
 
 class SessionStartHook(TypedDict):
-    """The extension's first event: the agent is ready. Where the agent is pi from 1.5 on, also whenever another session has
-    taken the place of the one before; `session_switch` and `session_fork` do not come then. Waited for.
+    """The extension's first event: the agent is ready. In pi since 1.5, also sent after each change of the session,
+    instead of `session_switch` and `session_fork`. The agent waits for the response.
     """
     type: Literal["session_start"]
     reason: NotRequired["SessionReason"]
-    """Why; said where the agent is pi from 1.5 on."""
+    """Reason for the start; present in pi since 1.5."""
     previousSessionFile: NotRequired["str"]
-    """The file of the session before, where there was one and it had a file."""
+    """Path of the previous session's file, if there is one."""
 
 
 class SessionSwitchHook(TypedDict):
-    """Another session has taken the place of the one before. Waited for."""
+    """Another session has replaced the previous one. The agent waits for the response."""
     type: Literal["session_switch"]
     reason: "SwitchReason"
-    """Why."""
+    """Reason for the change."""
     previousSessionFile: NotRequired["str"]
-    """The file of the one before, where it had one."""
+    """Path of the previous session's file, if it had one."""
 
 
 class ShowEditorText(TypedDict):
     """Puts text into the input editor."""
     type: Literal["set_editor_text"]
     extension: NotRequired["str"]
-    """The extension that sets it."""
+    """Path of the extension that sets the text."""
     text: "str"
-    """The text."""
+    """New text of the input editor."""
 
 
 class ShowNotice(TypedDict):
     """Shows a notice."""
     type: Literal["notify"]
     extension: NotRequired["str"]
-    """The extension that shows it."""
+    """Path of the extension that shows the notice."""
     message: "str"
-    """The notice."""
+    """Text of the notice."""
     notifyType: NotRequired["NotifyType"]
-    """What kind it is."""
+    """Kind of the notice."""
 
 
 class ShowStatus(TypedDict):
     """Sets or clears an entry of the status bar."""
     type: Literal["set_status"]
     extension: NotRequired["str"]
-    """The extension that sets it."""
+    """Path of the extension that sets the entry."""
     key: "str"
-    """The entry's key."""
+    """Key of the entry."""
     text: NotRequired["str"]
-    """The text; absent to clear the entry."""
+    """Text of the entry; absent to clear it."""
 
 
 class ShowTitle(TypedDict):
     """Sets the title of the window or tab."""
     type: Literal["set_title"]
     extension: NotRequired["str"]
-    """The extension that sets it."""
+    """Path of the extension that sets the title."""
     title: "str"
-    """The title."""
+    """New title of the window or tab."""
 
 
 class ShowWidget(TypedDict):
     """Sets or clears a block of lines beside the editor."""
     type: Literal["set_widget"]
     extension: NotRequired["str"]
-    """The extension that sets it."""
+    """Path of the extension that sets the block."""
     key: "str"
-    """The block's key."""
+    """Key of the block."""
     lines: NotRequired["Sequence[str]"]
-    """The lines; absent to clear the block."""
+    """Lines of the block; absent to clear it."""
     placement: NotRequired["WidgetPlacement"]
-    """Where it stands."""
+    """Position of the block."""
 
 StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted"]
 
 
 class StreamDone(TypedDict):
-    """The message is complete. Declared by the document; agents announce it with `message_end`
-    instead.
-    """
+    """The message is complete. Declared by the document; agents send `message_end` instead."""
     type: Literal["done"]
     reason: "DoneReason"
-    """Why it ended."""
+    """Reason for the end of the message."""
     message: NotRequired["AssistantMessage"]
-    """The whole message."""
+    """The complete message."""
 
 
 class StreamError(TypedDict):
-    """The message broke off. Declared by the document; agents announce it with `message_end`
-    instead.
-    """
+    """The message ended before it was complete. Declared by the document; agents send `message_end` instead."""
     type: Literal["error"]
     reason: "ErrorReason"
-    """Why it broke off."""
+    """Reason for the end of the message."""
     error: NotRequired["AssistantMessage"]
-    """The message as far as it came."""
+    """The incomplete message."""
 
 
 class StreamStart(TypedDict):
-    """Generation of the message started. Declared by the document; agents announce it with
-    `message_start` instead.
-    """
+    """The generation of a message started. Declared by the document; agents send `message_start` instead."""
     type: Literal["start"]
     partial: NotRequired["AssistantMessage"]
     """The message so far."""
@@ -1194,18 +1188,18 @@ class TextContent(TypedDict):
     """A piece of text."""
     type: Literal["text"]
     text: "str"
-    """The text."""
+    """Content of the text block."""
     textSignature: NotRequired["str"]
-    """An opaque signature from the provider, to be sent back with the text."""
+    """Opaque signature from the provider; the next request returns it with the text."""
 
 
 class TextDelta(TypedDict):
     """A piece of text."""
     type: Literal["text_delta"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     delta: "str"
-    """The new piece."""
+    """The new piece of text."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams."""
 
@@ -1214,9 +1208,9 @@ class TextEnd(TypedDict):
     """A text block ended."""
     type: Literal["text_end"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     content: "str"
-    """The whole text of the block."""
+    """The complete text of the block."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams."""
 
@@ -1225,29 +1219,29 @@ class TextStart(TypedDict):
     """A text block started."""
     type: Literal["text_start"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams."""
 
 
 class ThinkingContent(TypedDict):
-    """Reasoning that the model shows."""
+    """Visible reasoning of the model."""
     type: Literal["thinking"]
     thinking: "str"
-    """The reasoning text."""
+    """Text of the reasoning."""
     thinkingSignature: NotRequired["str"]
-    """An opaque signature from the provider, to be sent back with the block."""
+    """Opaque signature from the provider; the next request returns it with the block."""
     redacted: NotRequired["bool"]
-    """True where the provider sent the reasoning in a form that cannot be read."""
+    """`true` if the provider sent the reasoning in an unreadable form."""
 
 
 class ThinkingDelta(TypedDict):
     """A piece of reasoning."""
     type: Literal["thinking_delta"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     delta: "str"
-    """The new piece."""
+    """The new piece of reasoning."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams."""
 
@@ -1256,9 +1250,9 @@ class ThinkingEnd(TypedDict):
     """A thinking block ended."""
     type: Literal["thinking_end"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     content: "str"
-    """The whole reasoning of the block."""
+    """The complete reasoning of the block."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams."""
 
@@ -1269,7 +1263,7 @@ class ThinkingStart(TypedDict):
     """A thinking block started."""
     type: Literal["thinking_start"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams."""
 
@@ -1278,28 +1272,28 @@ class ToolCall(TypedDict):
     """A tool call of the model."""
     type: Literal["toolCall"]
     id: "str"
-    """The call's id; its result carries the same."""
+    """Id of the tool call, repeated in its result."""
     name: "str"
-    """The tool's name."""
+    """Name of the tool."""
     arguments: "Mapping[str, JsonValue]"
-    """The arguments. While they stream, as much of them as can be read."""
+    """Arguments of the tool call. During streaming, as much of them as can be parsed."""
     thoughtSignature: NotRequired["str"]
-    """An opaque signature from the provider, to be sent back with the call."""
+    """Opaque signature from the provider; the next request returns it with the call."""
 
 
 class ToolCallAnswer(TypedDict):
-    """Whether a tool runs."""
+    """The decision of an extension about a tool call."""
     block: NotRequired["bool"]
-    """True keeps it from running."""
+    """`true` to block the tool."""
     reason: NotRequired["str"]
-    """What the model is told instead."""
+    """Reason for the model if the tool is blocked."""
 
 
 class ToolCallDelta(TypedDict):
     """A piece of a tool call's arguments."""
     type: Literal["toolcall_delta"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     delta: "str"
     """The new piece of the arguments' JSON text."""
     partial: NotRequired["AssistantMessage"]
@@ -1310,87 +1304,89 @@ class ToolCallEnd(TypedDict):
     """A tool call is complete."""
     type: Literal["toolcall_end"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     toolCall: "ToolCall"
-    """The whole call."""
+    """The complete tool call."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams."""
 
 
 class ToolCallHook(TypedDict):
-    """A tool is about to run. The answer may block it; without an answer it is blocked."""
+    """A tool is about to run. The answer may block it. Without an answer, the tool is blocked."""
     type: Literal["tool_call"]
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     toolName: "str"
-    """The tool's name."""
+    """Name of the tool."""
     input: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
 
 
 class ToolCallStart(TypedDict):
     """A tool call started."""
     type: Literal["toolcall_start"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams."""
 
 
 class ToolExecutionEnd(TypedDict):
-    """A tool is done."""
+    """A tool ends."""
     type: Literal["tool_execution_end"]
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     toolName: "str"
-    """The tool's name."""
+    """Name of the tool."""
     result: "ToolOutput"
-    """The result."""
+    """The result of the tool."""
     isError: "bool"
-    """Whether the tool failed."""
+    """`true` if the tool failed."""
 
 
 class ToolExecutionStart(TypedDict):
-    """A tool begins to run."""
+    """A tool starts to run."""
     type: Literal["tool_execution_start"]
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     toolName: "str"
-    """The tool's name."""
+    """Name of the tool."""
     args: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
 
 
 class ToolExecutionUpdate(TypedDict):
-    """A tool has something to show. `partialResult` is all of it so far, to replace what is shown."""
+    """A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+    updates.
+    """
     type: Literal["tool_execution_update"]
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     toolName: "str"
-    """The tool's name."""
+    """Name of the tool."""
     args: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
     partialResult: "ToolOutput"
     """The result so far."""
 
 
 class ToolOutput(TypedDict):
-    """What a tool gives back, whole or so far."""
+    """The output of a tool, complete or so far."""
     content: "Sequence[InputBlock]"
     """Text and images for the model."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end; their shape is the tool's own."""
+    """Details for a client, in a shape defined by the tool."""
 
 
 class ToolProgress(TypedDict):
-    """A tool has something to show; it replaces what it showed before."""
+    """A tool reports progress, which replaces its earlier progress."""
     type: Literal["tool_update"]
     id: "str"
-    """The id of the agent's question."""
+    """Id of the agent's request."""
     content: "Sequence[InputBlock]"
-    """Text and images."""
+    """Progress as text and images."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end."""
+    """Details for a client."""
 
 
 class ToolResult(TypedDict):
@@ -1398,104 +1394,104 @@ class ToolResult(TypedDict):
     content: "Sequence[InputBlock]"
     """Text and images for the model."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end."""
+    """Details for a client."""
     isError: NotRequired["bool"]
-    """Whether it failed. A response with an error says the same, with the error as its text."""
+    """`true` if the tool failed. A response with an error has the same effect, with the error as its text."""
 
 
 class ToolResultAnswer(TypedDict):
-    """What takes the place of a tool's result; what is missing stays as it is."""
+    """The replacement for a tool's result; absent members stay unchanged."""
     content: NotRequired["Sequence[InputBlock]"]
     """Text and images for the model."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end."""
+    """Details for a client."""
     isError: NotRequired["bool"]
-    """Whether it failed."""
+    """`true` if the tool failed."""
 
 
 class ToolResultHook(TypedDict):
     """A tool has run. The answer may replace its result."""
     type: Literal["tool_result"]
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     toolName: "str"
-    """The tool's name."""
+    """Name of the tool."""
     input: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
     content: "Sequence[InputBlock]"
     """Text and images for the model."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end."""
+    """Details for a client."""
     isError: "bool"
-    """Whether it failed."""
+    """`true` if the tool failed."""
 
 
 class ToolResultMessage(TypedDict):
-    """The result of a tool call, as the model sees it."""
+    """The result of a tool call, as the model receives it."""
     role: Literal["toolResult"]
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     toolName: "str"
-    """The tool's name."""
+    """Name of the tool."""
     content: "Sequence[InputBlock]"
-    """Text and images."""
+    """Text and images of the result."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end; their shape is the tool's own."""
+    """Details for a client, in a shape defined by the tool."""
     isError: "bool"
-    """Whether the tool failed."""
+    """`true` if the tool failed."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the result in milliseconds since the epoch."""
 
 
 class TurnEndHook(TypedDict):
-    """A turn is complete."""
+    """A turn ends."""
     type: Literal["turn_end"]
     turnIndex: "int"
-    """Its number in the run, from 0."""
+    """Number of the turn in the run, from 0."""
     message: "AgentMessage"
-    """The model's answer."""
+    """Answer of the model."""
     toolResults: "Sequence[ToolResultMessage]"
-    """The results of the tools that it asked for."""
+    """Results of the tool calls in the answer."""
 
 
 class TurnStartHook(TypedDict):
-    """A turn begins."""
+    """A turn starts."""
     type: Literal["turn_start"]
     turnIndex: "int"
-    """Its number in the run, from 0."""
+    """Number of the turn in the run, from 0."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the event in milliseconds since the epoch."""
 
 
 class Usage(TypedDict):
     """Tokens used by one answer of the model."""
     input: "int"
-    """Input tokens that did not come from the cache."""
+    """Number of input tokens that did not come from the cache."""
     output: "int"
-    """Output tokens, reasoning among them."""
+    """Number of output tokens, including reasoning."""
     cacheRead: "int"
-    """Tokens read from the provider's cache."""
+    """Number of tokens read from the provider's cache."""
     cacheWrite: "int"
-    """Tokens written to the provider's cache."""
+    """Number of tokens written to the provider's cache."""
     totalTokens: NotRequired["int"]
-    """The sum of the four; the document leaves it out, agents send it."""
+    """Sum of the four counts. The document omits this member; agents send it."""
     cost: "Cost"
-    """The cost."""
+    """Cost of the tokens."""
 
 
 class UserBashAnswer(TypedDict):
-    """What takes the place of running a shell command."""
+    """The replacement for the execution of a shell command."""
     result: NotRequired["BashResult"]
-    """The result; the command does not run then."""
+    """The result; if present, the command does not run."""
 
 
 class UserBashHook(TypedDict):
-    """The user is about to run a shell command beside the conversation. The answer may give its result."""
+    """The user is about to run a shell command outside of the conversation. The answer may provide its result."""
     type: Literal["user_bash"]
     command: "str"
-    """The command line."""
+    """Command line of the shell command."""
     excludeFromContext: "bool"
-    """True where the model does not get to see it."""
+    """`true` if the model does not receive the command and its output."""
     cwd: "str"
     """The working directory."""
 
@@ -1504,19 +1500,19 @@ class UserMessage(TypedDict):
     """A message of the user."""
     role: Literal["user"]
     content: "InputContent"
-    """The words and images."""
+    """Text and images of the message."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the message in milliseconds since the epoch."""
     attachments: NotRequired["Sequence[Attachment]"]
-    """Files that a front end attached."""
+    """Files attached by a client."""
 
 
 class ValueResult(TypedDict):
-    """What the user chose, entered or wrote."""
+    """The choice or text of the user."""
     value: NotRequired["str"]
-    """The text; absent where nobody answered."""
+    """The text; absent if the user did not answer."""
     other: NotRequired["JsonValue"]
-    """What the client answered, where that is no text: `value` is absent then."""
+    """The client's answer if it is not text; `value` is then absent."""
 
 Watched: TypeAlias = Literal["state", "entries"] | str
 

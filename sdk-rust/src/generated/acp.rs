@@ -142,33 +142,33 @@ impl crate::wire::Eventful for Event {
 named! {
     /// A command with its parameters.
     pub enum Command {
-        /// Agrees on a version and tells what both sides can do. The first thing that a client sends.
+        /// Negotiates the version and exchanges the capabilities of both sides. The first request of a client.
         Initialize(AcpInitializeParams) = "initialize",
-        /// Signs in, by one of the ways that the agent has named.
+        /// Authenticates the user, by a method that the agent has offered.
         Authenticate(AcpAuthenticateParams) = "authenticate",
-        /// Signs out.
+        /// Logs the user out.
         Logout(NoParams) = "logout",
-        /// Gives up a request that is not answered yet.
+        /// Cancels an unanswered request.
         CancelRequest(AcpCancelRequestParams) = "$/cancel_request",
-        /// Chooses a value of an option.
+        /// Sets the value of an option.
         SetConfigOption(AcpSetConfigOptionParams) = "session/set_config_option",
-        /// Chooses a mode. Modes are older than config options; an agent may have either.
+        /// Sets the mode of a session. Modes are older than config options; an agent may have either.
         SetMode(AcpSetModeParams) = "session/set_mode",
         /// Starts a session.
         NewSession(AcpNewSessionParams) = "session/new",
-        /// Opens a session that is kept. Its whole history is told as updates before this is answered.
+        /// Opens a stored session. The agent sends its complete history as updates before the answer.
         LoadSession(AcpLoadSessionParams) = "session/load",
-        /// Opens a session that is kept, without telling its history.
+        /// Opens a stored session without sending its history.
         ResumeSession(AcpResumeSessionParams) = "session/resume",
-        /// Lists the sessions that are kept.
+        /// Lists the stored sessions.
         ListSessions(AcpListSessionsParams) = "session/list",
-        /// Closes a session: what goes on in it is stopped, and it stays kept.
+        /// Closes a session: stops its current work and keeps it in storage.
         CloseSession(AcpCloseSessionParams) = "session/close",
-        /// Deletes a session that is kept. One that is open is closed first.
+        /// Deletes a stored session. An open session is closed first.
         DeleteSession(AcpDeleteSessionParams) = "session/delete",
-        /// Says something, and waits until the agent is done with it: answered at the end of the turn.
+        /// Sends a prompt. The agent answers at the end of the turn.
         Prompt(AcpPromptParams) = "session/prompt",
-        /// Stops what goes on in a session. The prompt that is open is answered with `cancelled`.
+        /// Cancels the current turn of a session. The agent answers the open prompt with `cancelled`.
         Cancel(AcpCancelParams) = "session/cancel",
     }
 }
@@ -272,29 +272,29 @@ impl crate::wire::Answered for Reply {
 named! {
     /// A dialog: a question or a notice for the user of the client.
     pub enum Dialog {
-        /// Tells something of a session.
+        /// Sends an update about a session.
         SessionUpdate(AcpSessionUpdate) = "session/update",
-        /// Asks the user to choose, before a tool is called for one.
+        /// Requests a choice of the user before a tool runs.
         RequestPermission(AcpRequestPermission) = "session/request_permission",
-        /// Asks the user to fill in a form, in clients that show forms.
+        /// Requests the user to fill in a form, in clients that show forms.
         Elicit(AcpElicit) = "elicitation/create",
-        /// What was asked on a page in the browser is done.
+        /// The input on a page in the browser is complete.
         ElicitationComplete(AcpElicitationComplete) = "elicitation/complete",
-        /// Takes back a request that the client has not answered.
+        /// Cancels an unanswered request to the client.
         RequestCancelled(AcpRequestCancelled) = "$/cancel_request",
-        /// Reads a text file, with what the user has not saved yet.
+        /// Reads a text file, including the user's unsaved changes.
         ReadTextFile(AcpReadTextFile) = "fs/read_text_file",
-        /// Writes a text file; folders on the way to it are made.
+        /// Writes a text file; missing folders are created.
         WriteTextFile(AcpWriteTextFile) = "fs/write_text_file",
         /// Starts a command in a new terminal.
         CreateTerminal(AcpCreateTerminal) = "terminal/create",
-        /// Asks what a command has written.
+        /// Returns the output of a command.
         TerminalOutput(AcpTerminalOutput) = "terminal/output",
         /// Waits for the end of a command.
         WaitForTerminalExit(AcpWaitForExit) = "terminal/wait_for_exit",
-        /// Ends a command; its terminal stays.
+        /// Ends a command; its terminal stays open.
         KillTerminal(AcpKillTerminal) = "terminal/kill",
-        /// Gives a terminal back; a command that still runs is ended.
+        /// Releases a terminal and ends its command if it still runs.
         ReleaseTerminal(AcpReleaseTerminal) = "terminal/release",
     }
 }
@@ -467,7 +467,7 @@ impl From<AcpReleaseTerminal> for Dialog {
 /// The commands of a server of this dialect. A command that is not implemented answers that it is
 /// not available.
 pub trait Service: Send + Sync + 'static {
-    /// Agrees on a version and tells what both sides can do. The first thing that a client sends.
+    /// Negotiates the version and exchanges the capabilities of both sides. The first request of a client.
     ///
     /// Answered when the future completes.
     fn initialize(&self, params: AcpInitializeParams, call: crate::serve::Call<Acp, AcpInitialized>) -> impl Future<Output = Result<AcpInitialized, crate::serve::Refusal>> + Send {
@@ -475,7 +475,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("initialize")) }
     }
 
-    /// Signs in, by one of the ways that the agent has named.
+    /// Authenticates the user, by a method that the agent has offered.
     ///
     /// Answered when the future completes.
     fn authenticate(&self, params: AcpAuthenticateParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -483,7 +483,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("authenticate")) }
     }
 
-    /// Signs out.
+    /// Logs the user out.
     ///
     /// Answered when the future completes.
     fn logout(&self, params: NoParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -491,7 +491,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("logout")) }
     }
 
-    /// Gives up a request that is not answered yet.
+    /// Cancels an unanswered request.
     ///
     /// A notification: what this gives is logged where it is an error.
     fn cancel_request(&self, params: AcpCancelRequestParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -499,7 +499,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("$/cancel_request")) }
     }
 
-    /// Chooses a value of an option.
+    /// Sets the value of an option.
     ///
     /// Answered when the future completes.
     fn set_config_option(&self, params: AcpSetConfigOptionParams, call: crate::serve::Call<Acp, AcpConfigOptions>) -> impl Future<Output = Result<AcpConfigOptions, crate::serve::Refusal>> + Send {
@@ -507,7 +507,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/set_config_option")) }
     }
 
-    /// Chooses a mode. Modes are older than config options; an agent may have either.
+    /// Sets the mode of a session. Modes are older than config options; an agent may have either.
     ///
     /// Answered when the future completes.
     fn set_mode(&self, params: AcpSetModeParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -523,7 +523,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/new")) }
     }
 
-    /// Opens a session that is kept. Its whole history is told as updates before this is answered.
+    /// Opens a stored session. The agent sends its complete history as updates before the answer.
     ///
     /// Answered when the future completes.
     fn load_session(&self, params: AcpLoadSessionParams, call: crate::serve::Call<Acp, AcpLoadedSession>) -> impl Future<Output = Result<AcpLoadedSession, crate::serve::Refusal>> + Send {
@@ -531,7 +531,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/load")) }
     }
 
-    /// Opens a session that is kept, without telling its history.
+    /// Opens a stored session without sending its history.
     ///
     /// Answered when the future completes.
     fn resume_session(&self, params: AcpResumeSessionParams, call: crate::serve::Call<Acp, AcpLoadedSession>) -> impl Future<Output = Result<AcpLoadedSession, crate::serve::Refusal>> + Send {
@@ -539,7 +539,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/resume")) }
     }
 
-    /// Lists the sessions that are kept.
+    /// Lists the stored sessions.
     ///
     /// Answered when the future completes.
     fn list_sessions(&self, params: AcpListSessionsParams, call: crate::serve::Call<Acp, AcpSessionList>) -> impl Future<Output = Result<AcpSessionList, crate::serve::Refusal>> + Send {
@@ -547,7 +547,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/list")) }
     }
 
-    /// Closes a session: what goes on in it is stopped, and it stays kept.
+    /// Closes a session: stops its current work and keeps it in storage.
     ///
     /// Answered when the future completes.
     fn close_session(&self, params: AcpCloseSessionParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -555,7 +555,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/close")) }
     }
 
-    /// Deletes a session that is kept. One that is open is closed first.
+    /// Deletes a stored session. An open session is closed first.
     ///
     /// Answered when the future completes.
     fn delete_session(&self, params: AcpDeleteSessionParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -563,7 +563,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/delete")) }
     }
 
-    /// Says something, and waits until the agent is done with it: answered at the end of the turn.
+    /// Sends a prompt. The agent answers at the end of the turn.
     ///
     /// Answered when the future completes.
     fn prompt(&self, params: AcpPromptParams, call: crate::serve::Call<Acp, AcpPromptEnd>) -> impl Future<Output = Result<AcpPromptEnd, crate::serve::Refusal>> + Send {
@@ -571,7 +571,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/prompt")) }
     }
 
-    /// Stops what goes on in a session. The prompt that is open is answered with `cancelled`.
+    /// Cancels the current turn of a session. The agent answers the open prompt with `cancelled`.
     ///
     /// A notification: what this gives is logged where it is an error.
     fn cancel(&self, params: AcpCancelParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {

@@ -99,39 +99,39 @@ pub static SPEC: spec::Spec = spec::Spec {
 tagged! {
     /// An event that the agent sends.
     pub enum Event by "type" open {
-        /// A run begins.
+        /// A run starts.
         RunStarted(AguiRunStarted) = "RUN_STARTED",
-        /// A run is over and has not failed.
+        /// A run ends without a failure.
         RunFinished(AguiRunFinished) = "RUN_FINISHED",
-        /// A run has failed.
+        /// A run fails.
         RunError(AguiRunError) = "RUN_ERROR",
-        /// The model begins to say something, or goes on with a message.
+        /// The model starts or continues a message.
         TextMessageStart(AguiTextMessageStart) = "TEXT_MESSAGE_START",
-        /// A piece of what the model says.
+        /// A piece of the model's message.
         TextMessageContent(AguiTextMessageContent) = "TEXT_MESSAGE_CONTENT",
-        /// The model says no more for now.
+        /// The model ends or interrupts a message.
         TextMessageEnd(AguiTextMessageEnd) = "TEXT_MESSAGE_END",
-        /// The model begins to think.
+        /// The model starts to reason.
         ReasoningStart(AguiReasoningStart) = "REASONING_START",
-        /// A thought that can be read begins.
+        /// Readable reasoning starts.
         ReasoningMessageStart(AguiReasoningMessageStart) = "REASONING_MESSAGE_START",
-        /// A piece of a thought.
+        /// A piece of readable reasoning.
         ReasoningMessageContent(AguiReasoningMessageContent) = "REASONING_MESSAGE_CONTENT",
-        /// The thought is complete.
+        /// Readable reasoning ends.
         ReasoningMessageEnd(AguiReasoningMessageEnd) = "REASONING_MESSAGE_END",
-        /// The model thinks no more for now.
+        /// The model ends or interrupts its reasoning.
         ReasoningEnd(AguiReasoningEnd) = "REASONING_END",
-        /// The model begins to write a call.
+        /// The model starts a tool call.
         ToolCallStart(AguiToolCallStart) = "TOOL_CALL_START",
         /// A piece of a call's arguments.
         ToolCallArgs(AguiToolCallArgs) = "TOOL_CALL_ARGS",
-        /// The arguments are complete.
+        /// The arguments of a tool call are complete.
         ToolCallEnd(AguiToolCallEnd) = "TOOL_CALL_END",
-        /// A tool is done.
+        /// A tool ends.
         ToolCallResult(AguiToolCallResult) = "TOOL_CALL_RESULT",
-        /// The conversation, all of it.
+        /// A snapshot of the complete conversation.
         MessagesSnapshot(AguiMessagesSnapshot) = "MESSAGES_SNAPSHOT",
-        /// Something that no other event tells.
+        /// A piece of information for which AG-UI has no event.
         Custom(AguiCustom) = "CUSTOM",
     }
 }
@@ -148,7 +148,7 @@ impl crate::wire::Eventful for Event {
 named! {
     /// A command with its parameters.
     pub enum Command {
-        /// Runs the agent with the words of the last message, or goes on with a run that waits for answers.
+        /// Runs the agent with the last message as input, or continues a run that waits for answers.
         RunAgent(AguiRunInput) = "run_agent",
     }
 }
@@ -225,7 +225,7 @@ impl Failure {
 /// The commands of a server of this dialect. A command that is not implemented answers that it is
 /// not available.
 pub trait Service: Send + Sync + 'static {
-    /// Runs the agent with the words of the last message, or goes on with a run that waits for answers.
+    /// Runs the agent with the last message as input, or continues a run that waits for answers.
     ///
     /// Answered when the future completes: as soon as the work can start, not when it is done.
     fn run_agent(&self, params: AguiRunInput, call: crate::serve::Call<Agui>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {

@@ -597,87 +597,88 @@ pub static CLIENT: spec::Spec = spec::Spec {
 tagged! {
     /// An event that the agent sends.
     pub enum Event by "type" open {
-        /// The agent begins to work on a prompt, or begins again after a retry or a compaction.
+        /// The agent starts to work on a prompt, or starts again after a retry or a compaction.
         AgentStart(AgentStart) = "agent_start",
         /// The agent stops. A retry, a compaction or a follow-up may still come after it.
         AgentEnd(AgentEnd) = "agent_end",
-        /// A turn begins: one answer of the model and the tools that it asks for.
+        /// A turn starts: one answer of the model, and the tools that the answer calls.
         TurnStart(TurnStart) = "turn_start",
-        /// A turn is complete.
+        /// A turn ends.
         TurnEnd(TurnEnd) = "turn_end",
-        /// A message begins. Messages of the user, of tools and of extensions are whole already; the
-        /// model's are empty.
+        /// A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+        /// are empty.
         MessageStart(MessageStart) = "message_start",
-        /// The model's message grows.
+        /// The message of the model grows.
         MessageUpdate(MessageUpdate) = "message_update",
         /// A message is complete.
         MessageEnd(MessageEnd) = "message_end",
-        /// A tool begins to run.
+        /// A tool starts to run.
         ToolExecutionStart(ToolExecutionStart) = "tool_execution_start",
-        /// A tool has something to show. `partialResult` is all of it so far, to replace what is shown.
+        /// A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+        /// updates.
         ToolExecutionUpdate(ToolExecutionUpdate) = "tool_execution_update",
-        /// A tool is done.
+        /// A tool ends.
         ToolExecutionEnd(ToolExecutionEnd) = "tool_execution_end",
-        /// Automatic compaction begins.
+        /// An automatic compaction starts.
         AutoCompactionStart(AutoCompactionStart) = "auto_compaction_start",
-        /// Automatic compaction ended, with or without a result.
+        /// An automatic compaction ends, with or without a result.
         AutoCompactionEnd(AutoCompactionEnd) = "auto_compaction_end",
-        /// The agent waits before it tries again after a transient error.
+        /// The agent waits before a retry after a transient error.
         AutoRetryStart(OmpAutoRetryStart) = "auto_retry_start",
-        /// Retrying is over: an answer came, or the agent gave up.
+        /// The retries are over: the model answered, or the agent stopped retrying.
         AutoRetryEnd(AutoRetryEnd) = "auto_retry_end",
-        /// An extension failed; the agent goes on.
+        /// An extension failed; the agent continues.
         ExtensionError(ExtensionError) = "extension_error",
-        /// The agent reads commands from here on. Its first frame. Since omp@13.19.
+        /// The agent is ready to receive commands. Its first frame. Since omp@13.19.
         Ready(Ready) = "ready",
-        /// The model's stream ran into a rule. The turn is stopped and run again with the rule in the
-        /// context: `agent_end` follows, and then another `agent_start`.
+        /// The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
+        /// `agent_end` follows, and then another `agent_start`.
         TtsrTriggered(TtsrTriggered) = "ttsr_triggered",
         /// The model stopped with unfinished todo items; the agent reminds it of them and continues.
         TodoReminder(TodoReminder) = "todo_reminder",
-        /// A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2.
+        /// A piece of a frame that is too long for one line. Clients join the pieces and report the complete frame only. Since omp@18.2.
         RpcChunk(RpcChunk) = "rpc_chunk",
-        /// A frame was too long even for pieces; this stands in its place. Since omp@18.2.
+        /// A replacement for a frame that was too long even in pieces. Since omp@18.2.
         RpcFrameError(RpcFrameError) = "rpc_frame_error",
-        /// A subagent began or ended. Since omp@18.2.
+        /// A subagent started or ended. Since omp@18.2.
         SubagentLifecycle(SubagentLifecycle) = "subagent_lifecycle",
-        /// A subagent has come further. Since omp@18.2.
+        /// A subagent made progress. Since omp@18.2.
         SubagentProgress(SubagentProgressed) = "subagent_progress",
-        /// A subagent sent an event. Since omp@18.2.
+        /// A subagent emitted an event. Since omp@18.2.
         SubagentEvent(SubagentEvent) = "subagent_event",
-        /// The commands that prompts can begin with are others now. Since omp@18.2.
+        /// The commands that can start a prompt have changed. Since omp@18.2.
         AvailableCommandsUpdate(AvailableCommandsUpdate) = "available_commands_update",
-        /// A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2.
+        /// The outcome of a prompt that a command of an extension may have handled without the model. Since omp@18.2.
         PromptResult(PromptResult) = "prompt_result",
-        /// Another model takes the place of one that fails. Since omp@18.2.
+        /// Another model replaces a failing model. Since omp@18.2.
         RetryFallbackApplied(RetryFallbackApplied) = "retry_fallback_applied",
-        /// The other model has answered. Since omp@18.2.
+        /// The replacement of a failing model has answered. Since omp@18.2.
         RetryFallbackSucceeded(RetryFallbackSucceeded) = "retry_fallback_succeeded",
-        /// Another model is in use. Since omp@18.2.
+        /// The current model has changed. Since omp@18.2.
         ModelChanged(ModelChanged) = "model_changed",
-        /// What is wrong with the settings is something else now. Since omp@18.2.
+        /// The warnings about the settings have changed. Since omp@18.2.
         ConfigWarningsChanged(ConfigWarningsChanged) = "config_warnings_changed",
-        /// What the advisor cost is more now. Since omp@18.2.
+        /// The cost of the advisor has increased. Since omp@18.2.
         AdvisorCostChanged(AdvisorCostChanged) = "advisor_cost_changed",
-        /// The advisor has nothing more to say. Since omp@18.2.
+        /// The advisor has no further advice. Since omp@18.2.
         AdvisorYielded(AdvisorYielded) = "advisor_yielded",
-        /// The todo list was emptied, for everything in it is done. Since omp@18.2.
+        /// The agent cleared the todo list, because all items were done. Since omp@18.2.
         TodoAutoClear(TodoAutoClear) = "todo_auto_clear",
-        /// Another agent wrote to this one. Since omp@18.2.
+        /// Another agent sent a message to this one. Since omp@18.2.
         IrcMessage(IrcMessage) = "irc_message",
-        /// The agent has something to tell the person. Since omp@18.2.
+        /// The agent shows a notice to the user. Since omp@18.2.
         Notice(Notice) = "notice",
-        /// The model thinks more, or less, from here on. Since omp@18.2.
+        /// The thinking level of the model changed. Since omp@18.2.
         ThinkingLevelChanged(OmpThinkingLevelChanged) = "thinking_level_changed",
-        /// The goal that the agent works towards is another one, or has come closer. Since omp@18.2.
+        /// The goal of the agent or the progress towards it changed. Since omp@18.2.
         GoalUpdated(GoalUpdated) = "goal_updated",
-        /// A tool has something to show that is in no result. Since omp@18.2.
+        /// A tool reports progress that no result contains. Since omp@18.2.
         ToolStreamUpdate(ToolStreamUpdate) = "tool_stream_update",
-        /// A command that a prompt began with has something to say. Since omp@18.2.
+        /// The output of a command at the start of a prompt. Since omp@18.2.
         CommandOutput(CommandOutput) = "command_output",
-        /// The session has another name, or is another one. Since omp@18.2.
+        /// The session or its name changed. Since omp@18.2.
         SessionInfoUpdate(SessionInfoUpdate) = "session_info_update",
-        /// The model or its thinking was changed by a command that a prompt began with. Since omp@18.2.
+        /// A command at the start of a prompt changed the model or its thinking level. Since omp@18.2.
         ConfigUpdate(ConfigUpdate) = "config_update",
     }
 }
@@ -694,40 +695,39 @@ impl crate::wire::Eventful for Event {
 named! {
     /// A command with its parameters.
     pub enum Command {
-        /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        /// While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        /// Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        /// run, `streamingBehavior` must state how the agent queues the prompt.
         Prompt(PromptParams) = "prompt",
-        /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-        /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        /// tools. If the agent is idle, the message waits for the next prompt.
         Steer(SteerParams) = "steer",
-        /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-        /// for the next prompt.
+        /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
         FollowUp(FollowUpParams) = "follow_up",
-        /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        /// Queued messages stay queued.
+        /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        /// messages stay queued.
         Abort(NoParams) = "abort",
-        /// Starts a new session. An extension can stop it.
+        /// Starts a new session. An extension can prevent it.
         NewSession(NewSessionParams) = "new_session",
-        /// Returns the agent's current state.
+        /// Returns the current state of the agent.
         GetState(NoParams) = "get_state",
         /// Returns all messages of the conversation.
         GetMessages(NoParams) = "get_messages",
         /// Switches to a model.
         SetModel(SetModelParams) = "set_model",
-        /// Switches to the next model. The data is null where there is only one.
+        /// Switches to the next model. The data is null if only one model is available.
         CycleModel(NoParams) = "cycle_model",
-        /// Lists the models that are configured.
+        /// Lists the configured models.
         GetAvailableModels(NoParams) = "get_available_models",
-        /// Sets the model's thinking level. A level that the model does not support becomes the
-        /// nearest one that it does.
+        /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        /// level.
         SetThinkingLevel(SetThinkingLevelParams) = "set_thinking_level",
-        /// Switches to the next thinking level. The data is null where the model cannot think.
+        /// Switches to the next thinking level. The data is null if the model cannot think.
         CycleThinkingLevel(NoParams) = "cycle_thinking_level",
-        /// Sets how steering messages are delivered.
+        /// Sets the delivery of steering messages: all at once or one at a time.
         SetSteeringMode(SetSteeringModeParams) = "set_steering_mode",
-        /// Sets how follow-up messages are delivered.
+        /// Sets the delivery of follow-up messages: all at once or one at a time.
         SetFollowUpMode(SetFollowUpModeParams) = "set_follow_up_mode",
-        /// Compacts the conversation now: a summary takes the place of its older part.
+        /// Compacts the conversation now: a summary replaces its older part.
         Compact(CompactParams) = "compact",
         /// Switches automatic compaction on or off.
         SetAutoCompaction(SetAutoCompactionParams) = "set_auto_compaction",
@@ -735,58 +735,59 @@ named! {
         SetAutoRetry(SetAutoRetryParams) = "set_auto_retry",
         /// Cancels the pending automatic retry.
         AbortRetry(NoParams) = "abort_retry",
-        /// Runs a shell command; the model sees its output with the next prompt. Several may run at
-        /// once. No event is sent for the message that it leaves.
+        /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        /// agent emits no event for the message that the command adds to the conversation.
         Bash(BashParams) = "bash",
         /// Stops all running `bash` commands.
         AbortBash(NoParams) = "abort_bash",
-        /// Returns the session's token counts and costs.
+        /// Returns the token counts and costs of the session.
         GetSessionStats(NoParams) = "get_session_stats",
         /// Exports the session as an HTML page.
         ExportHtml(ExportHtmlParams) = "export_html",
-        /// Opens another session. An extension can stop it.
+        /// Opens another session. An extension can prevent it.
         SwitchSession(SwitchSessionParams) = "switch_session",
         /// Returns the text of the model's last answer.
         GetLastAssistantText(NoParams) = "get_last_assistant_text",
-        /// Names the session. White space around the name is dropped.
+        /// Sets the name of the session. White space around the name is removed.
         SetSessionName(SetSessionNameParams) = "set_session_name",
-        /// Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        /// a failure with the same id may follow.
+        /// Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        /// the same id may follow.
         AbortAndPrompt(AbortAndPromptParams) = "abort_and_prompt",
-        /// Sets when steering messages reach the agent.
+        /// Sets the time at which steering messages reach the agent.
         SetInterruptMode(SetInterruptModeParams) = "set_interrupt_mode",
-        /// Makes a branch of the session that ends before one of the user's messages. An extension can
-        /// stop it.
+        /// Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
         Branch(BranchParams) = "branch",
-        /// Lists the user's messages from which a branch can be made.
+        /// Lists the user's messages that can be the start of a branch.
         GetBranchMessages(NoParams) = "get_branch_messages",
-        /// Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-        /// them in version 1. Since omp@18.2.
+        /// Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+        /// it shortens them. Since omp@18.2.
         NegotiateProtocol(NegotiateProtocolParams) = "negotiate_protocol",
-        /// Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`. Since omp@18.2.
+        /// Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+        /// `host_tool_call`. Since omp@18.2.
         SetHostTools(SetHostToolsParams) = "set_host_tools",
-        /// Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+        /// Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
         /// `host_uri_request`. Since omp@18.2.
         SetHostUriSchemes(SetHostUriSchemesParams) = "set_host_uri_schemes",
-        /// Lists the providers at which one can log in. Since omp@18.2.
+        /// Lists the providers with a login. Since omp@18.2.
         GetLoginProviders(NoParams) = "get_login_providers",
-        /// Logs in at a provider. The page comes as `open_url`; answered when the person is done. Since omp@18.2.
+        /// Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
         Login(LoginParams) = "login",
-        /// Says how much the client is told of subagents. Since omp@18.2.
+        /// Sets the detail of the events about subagents. Since omp@18.2.
         SetSubagentSubscription(SetSubagentSubscriptionParams) = "set_subagent_subscription",
-        /// Lists the subagents that are known. Since omp@18.2.
+        /// Lists the known subagents. Since omp@18.2.
         GetSubagents(NoParams) = "get_subagents",
-        /// Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one. Since omp@18.2.
+        /// Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+        /// subagent. Since omp@18.2.
         GetSubagentMessages(GetSubagentMessagesParams) = "get_subagent_messages",
         /// Sets the todo list. Since omp@18.2.
         SetTodos(SetTodosParams) = "set_todos",
-        /// Asks for faster answers at a higher price, or takes that back. Since omp@18.2.
+        /// Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
         SetFastMode(SetFastModeParams) = "set_fast_mode",
-        /// Lists the commands that prompts can begin with. Since omp@18.2.
+        /// Lists the commands that can start a prompt. Since omp@18.2.
         GetAvailableCommands(NoParams) = "get_available_commands",
-        /// Gives the messages of the conversation in parts. Since omp@18.2.
+        /// Returns the messages of the conversation in parts. Since omp@18.2.
         GetMessagesPage(GetMessagesPageParams) = "get_messages_page",
-        /// Begins a new session with what the model says of the old one. Null where nothing was handed over. Since omp@18.2.
+        /// Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
         Handoff(HandoffParams) = "handoff",
     }
 }
@@ -1030,11 +1031,11 @@ impl crate::wire::Answered for Reply {
 named! {
     /// A dialog: a question or a notice for the user of the client.
     pub enum Dialog {
-        /// Asks to choose from a list. Resolves to nothing when the time is up.
+        /// Requests a choice from a list. Resolves to no value on timeout.
         Select(SelectDialog) = "select",
-        /// Asks for yes or no. Resolves to no when the time is up.
+        /// Requests a yes or no. Resolves to no on timeout.
         Confirm(ConfirmDialog) = "confirm",
-        /// Asks for a line of text. Resolves to nothing when the time is up.
+        /// Requests a line of text. Resolves to no value on timeout.
         Input(InputDialog) = "input",
         /// Opens an editor for several lines of text.
         Editor(EditorDialog) = "editor",
@@ -1048,18 +1049,18 @@ named! {
         SetTitle(SetTitleNotice) = "setTitle",
         /// Puts text into the input editor. No answer is expected.
         SetEditorText(SetEditorTextNotice) = "set_editor_text",
-        /// Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
-        /// an editor, and lets the other dialogs go without a word.
+        /// Withdraws an unanswered dialog whose origin was aborted. The actual agent sends it for an editor and withdraws
+        /// other dialogs without a frame.
         Cancel(CancelNotice) = "cancel",
-        /// Asks the client to carry out one of its tools. Since omp@18.2.
+        /// Requests the execution of one of the client's tools. Since omp@18.2.
         HostToolCall(HostToolCall) = "host_tool_call",
-        /// Takes the call of a tool back: the run was stopped. Since omp@18.2.
+        /// Cancels the call of a client's tool, because the run was aborted. Since omp@18.2.
         HostToolCancel(HostToolCancel) = "host_tool_cancel",
-        /// Asks the client to read or write one of its addresses. Since omp@18.2.
+        /// Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2.
         HostUriRequest(HostUriRequest) = "host_uri_request",
-        /// Takes a request for an address back: the run was stopped. Since omp@18.2.
+        /// Cancels a request for an address, because the run was aborted. Since omp@18.2.
         HostUriCancel(HostUriCancel) = "host_uri_cancel",
-        /// Asks the client to open a page, for a login. No answer is expected. Since omp@18.2.
+        /// Requests the client to open a page, for a login. No answer is expected. Since omp@18.2.
         OpenUrl(OpenUrlNotice) = "open_url",
     }
 }
@@ -1157,8 +1158,8 @@ impl Failure {
 
 /// The commands of this dialect.
 impl crate::RpcClient<Omp> {
-    /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-    /// While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+    /// Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+    /// run, `streamingBehavior` must state how the agent queues the prompt.
     ///
     /// Returns when the agent has acknowledged the command; a later failure is the run's error.
     ///
@@ -1178,8 +1179,8 @@ impl crate::RpcClient<Omp> {
         self.start("prompt", &params).await
     }
 
-    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-    /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    /// tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1197,8 +1198,7 @@ impl crate::RpcClient<Omp> {
         self.call_empty("steer", &params).await
     }
 
-    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-    /// for the next prompt.
+    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1216,8 +1216,8 @@ impl crate::RpcClient<Omp> {
         self.call_empty("follow_up", &params).await
     }
 
-    /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-    /// Queued messages stay queued.
+    /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+    /// messages stay queued.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1225,7 +1225,7 @@ impl crate::RpcClient<Omp> {
         self.call_empty("abort", &NoParams::default()).await
     }
 
-    /// Starts a new session. An extension can stop it.
+    /// Starts a new session. An extension can prevent it.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1241,7 +1241,7 @@ impl crate::RpcClient<Omp> {
         self.call("new_session", &params).await
     }
 
-    /// Returns the agent's current state.
+    /// Returns the current state of the agent.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1266,7 +1266,7 @@ impl crate::RpcClient<Omp> {
         self.call("set_model", &SetModelParams::new(provider, model_id)).await
     }
 
-    /// Switches to the next model. The data is null where there is only one.
+    /// Switches to the next model. The data is null if only one model is available.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1274,7 +1274,7 @@ impl crate::RpcClient<Omp> {
         self.call("cycle_model", &NoParams::default()).await
     }
 
-    /// Lists the models that are configured.
+    /// Lists the configured models.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1282,8 +1282,8 @@ impl crate::RpcClient<Omp> {
         self.call("get_available_models", &NoParams::default()).await
     }
 
-    /// Sets the model's thinking level. A level that the model does not support becomes the
-    /// nearest one that it does.
+    /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+    /// level.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1291,7 +1291,7 @@ impl crate::RpcClient<Omp> {
         self.call_empty("set_thinking_level", &SetThinkingLevelParams::new(level)).await
     }
 
-    /// Switches to the next thinking level. The data is null where the model cannot think.
+    /// Switches to the next thinking level. The data is null if the model cannot think.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1299,7 +1299,7 @@ impl crate::RpcClient<Omp> {
         self.call("cycle_thinking_level", &NoParams::default()).await
     }
 
-    /// Sets how steering messages are delivered.
+    /// Sets the delivery of steering messages: all at once or one at a time.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1307,7 +1307,7 @@ impl crate::RpcClient<Omp> {
         self.call_empty("set_steering_mode", &SetSteeringModeParams::new(mode)).await
     }
 
-    /// Sets how follow-up messages are delivered.
+    /// Sets the delivery of follow-up messages: all at once or one at a time.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1315,7 +1315,7 @@ impl crate::RpcClient<Omp> {
         self.call_empty("set_follow_up_mode", &SetFollowUpModeParams::new(mode)).await
     }
 
-    /// Compacts the conversation now: a summary takes the place of its older part.
+    /// Compacts the conversation now: a summary replaces its older part.
     ///
     /// # Errors
     /// `Failed to parse command: Already compacted`: nothing was said since the last compaction.
@@ -1363,8 +1363,8 @@ impl crate::RpcClient<Omp> {
         self.call_empty("abort_retry", &NoParams::default()).await
     }
 
-    /// Runs a shell command; the model sees its output with the next prompt. Several may run at
-    /// once. No event is sent for the message that it leaves.
+    /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+    /// agent emits no event for the message that the command adds to the conversation.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
@@ -1388,7 +1388,7 @@ impl crate::RpcClient<Omp> {
         self.call_empty("abort_bash", &NoParams::default()).await
     }
 
-    /// Returns the session's token counts and costs.
+    /// Returns the token counts and costs of the session.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1416,7 +1416,7 @@ impl crate::RpcClient<Omp> {
         self.call("export_html", &params).await
     }
 
-    /// Opens another session. An extension can stop it.
+    /// Opens another session. An extension can prevent it.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1432,7 +1432,7 @@ impl crate::RpcClient<Omp> {
         self.call("get_last_assistant_text", &NoParams::default()).await
     }
 
-    /// Names the session. White space around the name is dropped.
+    /// Sets the name of the session. White space around the name is removed.
     ///
     /// # Errors
     /// `Session name cannot be empty`: nothing is left of the name.
@@ -1441,8 +1441,8 @@ impl crate::RpcClient<Omp> {
         self.call_empty("set_session_name", &SetSessionNameParams::new(name)).await
     }
 
-    /// Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-    /// a failure with the same id may follow.
+    /// Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+    /// the same id may follow.
     ///
     /// Returns when the agent has acknowledged the command; a later failure is the run's error.
     ///
@@ -1460,7 +1460,7 @@ impl crate::RpcClient<Omp> {
         self.start("abort_and_prompt", &params).await
     }
 
-    /// Sets when steering messages reach the agent.
+    /// Sets the time at which steering messages reach the agent.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1468,8 +1468,7 @@ impl crate::RpcClient<Omp> {
         self.call_empty("set_interrupt_mode", &SetInterruptModeParams::new(mode)).await
     }
 
-    /// Makes a branch of the session that ends before one of the user's messages. An extension can
-    /// stop it.
+    /// Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     ///
     /// # Errors
     /// `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
@@ -1479,7 +1478,7 @@ impl crate::RpcClient<Omp> {
         self.call("branch", &BranchParams::new(entry_id)).await
     }
 
-    /// Lists the user's messages from which a branch can be made.
+    /// Lists the user's messages that can be the start of a branch.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1487,8 +1486,8 @@ impl crate::RpcClient<Omp> {
         self.call("get_branch_messages", &NoParams::default()).await
     }
 
-    /// Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-    /// them in version 1. Since omp@18.2.
+    /// Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+    /// it shortens them. Since omp@18.2.
     ///
     /// # Errors
     /// `Unsupported RPC protocol version: {version}`: the agent does not have that version.
@@ -1497,7 +1496,8 @@ impl crate::RpcClient<Omp> {
         self.call("negotiate_protocol", &NegotiateProtocolParams::new(protocol_version)).await
     }
 
-    /// Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`. Since omp@18.2.
+    /// Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+    /// `host_tool_call`. Since omp@18.2.
     ///
     /// # Errors
     /// `Host tool "{name}" {reason}`: a tool has no name or no description, or takes the name of another one.
@@ -1506,7 +1506,7 @@ impl crate::RpcClient<Omp> {
         self.call("set_host_tools", &SetHostToolsParams::new(tools)).await
     }
 
-    /// Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+    /// Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
     /// `host_uri_request`. Since omp@18.2.
     ///
     /// # Errors
@@ -1516,7 +1516,7 @@ impl crate::RpcClient<Omp> {
         self.call("set_host_uri_schemes", &SetHostUriSchemesParams::new(schemes)).await
     }
 
-    /// Lists the providers at which one can log in. Since omp@18.2.
+    /// Lists the providers with a login. Since omp@18.2.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1524,7 +1524,7 @@ impl crate::RpcClient<Omp> {
         self.call("get_login_providers", &NoParams::default()).await
     }
 
-    /// Logs in at a provider. The page comes as `open_url`; answered when the person is done. Since omp@18.2.
+    /// Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
@@ -1532,7 +1532,7 @@ impl crate::RpcClient<Omp> {
         self.call("login", &LoginParams::new(provider_id)).await
     }
 
-    /// Says how much the client is told of subagents. Since omp@18.2.
+    /// Sets the detail of the events about subagents. Since omp@18.2.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1540,7 +1540,7 @@ impl crate::RpcClient<Omp> {
         self.call("set_subagent_subscription", &SetSubagentSubscriptionParams::new(level)).await
     }
 
-    /// Lists the subagents that are known. Since omp@18.2.
+    /// Lists the known subagents. Since omp@18.2.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1548,7 +1548,8 @@ impl crate::RpcClient<Omp> {
         self.call("get_subagents", &NoParams::default()).await
     }
 
-    /// Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one. Since omp@18.2.
+    /// Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+    /// subagent. Since omp@18.2.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1572,7 +1573,7 @@ impl crate::RpcClient<Omp> {
         self.call("set_todos", &SetTodosParams::new(phases)).await
     }
 
-    /// Asks for faster answers at a higher price, or takes that back. Since omp@18.2.
+    /// Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
     ///
     /// # Errors
     /// `Fast mode is unavailable for the current model.`: the model has no such mode.
@@ -1581,7 +1582,7 @@ impl crate::RpcClient<Omp> {
         self.call("set_fast_mode", &SetFastModeParams::new(enabled)).await
     }
 
-    /// Lists the commands that prompts can begin with. Since omp@18.2.
+    /// Lists the commands that can start a prompt. Since omp@18.2.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1589,7 +1590,7 @@ impl crate::RpcClient<Omp> {
         self.call("get_available_commands", &NoParams::default()).await
     }
 
-    /// Gives the messages of the conversation in parts. Since omp@18.2.
+    /// Returns the messages of the conversation in parts. Since omp@18.2.
     ///
     /// # Errors
     /// `Cannot page messages while the session is changing`: a run is going on.
@@ -1609,7 +1610,7 @@ impl crate::RpcClient<Omp> {
         self.call("get_messages_page", &params).await
     }
 
-    /// Begins a new session with what the model says of the old one. Null where nothing was handed over. Since omp@18.2.
+    /// Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
@@ -1628,8 +1629,8 @@ impl crate::RpcClient<Omp> {
 
 /// Commands that act on the run.
 impl crate::Run<Omp> {
-    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-    /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    /// tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1638,8 +1639,7 @@ impl crate::Run<Omp> {
         self.client().steer(message.into()).await
     }
 
-    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-    /// for the next prompt.
+    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1648,8 +1648,8 @@ impl crate::Run<Omp> {
         self.client().follow_up(message.into()).await
     }
 
-    /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-    /// Queued messages stay queued.
+    /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+    /// messages stay queued.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1663,7 +1663,7 @@ impl crate::Run<Omp> {
 /// Handlers run concurrently: a slow handler delays only its own dialog. When the agent withdraws a question, or the
 /// connection ends, the handler's future is dropped and no answer is sent.
 pub trait Dialogs: Send + Sync + 'static {
-    /// Asks to choose from a list. Resolves to nothing when the time is up.
+    /// Requests a choice from a list. Resolves to no value on timeout.
     ///
     /// Return `None` to dismiss the question.
     fn select(&self, dialog: SelectDialog) -> impl Future<Output = Option<String>> + Send {
@@ -1671,7 +1671,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks for yes or no. Resolves to no when the time is up.
+    /// Requests a yes or no. Resolves to no on timeout.
     ///
     /// Return `None` to dismiss the question.
     fn confirm(&self, dialog: ConfirmDialog) -> impl Future<Output = Option<bool>> + Send {
@@ -1679,7 +1679,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks for a line of text. Resolves to nothing when the time is up.
+    /// Requests a line of text. Resolves to no value on timeout.
     ///
     /// Return `None` to dismiss the question.
     fn input(&self, dialog: InputDialog) -> impl Future<Output = Option<String>> + Send {
@@ -1720,7 +1720,7 @@ pub trait Dialogs: Send + Sync + 'static {
         let _ = notice;
     }
 
-    /// Asks the client to carry out one of its tools. Since omp@18.2.
+    /// Requests the execution of one of the client's tools. Since omp@18.2.
     ///
     /// Return `None` to dismiss the question.
     fn host_tool_call(&self, dialog: HostToolCall) -> impl Future<Output = Option<HostToolResult>> + Send {
@@ -1728,7 +1728,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks the client to read or write one of its addresses. Since omp@18.2.
+    /// Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2.
     ///
     /// Return `None` to dismiss the question.
     fn host_uri_request(&self, dialog: HostUriRequest) -> impl Future<Output = Option<HostUriResult>> + Send {
@@ -1736,7 +1736,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks the client to open a page, for a login. No answer is expected. Since omp@18.2.
+    /// Requests the client to open a page, for a login. No answer is expected. Since omp@18.2.
     fn open_url(&self, notice: OpenUrlNotice) {
         let _ = notice;
     }
@@ -1897,8 +1897,8 @@ impl From<OpenUrlNotice> for Dialog {
 /// The commands of a server of this dialect. A command that is not implemented answers that it is
 /// not available.
 pub trait Service: Send + Sync + 'static {
-    /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-    /// While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+    /// Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+    /// run, `streamingBehavior` must state how the agent queues the prompt.
     ///
     /// Acknowledged before this method is called; an error is sent with the same id.
     fn prompt(&self, params: PromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1906,8 +1906,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("prompt")) }
     }
 
-    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-    /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    /// tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// Answered when the future completes.
     fn steer(&self, params: SteerParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1915,8 +1915,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("steer")) }
     }
 
-    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-    /// for the next prompt.
+    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     ///
     /// Answered when the future completes.
     fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1924,8 +1923,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("follow_up")) }
     }
 
-    /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-    /// Queued messages stay queued.
+    /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+    /// messages stay queued.
     ///
     /// Answered when the future completes.
     fn abort(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1933,7 +1932,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("abort")) }
     }
 
-    /// Starts a new session. An extension can stop it.
+    /// Starts a new session. An extension can prevent it.
     ///
     /// Answered when the future completes.
     fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Omp, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
@@ -1941,7 +1940,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("new_session")) }
     }
 
-    /// Returns the agent's current state.
+    /// Returns the current state of the agent.
     ///
     /// Answered when the future completes.
     fn get_state(&self, params: NoParams, call: crate::serve::Call<Omp, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
@@ -1965,7 +1964,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_model")) }
     }
 
-    /// Switches to the next model. The data is null where there is only one.
+    /// Switches to the next model. The data is null if only one model is available.
     ///
     /// Answered when the future completes.
     fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Omp, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
@@ -1973,7 +1972,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("cycle_model")) }
     }
 
-    /// Lists the models that are configured.
+    /// Lists the configured models.
     ///
     /// Answered when the future completes.
     fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
@@ -1981,8 +1980,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_available_models")) }
     }
 
-    /// Sets the model's thinking level. A level that the model does not support becomes the
-    /// nearest one that it does.
+    /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+    /// level.
     ///
     /// Answered when the future completes.
     fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1990,7 +1989,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_thinking_level")) }
     }
 
-    /// Switches to the next thinking level. The data is null where the model cannot think.
+    /// Switches to the next thinking level. The data is null if the model cannot think.
     ///
     /// Answered when the future completes.
     fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Omp, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
@@ -1998,7 +1997,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("cycle_thinking_level")) }
     }
 
-    /// Sets how steering messages are delivered.
+    /// Sets the delivery of steering messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
     fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -2006,7 +2005,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_steering_mode")) }
     }
 
-    /// Sets how follow-up messages are delivered.
+    /// Sets the delivery of follow-up messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
     fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -2014,7 +2013,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_follow_up_mode")) }
     }
 
-    /// Compacts the conversation now: a summary takes the place of its older part.
+    /// Compacts the conversation now: a summary replaces its older part.
     ///
     /// Answered when the future completes.
     fn compact(&self, params: CompactParams, call: crate::serve::Call<Omp, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
@@ -2046,8 +2045,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("abort_retry")) }
     }
 
-    /// Runs a shell command; the model sees its output with the next prompt. Several may run at
-    /// once. No event is sent for the message that it leaves.
+    /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+    /// agent emits no event for the message that the command adds to the conversation.
     ///
     /// Answered when the future completes.
     fn bash(&self, params: BashParams, call: crate::serve::Call<Omp, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
@@ -2063,7 +2062,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("abort_bash")) }
     }
 
-    /// Returns the session's token counts and costs.
+    /// Returns the token counts and costs of the session.
     ///
     /// Answered when the future completes.
     fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Omp, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
@@ -2079,7 +2078,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("export_html")) }
     }
 
-    /// Opens another session. An extension can stop it.
+    /// Opens another session. An extension can prevent it.
     ///
     /// Answered when the future completes.
     fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Omp, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
@@ -2095,7 +2094,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
     }
 
-    /// Names the session. White space around the name is dropped.
+    /// Sets the name of the session. White space around the name is removed.
     ///
     /// Answered when the future completes.
     fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -2103,8 +2102,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_session_name")) }
     }
 
-    /// Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-    /// a failure with the same id may follow.
+    /// Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+    /// the same id may follow.
     ///
     /// Acknowledged before this method is called; an error is sent with the same id.
     fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -2112,7 +2111,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("abort_and_prompt")) }
     }
 
-    /// Sets when steering messages reach the agent.
+    /// Sets the time at which steering messages reach the agent.
     ///
     /// Answered when the future completes.
     fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -2120,8 +2119,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_interrupt_mode")) }
     }
 
-    /// Makes a branch of the session that ends before one of the user's messages. An extension can
-    /// stop it.
+    /// Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     ///
     /// Answered when the future completes.
     fn branch(&self, params: BranchParams, call: crate::serve::Call<Omp, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
@@ -2129,7 +2127,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("branch")) }
     }
 
-    /// Lists the user's messages from which a branch can be made.
+    /// Lists the user's messages that can be the start of a branch.
     ///
     /// Answered when the future completes.
     fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Omp, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
@@ -2137,8 +2135,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_branch_messages")) }
     }
 
-    /// Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-    /// them in version 1. Since omp@18.2.
+    /// Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+    /// it shortens them. Since omp@18.2.
     ///
     /// Answered when the future completes.
     fn negotiate_protocol(&self, params: NegotiateProtocolParams, call: crate::serve::Call<Omp, ProtocolVersion>) -> impl Future<Output = Result<ProtocolVersion, crate::serve::Refusal>> + Send {
@@ -2146,7 +2144,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("negotiate_protocol")) }
     }
 
-    /// Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`. Since omp@18.2.
+    /// Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+    /// `host_tool_call`. Since omp@18.2.
     ///
     /// Answered when the future completes.
     fn set_host_tools(&self, params: SetHostToolsParams, call: crate::serve::Call<Omp, HostToolNames>) -> impl Future<Output = Result<HostToolNames, crate::serve::Refusal>> + Send {
@@ -2154,7 +2153,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_host_tools")) }
     }
 
-    /// Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+    /// Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
     /// `host_uri_request`. Since omp@18.2.
     ///
     /// Answered when the future completes.
@@ -2163,7 +2162,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_host_uri_schemes")) }
     }
 
-    /// Lists the providers at which one can log in. Since omp@18.2.
+    /// Lists the providers with a login. Since omp@18.2.
     ///
     /// Answered when the future completes.
     fn get_login_providers(&self, params: NoParams, call: crate::serve::Call<Omp, LoginProviders>) -> impl Future<Output = Result<LoginProviders, crate::serve::Refusal>> + Send {
@@ -2171,7 +2170,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_login_providers")) }
     }
 
-    /// Logs in at a provider. The page comes as `open_url`; answered when the person is done. Since omp@18.2.
+    /// Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
     ///
     /// Answered when the future completes.
     fn login(&self, params: LoginParams, call: crate::serve::Call<Omp, LoggedIn>) -> impl Future<Output = Result<LoggedIn, crate::serve::Refusal>> + Send {
@@ -2179,7 +2178,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("login")) }
     }
 
-    /// Says how much the client is told of subagents. Since omp@18.2.
+    /// Sets the detail of the events about subagents. Since omp@18.2.
     ///
     /// Answered when the future completes.
     fn set_subagent_subscription(&self, params: SetSubagentSubscriptionParams, call: crate::serve::Call<Omp, SubagentSubscription>) -> impl Future<Output = Result<SubagentSubscription, crate::serve::Refusal>> + Send {
@@ -2187,7 +2186,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_subagent_subscription")) }
     }
 
-    /// Lists the subagents that are known. Since omp@18.2.
+    /// Lists the known subagents. Since omp@18.2.
     ///
     /// Answered when the future completes.
     fn get_subagents(&self, params: NoParams, call: crate::serve::Call<Omp, Subagents>) -> impl Future<Output = Result<Subagents, crate::serve::Refusal>> + Send {
@@ -2195,7 +2194,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_subagents")) }
     }
 
-    /// Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one. Since omp@18.2.
+    /// Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+    /// subagent. Since omp@18.2.
     ///
     /// Answered when the future completes.
     fn get_subagent_messages(&self, params: GetSubagentMessagesParams, call: crate::serve::Call<Omp, SubagentMessages>) -> impl Future<Output = Result<SubagentMessages, crate::serve::Refusal>> + Send {
@@ -2211,7 +2211,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_todos")) }
     }
 
-    /// Asks for faster answers at a higher price, or takes that back. Since omp@18.2.
+    /// Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
     ///
     /// Answered when the future completes.
     fn set_fast_mode(&self, params: SetFastModeParams, call: crate::serve::Call<Omp, FastMode>) -> impl Future<Output = Result<FastMode, crate::serve::Refusal>> + Send {
@@ -2219,7 +2219,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_fast_mode")) }
     }
 
-    /// Lists the commands that prompts can begin with. Since omp@18.2.
+    /// Lists the commands that can start a prompt. Since omp@18.2.
     ///
     /// Answered when the future completes.
     fn get_available_commands(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableCommands>) -> impl Future<Output = Result<AvailableCommands, crate::serve::Refusal>> + Send {
@@ -2227,7 +2227,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_available_commands")) }
     }
 
-    /// Gives the messages of the conversation in parts. Since omp@18.2.
+    /// Returns the messages of the conversation in parts. Since omp@18.2.
     ///
     /// Answered when the future completes.
     fn get_messages_page(&self, params: GetMessagesPageParams, call: crate::serve::Call<Omp, MessagesPage>) -> impl Future<Output = Result<MessagesPage, crate::serve::Refusal>> + Send {
@@ -2235,7 +2235,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_messages_page")) }
     }
 
-    /// Begins a new session with what the model says of the old one. Null where nothing was handed over. Since omp@18.2.
+    /// Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
     ///
     /// Answered when the future completes.
     fn handoff(&self, params: HandoffParams, call: crate::serve::Call<Omp, Option<HandedOver>>) -> impl Future<Output = Result<Option<HandedOver>, crate::serve::Refusal>> + Send {

@@ -166,45 +166,45 @@ pub static SPEC: spec::Spec = spec::Spec {
 tagged! {
     /// An event that the agent sends.
     pub enum Event by "type" open {
-        /// The agent begins to work on a prompt.
+        /// The agent starts to work on a prompt.
         AgentStart(OpalAgentStart) = "agent_start",
-        /// The model begins a message.
+        /// The model starts a message.
         MessageStart(OpalMessageStart) = "message_start",
         /// A piece of text.
         MessageDelta(OpalMessageDelta) = "message_delta",
-        /// A prompt was queued because the agent is busy.
+        /// The agent is busy and queued a prompt.
         MessageQueued(OpalMessageQueued) = "message_queued",
         /// A queued prompt has entered the conversation.
         MessageApplied(OpalMessageApplied) = "message_applied",
-        /// The model begins to reason.
+        /// The model starts to reason.
         ThinkingStart(OpalThinkingStart) = "thinking_start",
         /// A piece of reasoning.
         ThinkingDelta(OpalThinkingDelta) = "thinking_delta",
-        /// A tool begins to run.
+        /// A tool starts to run.
         ToolExecutionStart(OpalToolExecutionStart) = "tool_execution_start",
-        /// A tool is done.
+        /// A tool ends.
         ToolExecutionEnd(OpalToolExecutionEnd) = "tool_execution_end",
-        /// A message of the model is complete and another request follows, with tools in between.
+        /// A message of the model is complete and another request follows, after its tool calls.
         TurnEnd(OpalTurnEnd) = "turn_end",
         /// Tokens used so far.
         UsageUpdate(OpalUsageUpdate) = "usage_update",
-        /// What the agent is doing, in a few words.
+        /// A short description of the agent's current activity.
         StatusUpdate(OpalStatusUpdate) = "status_update",
-        /// The agent is done and idle.
+        /// The agent has completed its work and is idle.
         AgentEnd(OpalAgentEnd) = "agent_end",
-        /// The run was stopped; the agent is idle.
+        /// The run was aborted; the agent is idle.
         AgentAbort(OpalAgentAbort) = "agent_abort",
-        /// The agent crashed and was started again; the run it was in is lost.
+        /// The agent crashed and restarted; its current run is lost.
         AgentRecovered(OpalAgentRecovered) = "agent_recovered",
         /// The run failed; the agent is idle.
         Error(OpalRunError) = "error",
-        /// Context files of the project were found.
+        /// The server found context files of the project.
         ContextDiscovered(OpalContextDiscovered) = "context_discovered",
         /// A skill was activated.
         SkillLoaded(OpalSkillLoaded) = "skill_loaded",
         /// An event of a child agent.
         SubAgentEvent(OpalSubAgentEvent) = "sub_agent_event",
-        /// An internal event of the server that has no form of its own. To be ignored.
+        /// An internal event of the server without a form of its own. Clients ignore it.
         UnknownEvent(OpalUnknown) = "unknown",
     }
 }
@@ -221,31 +221,31 @@ impl crate::wire::Eventful for Event {
 named! {
     /// A command with its parameters.
     pub enum Command {
-        /// Starts a session (or loads one that is kept) and subscribes to its events.
+        /// Starts a session (or loads a stored one) and subscribes to its events.
         SessionStart(SessionStartParams) = "session/start",
-        /// Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+        /// Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
         AgentPrompt(AgentPromptParams) = "agent/prompt",
-        /// Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+        /// Stops the current turn. `agent_abort` follows, even if the agent is idle.
         AgentAbort(AgentAbortParams) = "agent/abort",
-        /// Returns an agent's current state.
+        /// Returns the current state of an agent.
         AgentState(AgentStateParams) = "agent/state",
-        /// Lists the sessions that are kept.
+        /// Lists the stored sessions.
         SessionList(NoParams) = "session/list",
-        /// Moves a session's position back to one of its messages.
+        /// Moves the current position of a session back to one of its messages.
         SessionBranch(SessionBranchParams) = "session/branch",
-        /// Compacts a session now: a summary takes the place of its older messages.
+        /// Compacts a session now: a summary replaces its older messages.
         SessionCompact(SessionCompactParams) = "session/compact",
         /// Returns the messages of a running session.
         SessionHistory(SessionHistoryParams) = "session/history",
-        /// Deletes a session that is kept.
+        /// Deletes a stored session.
         SessionDelete(SessionDeleteParams) = "session/delete",
-        /// Lists the models that can be chosen.
+        /// Lists the available models.
         ModelsList(ModelsListParams) = "models/list",
         /// Switches the model of a session, from its next request on.
         ModelSet(ModelSetParams) = "model/set",
         /// Sets the thinking level of a session's model.
         ThinkingSet(ThinkingSetParams) = "thinking/set",
-        /// Looks for credentials in all places.
+        /// Searches for credentials in all locations.
         AuthStatus(NoParams) = "auth/status",
         /// Starts the device-code login.
         AuthLogin(NoParams) = "auth/login",
@@ -253,7 +253,7 @@ named! {
         AuthPoll(AuthPollParams) = "auth/poll",
         /// Stores an API key.
         AuthSetKey(AuthSetKeyParams) = "auth/set_key",
-        /// Lists the tasks of a session that are not done.
+        /// Lists the unfinished tasks of a session.
         TasksList(TasksListParams) = "tasks/list",
         /// Returns the user's settings.
         SettingsGet(NoParams) = "settings/get",
@@ -263,9 +263,9 @@ named! {
         OpalConfigGet(OpalConfigGetParams) = "opal/config/get",
         /// Changes the configuration of a session.
         OpalConfigSet(OpalConfigSetParams) = "opal/config/set",
-        /// Shows that the server is alive.
+        /// Confirms that the server is running.
         OpalPing(NoParams) = "opal/ping",
-        /// Returns the server's name and version.
+        /// Returns the versions of the server and of the protocol.
         OpalVersion(NoParams) = "opal/version",
     }
 }
@@ -414,11 +414,11 @@ impl crate::wire::Answered for Reply {
 named! {
     /// A dialog: a question or a notice for the user of the client.
     pub enum Dialog {
-        /// Asks for permission for an action of a tool.
+        /// Requests permission for an action of a tool.
         Confirm(OpalConfirm) = "client/confirm",
-        /// Asks for free text.
+        /// Requests free text from the user.
         Input(OpalInput) = "client/input",
-        /// Asks a question, with or without choices.
+        /// Asks the user a question, with or without choices.
         AskUser(OpalAskUser) = "client/ask_user",
     }
 }
@@ -540,7 +540,7 @@ impl Failure {
 
 /// The commands of this dialect.
 impl crate::RpcClient<Opal> {
-    /// Starts a session (or loads one that is kept) and subscribes to its events.
+    /// Starts a session (or loads a stored one) and subscribes to its events.
     ///
     /// # Errors
     /// `model must be {provider, id} with non-empty strings` (-32602): `model` is wrong.
@@ -572,7 +572,7 @@ impl crate::RpcClient<Opal> {
         self.call("session/start", &params).await
     }
 
-    /// Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+    /// Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
     ///
     /// Returns when the agent has accepted the command; a rejection is the error.
     ///
@@ -584,7 +584,7 @@ impl crate::RpcClient<Opal> {
         self.start("agent/prompt", &AgentPromptParams::new(session_id, text)).await
     }
 
-    /// Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+    /// Stops the current turn. `agent_abort` follows, even if the agent is idle.
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
@@ -593,7 +593,7 @@ impl crate::RpcClient<Opal> {
         self.call_empty("agent/abort", &AgentAbortParams::new(session_id)).await
     }
 
-    /// Returns an agent's current state.
+    /// Returns the current state of an agent.
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
@@ -602,7 +602,7 @@ impl crate::RpcClient<Opal> {
         self.call("agent/state", &AgentStateParams::new(session_id)).await
     }
 
-    /// Lists the sessions that are kept.
+    /// Lists the stored sessions.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -610,7 +610,7 @@ impl crate::RpcClient<Opal> {
         self.call("session/list", &NoParams::default()).await
     }
 
-    /// Moves a session's position back to one of its messages.
+    /// Moves the current position of a session back to one of its messages.
     ///
     /// # Errors
     /// `Branch failed` (-32603): there is no such message.
@@ -620,7 +620,7 @@ impl crate::RpcClient<Opal> {
         self.call_empty("session/branch", &SessionBranchParams::new(session_id, entry_id)).await
     }
 
-    /// Compacts a session now: a summary takes the place of its older messages.
+    /// Compacts a session now: a summary replaces its older messages.
     ///
     /// # Errors
     /// `Session persistence not enabled — cannot compact` (-32603): the session is not kept.
@@ -651,7 +651,7 @@ impl crate::RpcClient<Opal> {
         self.call("session/history", &SessionHistoryParams::new(session_id)).await
     }
 
-    /// Deletes a session that is kept.
+    /// Deletes a stored session.
     ///
     /// # Errors
     /// `Session not found` (-32602): no kept session has that id.
@@ -661,7 +661,7 @@ impl crate::RpcClient<Opal> {
         self.call("session/delete", &SessionDeleteParams::new(session_id)).await
     }
 
-    /// Lists the models that can be chosen.
+    /// Lists the available models.
     ///
     /// # Errors
     /// `Unknown provider in providers list` (-32602): a provider is not known.
@@ -708,7 +708,7 @@ impl crate::RpcClient<Opal> {
         self.call("thinking/set", &ThinkingSetParams::new(session_id, level)).await
     }
 
-    /// Looks for credentials in all places.
+    /// Searches for credentials in all locations.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -744,7 +744,7 @@ impl crate::RpcClient<Opal> {
         self.call("auth/set_key", &AuthSetKeyParams::new(provider, api_key)).await
     }
 
-    /// Lists the tasks of a session that are not done.
+    /// Lists the unfinished tasks of a session.
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
@@ -807,7 +807,7 @@ impl crate::RpcClient<Opal> {
         self.call("opal/config/set", &params).await
     }
 
-    /// Shows that the server is alive.
+    /// Confirms that the server is running.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 5 s.
@@ -815,7 +815,7 @@ impl crate::RpcClient<Opal> {
         self.call_empty("opal/ping", &NoParams::default()).await
     }
 
-    /// Returns the server's name and version.
+    /// Returns the versions of the server and of the protocol.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -826,7 +826,7 @@ impl crate::RpcClient<Opal> {
 
 /// Commands that act on the run.
 impl crate::Run<Opal> {
-    /// Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+    /// Stops the current turn. `agent_abort` follows, even if the agent is idle.
     ///
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
@@ -841,7 +841,7 @@ impl crate::Run<Opal> {
 /// Handlers run concurrently: a slow handler delays only its own dialog. When the agent withdraws a question, or the
 /// connection ends, the handler's future is dropped and no answer is sent.
 pub trait Dialogs: Send + Sync + 'static {
-    /// Asks for permission for an action of a tool.
+    /// Requests permission for an action of a tool.
     ///
     /// Return `None` to dismiss the question.
     fn confirm(&self, dialog: OpalConfirm) -> impl Future<Output = Option<String>> + Send {
@@ -849,7 +849,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks for free text.
+    /// Requests free text from the user.
     ///
     /// Return `None` to dismiss the question.
     fn input(&self, dialog: OpalInput) -> impl Future<Output = Option<String>> + Send {
@@ -857,7 +857,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks a question, with or without choices.
+    /// Asks the user a question, with or without choices.
     ///
     /// Return `None` to dismiss the question.
     fn ask_user(&self, dialog: OpalAskUser) -> impl Future<Output = Option<String>> + Send {
@@ -914,7 +914,7 @@ impl crate::serve::Ask<Opal> for OpalAskUser {
 /// The commands of a server of this dialect. A command that is not implemented answers that it is
 /// not available.
 pub trait Service: Send + Sync + 'static {
-    /// Starts a session (or loads one that is kept) and subscribes to its events.
+    /// Starts a session (or loads a stored one) and subscribes to its events.
     ///
     /// Answered when the future completes.
     fn session_start(&self, params: SessionStartParams, call: crate::serve::Call<Opal, SessionStarted>) -> impl Future<Output = Result<SessionStarted, crate::serve::Refusal>> + Send {
@@ -922,7 +922,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/start")) }
     }
 
-    /// Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+    /// Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
     ///
     /// Answered when the future completes: as soon as the work can start, not when it is done.
     fn agent_prompt(&self, params: AgentPromptParams, call: crate::serve::Call<Opal, PromptQueued>) -> impl Future<Output = Result<PromptQueued, crate::serve::Refusal>> + Send {
@@ -930,7 +930,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("agent/prompt")) }
     }
 
-    /// Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+    /// Stops the current turn. `agent_abort` follows, even if the agent is idle.
     ///
     /// Answered when the future completes: as soon as the work can start, not when it is done.
     fn agent_abort(&self, params: AgentAbortParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -938,7 +938,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("agent/abort")) }
     }
 
-    /// Returns an agent's current state.
+    /// Returns the current state of an agent.
     ///
     /// Answered when the future completes.
     fn agent_state(&self, params: AgentStateParams, call: crate::serve::Call<Opal, AgentState>) -> impl Future<Output = Result<AgentState, crate::serve::Refusal>> + Send {
@@ -946,7 +946,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("agent/state")) }
     }
 
-    /// Lists the sessions that are kept.
+    /// Lists the stored sessions.
     ///
     /// Answered when the future completes.
     fn session_list(&self, params: NoParams, call: crate::serve::Call<Opal, SessionList>) -> impl Future<Output = Result<SessionList, crate::serve::Refusal>> + Send {
@@ -954,7 +954,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/list")) }
     }
 
-    /// Moves a session's position back to one of its messages.
+    /// Moves the current position of a session back to one of its messages.
     ///
     /// Answered when the future completes.
     fn session_branch(&self, params: SessionBranchParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -962,7 +962,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/branch")) }
     }
 
-    /// Compacts a session now: a summary takes the place of its older messages.
+    /// Compacts a session now: a summary replaces its older messages.
     ///
     /// Answered when the future completes.
     fn session_compact(&self, params: SessionCompactParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -978,7 +978,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/history")) }
     }
 
-    /// Deletes a session that is kept.
+    /// Deletes a stored session.
     ///
     /// Answered when the future completes.
     fn session_delete(&self, params: SessionDeleteParams, call: crate::serve::Call<Opal, OpalDone>) -> impl Future<Output = Result<OpalDone, crate::serve::Refusal>> + Send {
@@ -986,7 +986,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("session/delete")) }
     }
 
-    /// Lists the models that can be chosen.
+    /// Lists the available models.
     ///
     /// Answered when the future completes.
     fn models_list(&self, params: ModelsListParams, call: crate::serve::Call<Opal, OpalModels>) -> impl Future<Output = Result<OpalModels, crate::serve::Refusal>> + Send {
@@ -1010,7 +1010,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("thinking/set")) }
     }
 
-    /// Looks for credentials in all places.
+    /// Searches for credentials in all locations.
     ///
     /// Answered when the future completes.
     fn auth_status(&self, params: NoParams, call: crate::serve::Call<Opal, AuthStatusResult>) -> impl Future<Output = Result<AuthStatusResult, crate::serve::Refusal>> + Send {
@@ -1042,7 +1042,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("auth/set_key")) }
     }
 
-    /// Lists the tasks of a session that are not done.
+    /// Lists the unfinished tasks of a session.
     ///
     /// Answered when the future completes.
     fn tasks_list(&self, params: TasksListParams, call: crate::serve::Call<Opal, OpalTasks>) -> impl Future<Output = Result<OpalTasks, crate::serve::Refusal>> + Send {
@@ -1082,7 +1082,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("opal/config/set")) }
     }
 
-    /// Shows that the server is alive.
+    /// Confirms that the server is running.
     ///
     /// Answered when the future completes.
     fn opal_ping(&self, params: NoParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1090,7 +1090,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("opal/ping")) }
     }
 
-    /// Returns the server's name and version.
+    /// Returns the versions of the server and of the protocol.
     ///
     /// Answered when the future completes.
     fn opal_version(&self, params: NoParams, call: crate::serve::Call<Opal, OpalVersion>) -> impl Future<Output = Result<OpalVersion, crate::serve::Refusal>> + Send {

@@ -344,85 +344,86 @@ pub static CLIENT: spec::Spec = spec::Spec {
 tagged! {
     /// An event that the agent sends.
     pub enum Event by "type" open {
-        /// A run begins.
+        /// A run starts.
         AgentStart(OperatorAgentStart) = "agent_start",
-        /// A request to the model begins.
+        /// A request to the model starts.
         TurnStart(OperatorTurnStart) = "turn_start",
-        /// A message begins.
+        /// A message starts.
         MessageStart(OperatorMessageStart) = "message_start",
-        /// The model's message grows. The message carries the new piece only.
+        /// The message of the model grows. The event carries the new piece only.
         MessageUpdate(OperatorMessageUpdate) = "message_update",
         /// A message is complete.
         MessageEnd(OperatorMessageEnd) = "message_end",
-        /// A tool begins to run.
+        /// A tool starts to run.
         ToolExecutionStart(OperatorToolExecutionStart) = "tool_execution_start",
-        /// A tool is done.
+        /// A tool ends.
         ToolExecutionEnd(OperatorToolExecutionEnd) = "tool_execution_end",
-        /// A request to the model and its tools are over.
+        /// A request to the model and its tools have ended.
         TurnEnd(OperatorTurnEnd) = "turn_end",
-        /// A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
-        /// the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+        /// A run ends. In the document, the answer to its prompt follows. The published sources send this event twice:
+        /// first with the outcome of the run, then with `completed` and the messages of the process. After a failure, which
+        /// the agent may retry, they send it once.
         AgentEnd(OperatorAgentEnd) = "agent_end",
-        /// A prompt has reached the agent. Since operator@live.
+        /// The agent received a prompt. Since operator@live.
         Input(OperatorInput) = "input",
-        /// The system prompt was built, and a run will begin. Since operator@live.
+        /// The system prompt is complete, and a run is about to start. Since operator@live.
         BeforeAgentStart(OperatorBeforeAgentStart) = "before_agent_start",
-        /// The messages that the model will be told. Since operator@live.
+        /// The messages for the next request to the model. Since operator@live.
         Context(OperatorContext) = "context",
-        /// A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
-        /// read it, and show its type alone. Since operator@live.
+        /// A request to the model is about to be sent. The agent sends the provider's key in this event, so clients discard
+        /// its content on arrival and show its type only. Since operator@live.
         BeforeProviderRequest(OperatorBeforeProviderRequest) = "before_provider_request",
         /// The model has answered. Since operator@live.
         AfterProviderResponse(OperatorAfterProviderResponse) = "after_provider_response",
-        /// A tool will run. Since operator@live.
+        /// A tool is about to run. Since operator@live.
         ToolCall(OperatorToolCalled) = "tool_call",
-        /// A tool that runs has something to show. Since operator@live.
+        /// A running tool reports progress. Since operator@live.
         ToolExecutionUpdate(OperatorToolExecutionUpdate) = "tool_execution_update",
         /// A tool has returned. Since operator@live.
         ToolResult(OperatorToolReturned) = "tool_result",
-        /// A tool broke; its end follows. Since operator@live.
+        /// A tool failed with an exception; its end follows. Since operator@live.
         ToolExecutionFailure(OperatorToolExecutionFailure) = "tool_execution_failure",
-        /// Words of the user were queued. Nothing is said when they are taken out. Since operator@live.
+        /// Input of the user was queued. The agent sends no event when input leaves the queue. Since operator@live.
         QueueUpdate(OperatorQueueUpdate) = "queue_update",
         /// The request to the model failed. Since operator@live.
         AgentError(OperatorAgentError) = "agent_error",
-        /// The session is written. Since operator@live.
+        /// The agent wrote the session. Since operator@live.
         SavePoint(OperatorSavePoint) = "save_point",
-        /// Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live.
+        /// The agent has no further work: the run has ended. Not sent after a failure or while input of the user is queued. Since operator@live.
         Settled(OperatorSettled) = "settled",
-        /// A failed request will be made again after a pause, in a run of its own. Since operator@live.
+        /// The agent retries a failed request after a delay, in a new run. Since operator@live.
         RetryStart(OperatorRetryStart) = "retry_start",
-        /// An attempt is judged; the first failure has number 0. Since operator@live.
+        /// The outcome of an attempt; the first failure has number 0. Since operator@live.
         RetryEnd(OperatorRetryEnd) = "retry_end",
-        /// A session begins. Since operator@live.
+        /// A session starts. Since operator@live.
         SessionStart(OperatorSessionStart) = "session_start",
-        /// The session is left. Since operator@live.
+        /// A session ends. Since operator@live.
         SessionShutdown(OperatorSessionShutdown) = "session_shutdown",
-        /// Another session will be opened. Since operator@live.
+        /// The agent is about to open another session. Since operator@live.
         SessionBeforeSwitch(OperatorSessionBeforeSwitch) = "session_before_switch",
-        /// The session will be forked. Since operator@live.
+        /// The agent is about to fork the session. Since operator@live.
         SessionBeforeFork(OperatorSessionBeforeFork) = "session_before_fork",
-        /// The conversation will be compacted. Since operator@live.
+        /// The agent is about to compact the conversation. Since operator@live.
         SessionBeforeCompact(OperatorSessionBeforeCompact) = "session_before_compact",
         /// The conversation was compacted. Since operator@live.
         SessionCompact(OperatorSessionCompact) = "session_compact",
-        /// Another place in the tree of the session will be gone to. Since operator@live.
+        /// The session is about to move to another position in its tree. Since operator@live.
         SessionBeforeTree(OperatorSessionBeforeTree) = "session_before_tree",
-        /// Another place in the tree of the session was gone to. Since operator@live.
+        /// The session moved to another position in its tree. Since operator@live.
         SessionTree(OperatorSessionTree) = "session_tree",
-        /// Work of a subagent begins. Since operator@live.
+        /// A subagent starts. Since operator@live.
         SubagentStart(OperatorSubagentStart) = "subagent_start",
-        /// Work of a subagent is over. Since operator@live.
+        /// A subagent ends. Since operator@live.
         SubagentEnd(OperatorSubagentEnd) = "subagent_end",
-        /// Another model was chosen. Since operator@live.
+        /// The model was changed. Since operator@live.
         ModelSelect(OperatorModelSelect) = "model_select",
-        /// Another thinking level was chosen. Since operator@live.
+        /// The thinking level was changed. Since operator@live.
         ThinkingLevelSelect(OperatorThinkingLevelSelect) = "thinking_level_select",
         /// The user ran a shell command. Since operator@live.
         UserBash(OperatorUserBash) = "user_bash",
-        /// Skills, prompts and the like are looked for. Since operator@live.
+        /// The agent searches for skills, prompts and other resources. Since operator@live.
         ResourcesDiscover(OperatorResourcesDiscover) = "resources_discover",
-        /// What the agent works towards has changed. Since operator@live.
+        /// The goal of the agent has changed. Since operator@live.
         GoalUpdate(OperatorGoalUpdate) = "goal_update",
     }
 }
@@ -439,42 +440,43 @@ impl crate::wire::Eventful for Event {
 named! {
     /// A command with its parameters.
     pub enum Command {
-        /// Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-        /// begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-        /// agent there.
+        /// Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+        /// sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+        /// text that begins with `/` is a command of the agent.
         Prompt(OperatorPromptParams) = "prompt",
-        /// Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+        /// Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
         /// the next turn.
         Compact(OperatorCompactParams) = "compact",
-        /// Stops the turn that is going on.
+        /// Stops the current turn.
         Abort(NoParams) = "abort",
         /// Starts a new session. Answered with data since operator@live.
         NewSession(NoParams) = "new_session",
         /// Forks the session from one of its entries. Answered with data since operator@live.
         Fork(OperatorForkParams) = "fork",
-        /// Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-        /// the directory of sessions; both look like success. Answered with data since operator@live.
+        /// Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+        /// of sessions; both look like success. Answered with data since operator@live.
         SwitchSession(OperatorSwitchSessionParams) = "switch_session",
-        /// Returns the agent's current state.
+        /// Returns the current state of the agent.
         GetState(NoParams) = "get_state",
-        /// Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+        /// Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+        /// the next one. Since operator@live.
         Steer(OperatorQueuedWords) = "steer",
-        /// Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-        /// next one. Since operator@live.
+        /// Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+        /// input waits for the next one. Since operator@live.
         FollowUp(OperatorQueuedWords) = "follow_up",
-        /// Returns the messages of this process; the user's prompts are not among them. Since operator@live.
+        /// Returns the messages of this process, without the user's prompts. Since operator@live.
         GetMessages(NoParams) = "get_messages",
         /// Returns the text of the last answer. Since operator@live.
         GetLastAssistantText(NoParams) = "get_last_assistant_text",
-        /// Returns the numbers of the session. Since operator@live.
+        /// Returns statistics of the session. Since operator@live.
         GetSessionStats(NoParams) = "get_session_stats",
-        /// Names the session. Blanks around the name are left out. Since operator@live.
+        /// Sets the name of the session. White space around the name is removed. Since operator@live.
         SetSessionName(OperatorSessionNameParams) = "set_session_name",
-        /// Asks for a model. The agent says yes and goes on with the model that it has. Since operator@live.
+        /// Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
         SetModel(OperatorModelParams) = "set_model",
         /// Sets the thinking level. Since operator@live.
         SetThinkingLevel(OperatorThinkingParams) = "set_thinking_level",
-        /// Sets whether the agent compacts on its own when the context fills up. Since operator@live.
+        /// Switches automatic compaction on or off. Since operator@live.
         SetAutoCompaction(OperatorAutoCompactionParams) = "set_auto_compaction",
     }
 }
@@ -591,13 +593,13 @@ impl crate::wire::Answered for Reply {
 named! {
     /// A dialog: a question or a notice for the user of the client.
     pub enum Dialog {
-        /// Asks for yes or no. Since operator@live.
+        /// Requests a yes or no. Since operator@live.
         Confirm(OperatorConfirmDialog) = "confirm",
-        /// Asks to choose from a list. Since operator@live.
+        /// Requests a choice from a list. Since operator@live.
         Select(OperatorSelectDialog) = "select",
-        /// Asks for a line of text. Since operator@live.
+        /// Requests a line of text. Since operator@live.
         Input(OperatorInputDialog) = "input",
-        /// Says something. No answer is expected. Since operator@live.
+        /// Shows a notice. No answer is expected. Since operator@live.
         Notify(OperatorNotice) = "notify",
     }
 }
@@ -663,9 +665,9 @@ impl Failure {
 
 /// The commands of this dialect.
 impl crate::RpcClient<Operator> {
-    /// Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-    /// begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-    /// agent there.
+    /// Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+    /// sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+    /// text that begins with `/` is a command of the agent.
     ///
     /// Returns at once with the run; its result says how the command ended.
     ///
@@ -687,7 +689,7 @@ impl crate::RpcClient<Operator> {
         self.start("prompt", &params).await
     }
 
-    /// Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    /// Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
     /// the next turn.
     ///
     /// # Errors
@@ -708,7 +710,7 @@ impl crate::RpcClient<Operator> {
         self.call_empty("compact", &params).await
     }
 
-    /// Stops the turn that is going on.
+    /// Stops the current turn.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -734,8 +736,8 @@ impl crate::RpcClient<Operator> {
         self.call("fork", &OperatorForkParams::new(entry_id)).await
     }
 
-    /// Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-    /// the directory of sessions; both look like success. Answered with data since operator@live.
+    /// Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+    /// of sessions; both look like success. Answered with data since operator@live.
     ///
     /// # Errors
     /// `session file not found: {session_file}`: there is no such file.
@@ -745,7 +747,7 @@ impl crate::RpcClient<Operator> {
         self.call("switch_session", &OperatorSwitchSessionParams::new(session_file)).await
     }
 
-    /// Returns the agent's current state.
+    /// Returns the current state of the agent.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -753,7 +755,8 @@ impl crate::RpcClient<Operator> {
         self.call("get_state", &NoParams::default()).await
     }
 
-    /// Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+    /// Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+    /// the next one. Since operator@live.
     ///
     /// # Errors
     /// `'message' required and session must be active`: the words are missing or empty, or there is no session.
@@ -762,8 +765,8 @@ impl crate::RpcClient<Operator> {
         self.call_empty("steer", &OperatorQueuedWords::new(message)).await
     }
 
-    /// Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-    /// next one. Since operator@live.
+    /// Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+    /// input waits for the next one. Since operator@live.
     ///
     /// # Errors
     /// `'message' required and session must be active`: the words are missing or empty, or there is no session.
@@ -772,7 +775,7 @@ impl crate::RpcClient<Operator> {
         self.call_empty("follow_up", &OperatorQueuedWords::new(message)).await
     }
 
-    /// Returns the messages of this process; the user's prompts are not among them. Since operator@live.
+    /// Returns the messages of this process, without the user's prompts. Since operator@live.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -788,7 +791,7 @@ impl crate::RpcClient<Operator> {
         self.call("get_last_assistant_text", &NoParams::default()).await
     }
 
-    /// Returns the numbers of the session. Since operator@live.
+    /// Returns statistics of the session. Since operator@live.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -796,7 +799,7 @@ impl crate::RpcClient<Operator> {
         self.call("get_session_stats", &NoParams::default()).await
     }
 
-    /// Names the session. Blanks around the name are left out. Since operator@live.
+    /// Sets the name of the session. White space around the name is removed. Since operator@live.
     ///
     /// # Errors
     /// `'name' is required`: the name is missing or blank.
@@ -805,7 +808,7 @@ impl crate::RpcClient<Operator> {
         self.call_empty("set_session_name", &OperatorSessionNameParams::new(name)).await
     }
 
-    /// Asks for a model. The agent says yes and goes on with the model that it has. Since operator@live.
+    /// Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
     ///
     /// # Errors
     /// `'model_id' is required`: the model is missing or empty.
@@ -833,7 +836,7 @@ impl crate::RpcClient<Operator> {
         self.call("set_thinking_level", &OperatorThinkingParams::new(level)).await
     }
 
-    /// Sets whether the agent compacts on its own when the context fills up. Since operator@live.
+    /// Switches automatic compaction on or off. Since operator@live.
     ///
     /// # Errors
     /// `'enabled' required`: it is missing.
@@ -845,7 +848,7 @@ impl crate::RpcClient<Operator> {
 
 /// Commands that act on the run.
 impl crate::Run<Operator> {
-    /// Stops the turn that is going on.
+    /// Stops the current turn.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -853,7 +856,8 @@ impl crate::Run<Operator> {
         self.client().abort().await
     }
 
-    /// Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+    /// Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+    /// the next one. Since operator@live.
     ///
     /// # Errors
     /// `'message' required and session must be active`: the words are missing or empty, or there is no session.
@@ -862,8 +866,8 @@ impl crate::Run<Operator> {
         self.client().steer(message.into()).await
     }
 
-    /// Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-    /// next one. Since operator@live.
+    /// Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+    /// input waits for the next one. Since operator@live.
     ///
     /// # Errors
     /// `'message' required and session must be active`: the words are missing or empty, or there is no session.
@@ -878,7 +882,7 @@ impl crate::Run<Operator> {
 /// Handlers run concurrently: a slow handler delays only its own dialog. When the agent withdraws a question, or the
 /// connection ends, the handler's future is dropped and no answer is sent.
 pub trait Dialogs: Send + Sync + 'static {
-    /// Asks for yes or no. Since operator@live.
+    /// Requests a yes or no. Since operator@live.
     ///
     /// Return `None` to dismiss the question.
     fn confirm(&self, dialog: OperatorConfirmDialog) -> impl Future<Output = Option<bool>> + Send {
@@ -886,7 +890,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks to choose from a list. Since operator@live.
+    /// Requests a choice from a list. Since operator@live.
     ///
     /// Return `None` to dismiss the question.
     fn select(&self, dialog: OperatorSelectDialog) -> impl Future<Output = Option<String>> + Send {
@@ -894,7 +898,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks for a line of text. Since operator@live.
+    /// Requests a line of text. Since operator@live.
     ///
     /// Return `None` to dismiss the question.
     fn input(&self, dialog: OperatorInputDialog) -> impl Future<Output = Option<String>> + Send {
@@ -902,7 +906,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Says something. No answer is expected. Since operator@live.
+    /// Shows a notice. No answer is expected. Since operator@live.
     fn notify(&self, notice: OperatorNotice) {
         let _ = notice;
     }
@@ -966,9 +970,9 @@ impl From<OperatorNotice> for Dialog {
 /// The commands of a server of this dialect. A command that is not implemented answers that it is
 /// not available.
 pub trait Service: Send + Sync + 'static {
-    /// Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-    /// begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-    /// agent there.
+    /// Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+    /// sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+    /// text that begins with `/` is a command of the agent.
     ///
     /// Answered when the future completes.
     fn prompt(&self, params: OperatorPromptParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -976,7 +980,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("prompt")) }
     }
 
-    /// Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    /// Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
     /// the next turn.
     ///
     /// Answered when the future completes.
@@ -985,7 +989,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("compact")) }
     }
 
-    /// Stops the turn that is going on.
+    /// Stops the current turn.
     ///
     /// Answered when the future completes.
     fn abort(&self, params: NoParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1009,8 +1013,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("fork")) }
     }
 
-    /// Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-    /// the directory of sessions; both look like success. Answered with data since operator@live.
+    /// Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+    /// of sessions; both look like success. Answered with data since operator@live.
     ///
     /// Answered when the future completes.
     fn switch_session(&self, params: OperatorSwitchSessionParams, call: crate::serve::Call<Operator, Option<OperatorSwitched>>) -> impl Future<Output = Result<Option<OperatorSwitched>, crate::serve::Refusal>> + Send {
@@ -1018,7 +1022,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("switch_session")) }
     }
 
-    /// Returns the agent's current state.
+    /// Returns the current state of the agent.
     ///
     /// Answered when the future completes.
     fn get_state(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorState>) -> impl Future<Output = Result<OperatorState, crate::serve::Refusal>> + Send {
@@ -1026,7 +1030,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_state")) }
     }
 
-    /// Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+    /// Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+    /// the next one. Since operator@live.
     ///
     /// Answered when the future completes.
     fn steer(&self, params: OperatorQueuedWords, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1034,8 +1039,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("steer")) }
     }
 
-    /// Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-    /// next one. Since operator@live.
+    /// Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+    /// input waits for the next one. Since operator@live.
     ///
     /// Answered when the future completes.
     fn follow_up(&self, params: OperatorQueuedWords, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1043,7 +1048,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("follow_up")) }
     }
 
-    /// Returns the messages of this process; the user's prompts are not among them. Since operator@live.
+    /// Returns the messages of this process, without the user's prompts. Since operator@live.
     ///
     /// Answered when the future completes.
     fn get_messages(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorMessages>) -> impl Future<Output = Result<OperatorMessages, crate::serve::Refusal>> + Send {
@@ -1059,7 +1064,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
     }
 
-    /// Returns the numbers of the session. Since operator@live.
+    /// Returns statistics of the session. Since operator@live.
     ///
     /// Answered when the future completes.
     fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorSessionStats>) -> impl Future<Output = Result<OperatorSessionStats, crate::serve::Refusal>> + Send {
@@ -1067,7 +1072,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_session_stats")) }
     }
 
-    /// Names the session. Blanks around the name are left out. Since operator@live.
+    /// Sets the name of the session. White space around the name is removed. Since operator@live.
     ///
     /// Answered when the future completes.
     fn set_session_name(&self, params: OperatorSessionNameParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1075,7 +1080,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_session_name")) }
     }
 
-    /// Asks for a model. The agent says yes and goes on with the model that it has. Since operator@live.
+    /// Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
     ///
     /// Answered when the future completes.
     fn set_model(&self, params: OperatorModelParams, call: crate::serve::Call<Operator, OperatorModelSet>) -> impl Future<Output = Result<OperatorModelSet, crate::serve::Refusal>> + Send {
@@ -1091,7 +1096,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_thinking_level")) }
     }
 
-    /// Sets whether the agent compacts on its own when the context fills up. Since operator@live.
+    /// Switches automatic compaction on or off. Since operator@live.
     ///
     /// Answered when the future completes.
     fn set_auto_compaction(&self, params: OperatorAutoCompactionParams, call: crate::serve::Call<Operator, OperatorAutoCompaction>) -> impl Future<Output = Result<OperatorAutoCompaction, crate::serve::Refusal>> + Send {

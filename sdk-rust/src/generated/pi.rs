@@ -541,58 +541,59 @@ pub static CLIENT: spec::Spec = spec::Spec {
 tagged! {
     /// An event that the agent sends.
     pub enum Event by "type" open {
-        /// The agent begins to work on a prompt, or begins again after a retry or a compaction.
+        /// The agent starts to work on a prompt, or starts again after a retry or a compaction.
         AgentStart(AgentStart) = "agent_start",
         /// The agent stops. A retry, a compaction or a follow-up may still come after it.
         AgentEnd(AgentEnd) = "agent_end",
-        /// The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5.
+        /// The agent has no further work of its own: no retry, no compaction, empty queues. This event ends the run. Since pi@1.5.
         AgentSettled(AgentSettled) = "agent_settled",
-        /// A turn begins: one answer of the model and the tools that it asks for.
+        /// A turn starts: one answer of the model, and the tools that the answer calls.
         TurnStart(TurnStart) = "turn_start",
-        /// A turn is complete.
+        /// A turn ends.
         TurnEnd(TurnEnd) = "turn_end",
-        /// A message begins. Messages of the user, of tools and of extensions are whole already; the
-        /// model's are empty.
+        /// A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+        /// are empty.
         MessageStart(MessageStart) = "message_start",
-        /// The model's message grows.
+        /// The message of the model grows.
         MessageUpdate(MessageUpdate) = "message_update",
         /// A message is complete.
         MessageEnd(MessageEnd) = "message_end",
-        /// A tool begins to run.
+        /// A tool starts to run.
         ToolExecutionStart(ToolExecutionStart) = "tool_execution_start",
-        /// A tool has something to show. `partialResult` is all of it so far, to replace what is shown.
+        /// A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+        /// updates.
         ToolExecutionUpdate(ToolExecutionUpdate) = "tool_execution_update",
-        /// A tool is done.
+        /// A tool ends.
         ToolExecutionEnd(ToolExecutionEnd) = "tool_execution_end",
-        /// Automatic compaction begins. Until pi@1.5.
+        /// An automatic compaction starts. Until pi@1.5.
         AutoCompactionStart(AutoCompactionStart) = "auto_compaction_start",
-        /// Automatic compaction ended, with or without a result. Until pi@1.5.
+        /// An automatic compaction ends, with or without a result. Until pi@1.5.
         AutoCompactionEnd(AutoCompactionEnd) = "auto_compaction_end",
-        /// The agent begins to compact the conversation. Since pi@1.5.
+        /// The agent starts to compact the conversation. Since pi@1.5.
         CompactionStart(CompactionStart) = "compaction_start",
-        /// The agent has compacted the conversation, or has not. Since pi@1.5.
+        /// A compaction of the conversation ends, with or without a result. Since pi@1.5.
         CompactionEnd(CompactionEnd) = "compaction_end",
-        /// The request for a summary failed; it is made again after a pause. Since pi@1.5.
+        /// The request for a summary failed; the agent retries it after a delay. Since pi@1.5.
         SummarizationRetryScheduled(SummarizationRetryScheduled) = "summarization_retry_scheduled",
-        /// The request for a summary is made again. Since pi@1.5.
+        /// The agent retries the request for a summary. Since pi@1.5.
         SummarizationRetryAttemptStart(SummarizationRetryAttemptStart) = "summarization_retry_attempt_start",
-        /// Retrying the request for a summary is over. Since pi@1.5.
+        /// The retries of the request for a summary are over. Since pi@1.5.
         SummarizationRetryFinished(SummarizationRetryFinished) = "summarization_retry_finished",
-        /// A message joined a queue or left it. Both queues are told whole. Since pi@1.5.
+        /// A message entered or left a queue. The event carries both queues in full. Since pi@1.5.
         QueueUpdate(QueueUpdate) = "queue_update",
         /// An extension wrote an entry into the session. Since pi@1.5.
         EntryAppended(EntryAppended) = "entry_appended",
-        /// The session was named. Since pi@1.5.
+        /// The name of the session changed. Since pi@1.5.
         SessionInfoChanged(SessionInfoChanged) = "session_info_changed",
-        /// The model thinks more, or less, from here on. Since pi@1.5.
+        /// The thinking level of the model changed. Since pi@1.5.
         ThinkingLevelChanged(ThinkingLevelChanged) = "thinking_level_changed",
-        /// A command of `bash` wrote something. Since pi@1.5.
+        /// A command run by `bash` wrote output. Since pi@1.5.
         BashExecutionUpdate(BashExecutionUpdate) = "bash_execution_update",
-        /// The agent waits before it tries again after a transient error.
+        /// The agent waits before a retry after a transient error.
         AutoRetryStart(AutoRetryStart) = "auto_retry_start",
-        /// Retrying is over: an answer came, or the agent gave up.
+        /// The retries are over: the model answered, or the agent stopped retrying.
         AutoRetryEnd(AutoRetryEnd) = "auto_retry_end",
-        /// An extension failed; the agent goes on.
+        /// An extension failed; the agent continues.
         ExtensionError(ExtensionError) = "extension_error",
     }
 }
@@ -609,44 +610,43 @@ impl crate::wire::Eventful for Event {
 named! {
     /// A command with its parameters.
     pub enum Command {
-        /// Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-        /// working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
+        /// Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+        /// the agent queues the prompt. Answered with data since pi@1.5.
         Prompt(PromptParams) = "prompt",
-        /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-        /// remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+        /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        /// tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
         Steer(SteerParams) = "steer",
-        /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-        /// for the next prompt. Answered with data since pi@1.5.
+        /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
         FollowUp(FollowUpParams) = "follow_up",
-        /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        /// Queued messages stay queued.
+        /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        /// messages stay queued.
         Abort(NoParams) = "abort",
-        /// Takes the messages that wait out of the queues, and gives their texts. Since pi@1.5.
+        /// Removes all messages from the queues and returns their texts. Since pi@1.5.
         ClearQueue(NoParams) = "clear_queue",
-        /// Starts a new session. An extension can stop it.
+        /// Starts a new session. An extension can prevent it.
         NewSession(NewSessionParams) = "new_session",
-        /// Returns the agent's current state.
+        /// Returns the current state of the agent.
         GetState(NoParams) = "get_state",
         /// Returns all messages of the conversation.
         GetMessages(NoParams) = "get_messages",
         /// Switches to a model.
         SetModel(SetModelParams) = "set_model",
-        /// Switches to the next model. The data is null where there is only one.
+        /// Switches to the next model. The data is null if only one model is available.
         CycleModel(NoParams) = "cycle_model",
-        /// Lists the models that are configured.
+        /// Lists the configured models.
         GetAvailableModels(NoParams) = "get_available_models",
-        /// Sets the model's thinking level. A level that the model does not support becomes the
-        /// nearest one that it does.
+        /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        /// level.
         SetThinkingLevel(SetThinkingLevelParams) = "set_thinking_level",
-        /// Switches to the next thinking level. The data is null where the model cannot think.
+        /// Switches to the next thinking level. The data is null if the model cannot think.
         CycleThinkingLevel(NoParams) = "cycle_thinking_level",
-        /// Lists the thinking levels of the model in use. Since pi@1.5.
+        /// Lists the thinking levels of the current model. Since pi@1.5.
         GetAvailableThinkingLevels(NoParams) = "get_available_thinking_levels",
-        /// Sets how steering messages are delivered.
+        /// Sets the delivery of steering messages: all at once or one at a time.
         SetSteeringMode(SetSteeringModeParams) = "set_steering_mode",
-        /// Sets how follow-up messages are delivered.
+        /// Sets the delivery of follow-up messages: all at once or one at a time.
         SetFollowUpMode(SetFollowUpModeParams) = "set_follow_up_mode",
-        /// Compacts the conversation now: a summary takes the place of its older part.
+        /// Compacts the conversation now: a summary replaces its older part.
         Compact(CompactParams) = "compact",
         /// Switches automatic compaction on or off.
         SetAutoCompaction(SetAutoCompactionParams) = "set_auto_compaction",
@@ -654,34 +654,33 @@ named! {
         SetAutoRetry(SetAutoRetryParams) = "set_auto_retry",
         /// Cancels the pending automatic retry.
         AbortRetry(NoParams) = "abort_retry",
-        /// Runs a shell command; the model sees its output with the next prompt. Several may run at
-        /// once. No event is sent for the message that it leaves.
+        /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        /// agent emits no event for the message that the command adds to the conversation.
         Bash(BashParams) = "bash",
         /// Stops all running `bash` commands.
         AbortBash(NoParams) = "abort_bash",
-        /// Returns the session's token counts and costs.
+        /// Returns the token counts and costs of the session.
         GetSessionStats(NoParams) = "get_session_stats",
         /// Exports the session as an HTML page.
         ExportHtml(ExportHtmlParams) = "export_html",
-        /// Opens another session. An extension can stop it.
+        /// Opens another session. An extension can prevent it.
         SwitchSession(SwitchSessionParams) = "switch_session",
-        /// Makes a fork of the session that ends before one of the user's messages. An extension can
-        /// stop it.
+        /// Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
         Fork(ForkParams) = "fork",
-        /// Makes a copy of the session that ends where it stands. An extension can stop it. Since pi@1.5.
+        /// Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
         CloneSession(NoParams) = "clone",
-        /// Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-        /// among them. The id of the last one is a cursor that stays good. Since pi@1.5.
+        /// Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+        /// The id of the last entry is a cursor that stays valid. Since pi@1.5.
         GetEntries(GetEntriesParams) = "get_entries",
-        /// Gives the entries of the session's file as a tree. Since pi@1.5.
+        /// Returns the entries of the session file as a tree. Since pi@1.5.
         GetTree(NoParams) = "get_tree",
-        /// Lists the user's messages from which a fork can be made.
+        /// Lists the user's messages that can be the start of a fork.
         GetForkMessages(NoParams) = "get_fork_messages",
         /// Returns the text of the model's last answer.
         GetLastAssistantText(NoParams) = "get_last_assistant_text",
-        /// Names the session. White space around the name is dropped.
+        /// Sets the name of the session. White space around the name is removed.
         SetSessionName(SetSessionNameParams) = "set_session_name",
-        /// Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+        /// Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
         GetCommands(NoParams) = "get_commands",
     }
 }
@@ -883,11 +882,11 @@ impl crate::wire::Answered for Reply {
 named! {
     /// A dialog: a question or a notice for the user of the client.
     pub enum Dialog {
-        /// Asks to choose from a list. Resolves to nothing when the time is up.
+        /// Requests a choice from a list. Resolves to no value on timeout.
         Select(SelectDialog) = "select",
-        /// Asks for yes or no. Resolves to no when the time is up.
+        /// Requests a yes or no. Resolves to no on timeout.
         Confirm(ConfirmDialog) = "confirm",
-        /// Asks for a line of text. Resolves to nothing when the time is up.
+        /// Requests a line of text. Resolves to no value on timeout.
         Input(InputDialog) = "input",
         /// Opens an editor for several lines of text.
         Editor(EditorDialog) = "editor",
@@ -993,8 +992,8 @@ impl Failure {
 
 /// The commands of this dialect.
 impl crate::RpcClient<Pi> {
-    /// Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    /// working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
+    /// Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+    /// the agent queues the prompt. Answered with data since pi@1.5.
     ///
     /// Returns when the agent has accepted the command; a rejection is the error.
     ///
@@ -1016,8 +1015,8 @@ impl crate::RpcClient<Pi> {
         self.start("prompt", &params).await
     }
 
-    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-    /// remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    /// tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1035,8 +1034,7 @@ impl crate::RpcClient<Pi> {
         self.call("steer", &params).await
     }
 
-    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-    /// for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1054,8 +1052,8 @@ impl crate::RpcClient<Pi> {
         self.call("follow_up", &params).await
     }
 
-    /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-    /// Queued messages stay queued.
+    /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+    /// messages stay queued.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1063,7 +1061,7 @@ impl crate::RpcClient<Pi> {
         self.call_empty("abort", &NoParams::default()).await
     }
 
-    /// Takes the messages that wait out of the queues, and gives their texts. Since pi@1.5.
+    /// Removes all messages from the queues and returns their texts. Since pi@1.5.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1071,7 +1069,7 @@ impl crate::RpcClient<Pi> {
         self.call("clear_queue", &NoParams::default()).await
     }
 
-    /// Starts a new session. An extension can stop it.
+    /// Starts a new session. An extension can prevent it.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1087,7 +1085,7 @@ impl crate::RpcClient<Pi> {
         self.call("new_session", &params).await
     }
 
-    /// Returns the agent's current state.
+    /// Returns the current state of the agent.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1112,7 +1110,7 @@ impl crate::RpcClient<Pi> {
         self.call("set_model", &SetModelParams::new(provider, model_id)).await
     }
 
-    /// Switches to the next model. The data is null where there is only one.
+    /// Switches to the next model. The data is null if only one model is available.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1120,7 +1118,7 @@ impl crate::RpcClient<Pi> {
         self.call("cycle_model", &NoParams::default()).await
     }
 
-    /// Lists the models that are configured.
+    /// Lists the configured models.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1128,8 +1126,8 @@ impl crate::RpcClient<Pi> {
         self.call("get_available_models", &NoParams::default()).await
     }
 
-    /// Sets the model's thinking level. A level that the model does not support becomes the
-    /// nearest one that it does.
+    /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+    /// level.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1137,7 +1135,7 @@ impl crate::RpcClient<Pi> {
         self.call_empty("set_thinking_level", &SetThinkingLevelParams::new(level)).await
     }
 
-    /// Switches to the next thinking level. The data is null where the model cannot think.
+    /// Switches to the next thinking level. The data is null if the model cannot think.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1145,7 +1143,7 @@ impl crate::RpcClient<Pi> {
         self.call("cycle_thinking_level", &NoParams::default()).await
     }
 
-    /// Lists the thinking levels of the model in use. Since pi@1.5.
+    /// Lists the thinking levels of the current model. Since pi@1.5.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1153,7 +1151,7 @@ impl crate::RpcClient<Pi> {
         self.call("get_available_thinking_levels", &NoParams::default()).await
     }
 
-    /// Sets how steering messages are delivered.
+    /// Sets the delivery of steering messages: all at once or one at a time.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1161,7 +1159,7 @@ impl crate::RpcClient<Pi> {
         self.call_empty("set_steering_mode", &SetSteeringModeParams::new(mode)).await
     }
 
-    /// Sets how follow-up messages are delivered.
+    /// Sets the delivery of follow-up messages: all at once or one at a time.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1169,7 +1167,7 @@ impl crate::RpcClient<Pi> {
         self.call_empty("set_follow_up_mode", &SetFollowUpModeParams::new(mode)).await
     }
 
-    /// Compacts the conversation now: a summary takes the place of its older part.
+    /// Compacts the conversation now: a summary replaces its older part.
     ///
     /// # Errors
     /// `Already compacted`: nothing was said since the last compaction.
@@ -1217,8 +1215,8 @@ impl crate::RpcClient<Pi> {
         self.call_empty("abort_retry", &NoParams::default()).await
     }
 
-    /// Runs a shell command; the model sees its output with the next prompt. Several may run at
-    /// once. No event is sent for the message that it leaves.
+    /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+    /// agent emits no event for the message that the command adds to the conversation.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
@@ -1242,7 +1240,7 @@ impl crate::RpcClient<Pi> {
         self.call_empty("abort_bash", &NoParams::default()).await
     }
 
-    /// Returns the session's token counts and costs.
+    /// Returns the token counts and costs of the session.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1270,7 +1268,7 @@ impl crate::RpcClient<Pi> {
         self.call("export_html", &params).await
     }
 
-    /// Opens another session. An extension can stop it.
+    /// Opens another session. An extension can prevent it.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1278,8 +1276,7 @@ impl crate::RpcClient<Pi> {
         self.call("switch_session", &SwitchSessionParams::new(session_path)).await
     }
 
-    /// Makes a fork of the session that ends before one of the user's messages. An extension can
-    /// stop it.
+    /// Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
     ///
     /// # Errors
     /// `Invalid entry ID for forking`: there is no such message of the user.
@@ -1288,7 +1285,7 @@ impl crate::RpcClient<Pi> {
         self.call("fork", &ForkParams::new(entry_id)).await
     }
 
-    /// Makes a copy of the session that ends where it stands. An extension can stop it. Since pi@1.5.
+    /// Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
     ///
     /// # Errors
     /// `This session has not been saved yet. Send a message before cloning or forking it.`: nothing was said in the session.
@@ -1297,8 +1294,8 @@ impl crate::RpcClient<Pi> {
         self.call("clone", &NoParams::default()).await
     }
 
-    /// Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-    /// among them. The id of the last one is a cursor that stays good. Since pi@1.5.
+    /// Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+    /// The id of the last entry is a cursor that stays valid. Since pi@1.5.
     ///
     /// # Errors
     /// `Entry not found: {since}`: no entry has that id.
@@ -1316,7 +1313,7 @@ impl crate::RpcClient<Pi> {
         self.call("get_entries", &params).await
     }
 
-    /// Gives the entries of the session's file as a tree. Since pi@1.5.
+    /// Returns the entries of the session file as a tree. Since pi@1.5.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1324,7 +1321,7 @@ impl crate::RpcClient<Pi> {
         self.call("get_tree", &NoParams::default()).await
     }
 
-    /// Lists the user's messages from which a fork can be made.
+    /// Lists the user's messages that can be the start of a fork.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1340,7 +1337,7 @@ impl crate::RpcClient<Pi> {
         self.call("get_last_assistant_text", &NoParams::default()).await
     }
 
-    /// Names the session. White space around the name is dropped.
+    /// Sets the name of the session. White space around the name is removed.
     ///
     /// # Errors
     /// `Session name cannot be empty`: nothing is left of the name.
@@ -1349,7 +1346,7 @@ impl crate::RpcClient<Pi> {
         self.call_empty("set_session_name", &SetSessionNameParams::new(name)).await
     }
 
-    /// Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+    /// Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1360,8 +1357,8 @@ impl crate::RpcClient<Pi> {
 
 /// Commands that act on the run.
 impl crate::Run<Pi> {
-    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-    /// remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    /// tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1370,8 +1367,7 @@ impl crate::Run<Pi> {
         self.client().steer(message.into()).await
     }
 
-    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-    /// for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -1380,8 +1376,8 @@ impl crate::Run<Pi> {
         self.client().follow_up(message.into()).await
     }
 
-    /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-    /// Queued messages stay queued.
+    /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+    /// messages stay queued.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -1395,7 +1391,7 @@ impl crate::Run<Pi> {
 /// Handlers run concurrently: a slow handler delays only its own dialog. When the agent withdraws a question, or the
 /// connection ends, the handler's future is dropped and no answer is sent.
 pub trait Dialogs: Send + Sync + 'static {
-    /// Asks to choose from a list. Resolves to nothing when the time is up.
+    /// Requests a choice from a list. Resolves to no value on timeout.
     ///
     /// Return `None` to dismiss the question.
     fn select(&self, dialog: SelectDialog) -> impl Future<Output = Option<String>> + Send {
@@ -1403,7 +1399,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks for yes or no. Resolves to no when the time is up.
+    /// Requests a yes or no. Resolves to no on timeout.
     ///
     /// Return `None` to dismiss the question.
     fn confirm(&self, dialog: ConfirmDialog) -> impl Future<Output = Option<bool>> + Send {
@@ -1411,7 +1407,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks for a line of text. Resolves to nothing when the time is up.
+    /// Requests a line of text. Resolves to no value on timeout.
     ///
     /// Return `None` to dismiss the question.
     fn input(&self, dialog: InputDialog) -> impl Future<Output = Option<String>> + Send {
@@ -1563,8 +1559,8 @@ impl From<SetEditorTextNotice> for Dialog {
 /// The commands of a server of this dialect. A command that is not implemented answers that it is
 /// not available.
 pub trait Service: Send + Sync + 'static {
-    /// Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    /// working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
+    /// Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+    /// the agent queues the prompt. Answered with data since pi@1.5.
     ///
     /// Answered when the future completes: as soon as the work can start, not when it is done.
     fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
@@ -1572,8 +1568,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("prompt")) }
     }
 
-    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-    /// remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    /// tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
     ///
     /// Answered when the future completes.
     fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
@@ -1581,8 +1577,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("steer")) }
     }
 
-    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-    /// for the next prompt. Answered with data since pi@1.5.
+    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
     ///
     /// Answered when the future completes.
     fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
@@ -1590,8 +1585,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("follow_up")) }
     }
 
-    /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-    /// Queued messages stay queued.
+    /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+    /// messages stay queued.
     ///
     /// Answered when the future completes.
     fn abort(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1599,7 +1594,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("abort")) }
     }
 
-    /// Takes the messages that wait out of the queues, and gives their texts. Since pi@1.5.
+    /// Removes all messages from the queues and returns their texts. Since pi@1.5.
     ///
     /// Answered when the future completes.
     fn clear_queue(&self, params: NoParams, call: crate::serve::Call<Pi, QueuedTexts>) -> impl Future<Output = Result<QueuedTexts, crate::serve::Refusal>> + Send {
@@ -1607,7 +1602,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("clear_queue")) }
     }
 
-    /// Starts a new session. An extension can stop it.
+    /// Starts a new session. An extension can prevent it.
     ///
     /// Answered when the future completes.
     fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
@@ -1615,7 +1610,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("new_session")) }
     }
 
-    /// Returns the agent's current state.
+    /// Returns the current state of the agent.
     ///
     /// Answered when the future completes.
     fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send {
@@ -1639,7 +1634,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_model")) }
     }
 
-    /// Switches to the next model. The data is null where there is only one.
+    /// Switches to the next model. The data is null if only one model is available.
     ///
     /// Answered when the future completes.
     fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
@@ -1647,7 +1642,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("cycle_model")) }
     }
 
-    /// Lists the models that are configured.
+    /// Lists the configured models.
     ///
     /// Answered when the future completes.
     fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pi, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
@@ -1655,8 +1650,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_available_models")) }
     }
 
-    /// Sets the model's thinking level. A level that the model does not support becomes the
-    /// nearest one that it does.
+    /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+    /// level.
     ///
     /// Answered when the future completes.
     fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1664,7 +1659,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_thinking_level")) }
     }
 
-    /// Switches to the next thinking level. The data is null where the model cannot think.
+    /// Switches to the next thinking level. The data is null if the model cannot think.
     ///
     /// Answered when the future completes.
     fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
@@ -1672,7 +1667,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("cycle_thinking_level")) }
     }
 
-    /// Lists the thinking levels of the model in use. Since pi@1.5.
+    /// Lists the thinking levels of the current model. Since pi@1.5.
     ///
     /// Answered when the future completes.
     fn get_available_thinking_levels(&self, params: NoParams, call: crate::serve::Call<Pi, ThinkingLevels>) -> impl Future<Output = Result<ThinkingLevels, crate::serve::Refusal>> + Send {
@@ -1680,7 +1675,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_available_thinking_levels")) }
     }
 
-    /// Sets how steering messages are delivered.
+    /// Sets the delivery of steering messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
     fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1688,7 +1683,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_steering_mode")) }
     }
 
-    /// Sets how follow-up messages are delivered.
+    /// Sets the delivery of follow-up messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
     fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1696,7 +1691,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_follow_up_mode")) }
     }
 
-    /// Compacts the conversation now: a summary takes the place of its older part.
+    /// Compacts the conversation now: a summary replaces its older part.
     ///
     /// Answered when the future completes.
     fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
@@ -1728,8 +1723,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("abort_retry")) }
     }
 
-    /// Runs a shell command; the model sees its output with the next prompt. Several may run at
-    /// once. No event is sent for the message that it leaves.
+    /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+    /// agent emits no event for the message that the command adds to the conversation.
     ///
     /// Answered when the future completes.
     fn bash(&self, params: BashParams, call: crate::serve::Call<Pi, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
@@ -1745,7 +1740,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("abort_bash")) }
     }
 
-    /// Returns the session's token counts and costs.
+    /// Returns the token counts and costs of the session.
     ///
     /// Answered when the future completes.
     fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pi, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
@@ -1761,7 +1756,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("export_html")) }
     }
 
-    /// Opens another session. An extension can stop it.
+    /// Opens another session. An extension can prevent it.
     ///
     /// Answered when the future completes.
     fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
@@ -1769,8 +1764,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("switch_session")) }
     }
 
-    /// Makes a fork of the session that ends before one of the user's messages. An extension can
-    /// stop it.
+    /// Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
     ///
     /// Answered when the future completes.
     fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
@@ -1778,7 +1772,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("fork")) }
     }
 
-    /// Makes a copy of the session that ends where it stands. An extension can stop it. Since pi@1.5.
+    /// Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
     ///
     /// Answered when the future completes.
     fn clone_session(&self, params: NoParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
@@ -1786,8 +1780,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("clone")) }
     }
 
-    /// Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-    /// among them. The id of the last one is a cursor that stays good. Since pi@1.5.
+    /// Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+    /// The id of the last entry is a cursor that stays valid. Since pi@1.5.
     ///
     /// Answered when the future completes.
     fn get_entries(&self, params: GetEntriesParams, call: crate::serve::Call<Pi, Entries>) -> impl Future<Output = Result<Entries, crate::serve::Refusal>> + Send {
@@ -1795,7 +1789,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_entries")) }
     }
 
-    /// Gives the entries of the session's file as a tree. Since pi@1.5.
+    /// Returns the entries of the session file as a tree. Since pi@1.5.
     ///
     /// Answered when the future completes.
     fn get_tree(&self, params: NoParams, call: crate::serve::Call<Pi, SessionTree>) -> impl Future<Output = Result<SessionTree, crate::serve::Refusal>> + Send {
@@ -1803,7 +1797,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_tree")) }
     }
 
-    /// Lists the user's messages from which a fork can be made.
+    /// Lists the user's messages that can be the start of a fork.
     ///
     /// Answered when the future completes.
     fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
@@ -1819,7 +1813,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
     }
 
-    /// Names the session. White space around the name is dropped.
+    /// Sets the name of the session. White space around the name is removed.
     ///
     /// Answered when the future completes.
     fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1827,7 +1821,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_session_name")) }
     }
 
-    /// Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+    /// Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
     ///
     /// Answered when the future completes.
     fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send {

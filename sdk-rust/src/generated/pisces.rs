@@ -180,47 +180,48 @@ pub static SPEC: spec::Spec = spec::Spec {
 tagged! {
     /// An event that the agent sends.
     pub enum Event by "type" open {
-        /// The agent begins to work on a prompt, or begins again after a retry or a compaction.
+        /// The agent starts to work on a prompt, or starts again after a retry or a compaction.
         AgentStart(AgentStart) = "agent_start",
         /// The agent stops. A retry, a compaction or a follow-up may still come after it.
         AgentEnd(AgentEnd) = "agent_end",
-        /// A turn begins: one answer of the model and the tools that it asks for.
+        /// A turn starts: one answer of the model, and the tools that the answer calls.
         TurnStart(TurnStart) = "turn_start",
-        /// A turn is complete.
+        /// A turn ends.
         TurnEnd(TurnEnd) = "turn_end",
-        /// A message begins. Messages of the user, of tools and of extensions are whole already; the
-        /// model's are empty.
+        /// A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+        /// are empty.
         MessageStart(MessageStart) = "message_start",
-        /// The model's message grows.
+        /// The message of the model grows.
         MessageUpdate(MessageUpdate) = "message_update",
         /// A message is complete.
         MessageEnd(MessageEnd) = "message_end",
-        /// A tool begins to run.
+        /// A tool starts to run.
         ToolExecutionStart(ToolExecutionStart) = "tool_execution_start",
-        /// A tool has something to show. `partialResult` is all of it so far, to replace what is shown.
+        /// A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+        /// updates.
         ToolExecutionUpdate(ToolExecutionUpdate) = "tool_execution_update",
-        /// A tool is done.
+        /// A tool ends.
         ToolExecutionEnd(ToolExecutionEnd) = "tool_execution_end",
-        /// Automatic compaction begins.
+        /// An automatic compaction starts.
         AutoCompactionStart(AutoCompactionStart) = "auto_compaction_start",
-        /// Automatic compaction ended, with or without a result.
+        /// An automatic compaction ends, with or without a result.
         AutoCompactionEnd(AutoCompactionEnd) = "auto_compaction_end",
-        /// The agent waits before it tries again after a transient error.
+        /// The agent waits before a retry after a transient error.
         AutoRetryStart(AutoRetryStart) = "auto_retry_start",
-        /// Retrying is over: an answer came, or the agent gave up.
+        /// The retries are over: the model answered, or the agent stopped retrying.
         AutoRetryEnd(AutoRetryEnd) = "auto_retry_end",
-        /// An extension failed; the agent goes on.
+        /// An extension failed; the agent continues.
         ExtensionError(ExtensionError) = "extension_error",
-        /// The model's stream ran into a rule. The turn is stopped and run again with the rule in the
-        /// context: `agent_end` follows, and then another `agent_start`.
+        /// The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
+        /// `agent_end` follows, and then another `agent_start`.
         TtsrTriggered(TtsrTriggered) = "ttsr_triggered",
         /// The model stopped with unfinished todo items; the agent reminds it of them and continues.
         TodoReminder(TodoReminder) = "todo_reminder",
         /// A subagent is about to start.
         SubagentStart(SubagentStart) = "subagent_start",
-        /// A subagent has ended, and its verification with it.
+        /// A subagent and its verification have ended.
         SubagentEnd(SubagentEnd) = "subagent_end",
-        /// A verification attempt begins.
+        /// A verification attempt starts.
         SubagentVerificationStart(SubagentVerificationStart) = "subagent_verification_start",
         /// A verification command is about to run.
         SubagentVerificationCommandStart(SubagentVerificationCommandStart) = "subagent_verification_command_start",
@@ -228,9 +229,9 @@ tagged! {
         SubagentVerificationCommandEnd(SubagentVerificationCommandEnd) = "subagent_verification_command_end",
         /// A verification attempt has ended.
         SubagentVerificationEnd(SubagentVerificationEnd) = "subagent_verification_end",
-        /// A budget nears a limit. Sent once for each dimension.
+        /// A budget approaches a limit. Sent once per limit.
         BudgetWarning(BudgetWarning) = "budget_warning",
-        /// A budget is used up: new prompts and subagents are refused. Sent once for each scope.
+        /// A budget is exhausted: the agent rejects new prompts and subagents. Sent once per scope.
         BudgetExceeded(BudgetExceeded) = "budget_exceeded",
     }
 }
@@ -247,40 +248,39 @@ impl crate::wire::Eventful for Event {
 named! {
     /// A command with its parameters.
     pub enum Command {
-        /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        /// While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        /// Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        /// run, `streamingBehavior` must state how the agent queues the prompt.
         Prompt(PromptParams) = "prompt",
-        /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-        /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        /// tools. If the agent is idle, the message waits for the next prompt.
         Steer(SteerParams) = "steer",
-        /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-        /// for the next prompt.
+        /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
         FollowUp(FollowUpParams) = "follow_up",
-        /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        /// Queued messages stay queued.
+        /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        /// messages stay queued.
         Abort(NoParams) = "abort",
-        /// Starts a new session. An extension can stop it.
+        /// Starts a new session. An extension can prevent it.
         NewSession(NewSessionParams) = "new_session",
-        /// Returns the agent's current state.
+        /// Returns the current state of the agent.
         GetState(NoParams) = "get_state",
         /// Returns all messages of the conversation.
         GetMessages(NoParams) = "get_messages",
         /// Switches to a model.
         SetModel(SetModelParams) = "set_model",
-        /// Switches to the next model. The data is null where there is only one.
+        /// Switches to the next model. The data is null if only one model is available.
         CycleModel(NoParams) = "cycle_model",
-        /// Lists the models that are configured.
+        /// Lists the configured models.
         GetAvailableModels(NoParams) = "get_available_models",
-        /// Sets the model's thinking level. A level that the model does not support becomes the
-        /// nearest one that it does.
+        /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        /// level.
         SetThinkingLevel(SetThinkingLevelParams) = "set_thinking_level",
-        /// Switches to the next thinking level. The data is null where the model cannot think.
+        /// Switches to the next thinking level. The data is null if the model cannot think.
         CycleThinkingLevel(NoParams) = "cycle_thinking_level",
-        /// Sets how steering messages are delivered.
+        /// Sets the delivery of steering messages: all at once or one at a time.
         SetSteeringMode(SetSteeringModeParams) = "set_steering_mode",
-        /// Sets how follow-up messages are delivered.
+        /// Sets the delivery of follow-up messages: all at once or one at a time.
         SetFollowUpMode(SetFollowUpModeParams) = "set_follow_up_mode",
-        /// Compacts the conversation now: a summary takes the place of its older part.
+        /// Compacts the conversation now: a summary replaces its older part.
         Compact(CompactParams) = "compact",
         /// Switches automatic compaction on or off.
         SetAutoCompaction(SetAutoCompactionParams) = "set_auto_compaction",
@@ -288,30 +288,29 @@ named! {
         SetAutoRetry(SetAutoRetryParams) = "set_auto_retry",
         /// Cancels the pending automatic retry.
         AbortRetry(NoParams) = "abort_retry",
-        /// Runs a shell command; the model sees its output with the next prompt. Several may run at
-        /// once. No event is sent for the message that it leaves.
+        /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        /// agent emits no event for the message that the command adds to the conversation.
         Bash(BashParams) = "bash",
         /// Stops all running `bash` commands.
         AbortBash(NoParams) = "abort_bash",
-        /// Returns the session's token counts and costs.
+        /// Returns the token counts and costs of the session.
         GetSessionStats(NoParams) = "get_session_stats",
         /// Exports the session as an HTML page.
         ExportHtml(ExportHtmlParams) = "export_html",
-        /// Opens another session. An extension can stop it.
+        /// Opens another session. An extension can prevent it.
         SwitchSession(SwitchSessionParams) = "switch_session",
         /// Returns the text of the model's last answer.
         GetLastAssistantText(NoParams) = "get_last_assistant_text",
-        /// Names the session. White space around the name is dropped.
+        /// Sets the name of the session. White space around the name is removed.
         SetSessionName(SetSessionNameParams) = "set_session_name",
-        /// Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        /// a failure with the same id may follow.
+        /// Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        /// the same id may follow.
         AbortAndPrompt(AbortAndPromptParams) = "abort_and_prompt",
-        /// Sets when steering messages reach the agent.
+        /// Sets the time at which steering messages reach the agent.
         SetInterruptMode(SetInterruptModeParams) = "set_interrupt_mode",
-        /// Makes a branch of the session that ends before one of the user's messages. An extension can
-        /// stop it.
+        /// Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
         Branch(BranchParams) = "branch",
-        /// Lists the user's messages from which a branch can be made.
+        /// Lists the user's messages that can be the start of a branch.
         GetBranchMessages(NoParams) = "get_branch_messages",
     }
 }
@@ -490,11 +489,11 @@ impl crate::wire::Answered for Reply {
 named! {
     /// A dialog: a question or a notice for the user of the client.
     pub enum Dialog {
-        /// Asks to choose from a list. Resolves to nothing when the time is up.
+        /// Requests a choice from a list. Resolves to no value on timeout.
         Select(SelectDialog) = "select",
-        /// Asks for yes or no. Resolves to no when the time is up.
+        /// Requests a yes or no. Resolves to no on timeout.
         Confirm(ConfirmDialog) = "confirm",
-        /// Asks for a line of text. Resolves to nothing when the time is up.
+        /// Requests a line of text. Resolves to no value on timeout.
         Input(InputDialog) = "input",
         /// Opens an editor for several lines of text.
         Editor(EditorDialog) = "editor",
@@ -508,8 +507,8 @@ named! {
         SetTitle(SetTitleNotice) = "setTitle",
         /// Puts text into the input editor. No answer is expected.
         SetEditorText(SetEditorTextNotice) = "set_editor_text",
-        /// Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
-        /// an editor, and lets the other dialogs go without a word.
+        /// Withdraws an unanswered dialog whose origin was aborted. The actual agent sends it for an editor and withdraws
+        /// other dialogs without a frame.
         Cancel(CancelNotice) = "cancel",
     }
 }
@@ -583,8 +582,8 @@ impl Failure {
 
 /// The commands of this dialect.
 impl crate::RpcClient<Pisces> {
-    /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-    /// While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+    /// Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+    /// run, `streamingBehavior` must state how the agent queues the prompt.
     ///
     /// Returns when the agent has acknowledged the command; a later failure is the run's error.
     ///
@@ -604,8 +603,8 @@ impl crate::RpcClient<Pisces> {
         self.start("prompt", &params).await
     }
 
-    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-    /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    /// tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -623,8 +622,7 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("steer", &params).await
     }
 
-    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-    /// for the next prompt.
+    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -642,8 +640,8 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("follow_up", &params).await
     }
 
-    /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-    /// Queued messages stay queued.
+    /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+    /// messages stay queued.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -651,7 +649,7 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("abort", &NoParams::default()).await
     }
 
-    /// Starts a new session. An extension can stop it.
+    /// Starts a new session. An extension can prevent it.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -667,7 +665,7 @@ impl crate::RpcClient<Pisces> {
         self.call("new_session", &params).await
     }
 
-    /// Returns the agent's current state.
+    /// Returns the current state of the agent.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -692,7 +690,7 @@ impl crate::RpcClient<Pisces> {
         self.call("set_model", &SetModelParams::new(provider, model_id)).await
     }
 
-    /// Switches to the next model. The data is null where there is only one.
+    /// Switches to the next model. The data is null if only one model is available.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -700,7 +698,7 @@ impl crate::RpcClient<Pisces> {
         self.call("cycle_model", &NoParams::default()).await
     }
 
-    /// Lists the models that are configured.
+    /// Lists the configured models.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -708,8 +706,8 @@ impl crate::RpcClient<Pisces> {
         self.call("get_available_models", &NoParams::default()).await
     }
 
-    /// Sets the model's thinking level. A level that the model does not support becomes the
-    /// nearest one that it does.
+    /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+    /// level.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -717,7 +715,7 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("set_thinking_level", &SetThinkingLevelParams::new(level)).await
     }
 
-    /// Switches to the next thinking level. The data is null where the model cannot think.
+    /// Switches to the next thinking level. The data is null if the model cannot think.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -725,7 +723,7 @@ impl crate::RpcClient<Pisces> {
         self.call("cycle_thinking_level", &NoParams::default()).await
     }
 
-    /// Sets how steering messages are delivered.
+    /// Sets the delivery of steering messages: all at once or one at a time.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -733,7 +731,7 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("set_steering_mode", &SetSteeringModeParams::new(mode)).await
     }
 
-    /// Sets how follow-up messages are delivered.
+    /// Sets the delivery of follow-up messages: all at once or one at a time.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -741,7 +739,7 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("set_follow_up_mode", &SetFollowUpModeParams::new(mode)).await
     }
 
-    /// Compacts the conversation now: a summary takes the place of its older part.
+    /// Compacts the conversation now: a summary replaces its older part.
     ///
     /// # Errors
     /// `Failed to parse command: Already compacted`: nothing was said since the last compaction.
@@ -785,8 +783,8 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("abort_retry", &NoParams::default()).await
     }
 
-    /// Runs a shell command; the model sees its output with the next prompt. Several may run at
-    /// once. No event is sent for the message that it leaves.
+    /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+    /// agent emits no event for the message that the command adds to the conversation.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
@@ -810,7 +808,7 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("abort_bash", &NoParams::default()).await
     }
 
-    /// Returns the session's token counts and costs.
+    /// Returns the token counts and costs of the session.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -836,7 +834,7 @@ impl crate::RpcClient<Pisces> {
         self.call("export_html", &params).await
     }
 
-    /// Opens another session. An extension can stop it.
+    /// Opens another session. An extension can prevent it.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -852,7 +850,7 @@ impl crate::RpcClient<Pisces> {
         self.call("get_last_assistant_text", &NoParams::default()).await
     }
 
-    /// Names the session. White space around the name is dropped.
+    /// Sets the name of the session. White space around the name is removed.
     ///
     /// # Errors
     /// `Session name cannot be empty`: nothing is left of the name.
@@ -861,8 +859,8 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("set_session_name", &SetSessionNameParams::new(name)).await
     }
 
-    /// Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-    /// a failure with the same id may follow.
+    /// Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+    /// the same id may follow.
     ///
     /// Returns when the agent has acknowledged the command; a later failure is the run's error.
     ///
@@ -880,7 +878,7 @@ impl crate::RpcClient<Pisces> {
         self.start("abort_and_prompt", &params).await
     }
 
-    /// Sets when steering messages reach the agent.
+    /// Sets the time at which steering messages reach the agent.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -888,8 +886,7 @@ impl crate::RpcClient<Pisces> {
         self.call_empty("set_interrupt_mode", &SetInterruptModeParams::new(mode)).await
     }
 
-    /// Makes a branch of the session that ends before one of the user's messages. An extension can
-    /// stop it.
+    /// Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     ///
     /// # Errors
     /// `Failed to parse command: Invalid entry ID for branching`: there is no such message of the user.
@@ -898,7 +895,7 @@ impl crate::RpcClient<Pisces> {
         self.call("branch", &BranchParams::new(entry_id)).await
     }
 
-    /// Lists the user's messages from which a branch can be made.
+    /// Lists the user's messages that can be the start of a branch.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -909,8 +906,8 @@ impl crate::RpcClient<Pisces> {
 
 /// Commands that act on the run.
 impl crate::Run<Pisces> {
-    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-    /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    /// tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -919,8 +916,7 @@ impl crate::Run<Pisces> {
         self.client().steer(message.into()).await
     }
 
-    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-    /// for the next prompt.
+    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     ///
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
@@ -929,8 +925,8 @@ impl crate::Run<Pisces> {
         self.client().follow_up(message.into()).await
     }
 
-    /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-    /// Queued messages stay queued.
+    /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+    /// messages stay queued.
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
@@ -944,7 +940,7 @@ impl crate::Run<Pisces> {
 /// Handlers run concurrently: a slow handler delays only its own dialog. When the agent withdraws a question, or the
 /// connection ends, the handler's future is dropped and no answer is sent.
 pub trait Dialogs: Send + Sync + 'static {
-    /// Asks to choose from a list. Resolves to nothing when the time is up.
+    /// Requests a choice from a list. Resolves to no value on timeout.
     ///
     /// Return `None` to dismiss the question.
     fn select(&self, dialog: SelectDialog) -> impl Future<Output = Option<String>> + Send {
@@ -952,7 +948,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks for yes or no. Resolves to no when the time is up.
+    /// Requests a yes or no. Resolves to no on timeout.
     ///
     /// Return `None` to dismiss the question.
     fn confirm(&self, dialog: ConfirmDialog) -> impl Future<Output = Option<bool>> + Send {
@@ -960,7 +956,7 @@ pub trait Dialogs: Send + Sync + 'static {
         async { None }
     }
 
-    /// Asks for a line of text. Resolves to nothing when the time is up.
+    /// Requests a line of text. Resolves to no value on timeout.
     ///
     /// Return `None` to dismiss the question.
     fn input(&self, dialog: InputDialog) -> impl Future<Output = Option<String>> + Send {
@@ -1119,8 +1115,8 @@ impl From<CancelNotice> for Dialog {
 /// The commands of a server of this dialect. A command that is not implemented answers that it is
 /// not available.
 pub trait Service: Send + Sync + 'static {
-    /// Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-    /// While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+    /// Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+    /// run, `streamingBehavior` must state how the agent queues the prompt.
     ///
     /// Acknowledged before this method is called; an error is sent with the same id.
     fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1128,8 +1124,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("prompt")) }
     }
 
-    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-    /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    /// tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// Answered when the future completes.
     fn steer(&self, params: SteerParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1137,8 +1133,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("steer")) }
     }
 
-    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-    /// for the next prompt.
+    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     ///
     /// Answered when the future completes.
     fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1146,8 +1141,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("follow_up")) }
     }
 
-    /// Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-    /// Queued messages stay queued.
+    /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+    /// messages stay queued.
     ///
     /// Answered when the future completes.
     fn abort(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1155,7 +1150,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("abort")) }
     }
 
-    /// Starts a new session. An extension can stop it.
+    /// Starts a new session. An extension can prevent it.
     ///
     /// Answered when the future completes.
     fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
@@ -1163,7 +1158,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("new_session")) }
     }
 
-    /// Returns the agent's current state.
+    /// Returns the current state of the agent.
     ///
     /// Answered when the future completes.
     fn get_state(&self, params: NoParams, call: crate::serve::Call<Pisces, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
@@ -1187,7 +1182,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_model")) }
     }
 
-    /// Switches to the next model. The data is null where there is only one.
+    /// Switches to the next model. The data is null if only one model is available.
     ///
     /// Answered when the future completes.
     fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
@@ -1195,7 +1190,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("cycle_model")) }
     }
 
-    /// Lists the models that are configured.
+    /// Lists the configured models.
     ///
     /// Answered when the future completes.
     fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pisces, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
@@ -1203,8 +1198,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_available_models")) }
     }
 
-    /// Sets the model's thinking level. A level that the model does not support becomes the
-    /// nearest one that it does.
+    /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+    /// level.
     ///
     /// Answered when the future completes.
     fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1212,7 +1207,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_thinking_level")) }
     }
 
-    /// Switches to the next thinking level. The data is null where the model cannot think.
+    /// Switches to the next thinking level. The data is null if the model cannot think.
     ///
     /// Answered when the future completes.
     fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
@@ -1220,7 +1215,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("cycle_thinking_level")) }
     }
 
-    /// Sets how steering messages are delivered.
+    /// Sets the delivery of steering messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
     fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1228,7 +1223,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_steering_mode")) }
     }
 
-    /// Sets how follow-up messages are delivered.
+    /// Sets the delivery of follow-up messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
     fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1236,7 +1231,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_follow_up_mode")) }
     }
 
-    /// Compacts the conversation now: a summary takes the place of its older part.
+    /// Compacts the conversation now: a summary replaces its older part.
     ///
     /// Answered when the future completes.
     fn compact(&self, params: CompactParams, call: crate::serve::Call<Pisces, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
@@ -1268,8 +1263,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("abort_retry")) }
     }
 
-    /// Runs a shell command; the model sees its output with the next prompt. Several may run at
-    /// once. No event is sent for the message that it leaves.
+    /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+    /// agent emits no event for the message that the command adds to the conversation.
     ///
     /// Answered when the future completes.
     fn bash(&self, params: BashParams, call: crate::serve::Call<Pisces, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
@@ -1285,7 +1280,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("abort_bash")) }
     }
 
-    /// Returns the session's token counts and costs.
+    /// Returns the token counts and costs of the session.
     ///
     /// Answered when the future completes.
     fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pisces, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
@@ -1301,7 +1296,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("export_html")) }
     }
 
-    /// Opens another session. An extension can stop it.
+    /// Opens another session. An extension can prevent it.
     ///
     /// Answered when the future completes.
     fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
@@ -1317,7 +1312,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
     }
 
-    /// Names the session. White space around the name is dropped.
+    /// Sets the name of the session. White space around the name is removed.
     ///
     /// Answered when the future completes.
     fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1325,8 +1320,8 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_session_name")) }
     }
 
-    /// Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-    /// a failure with the same id may follow.
+    /// Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+    /// the same id may follow.
     ///
     /// Acknowledged before this method is called; an error is sent with the same id.
     fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1334,7 +1329,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("abort_and_prompt")) }
     }
 
-    /// Sets when steering messages reach the agent.
+    /// Sets the time at which steering messages reach the agent.
     ///
     /// Answered when the future completes.
     fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
@@ -1342,8 +1337,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("set_interrupt_mode")) }
     }
 
-    /// Makes a branch of the session that ends before one of the user's messages. An extension can
-    /// stop it.
+    /// Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     ///
     /// Answered when the future completes.
     fn branch(&self, params: BranchParams, call: crate::serve::Call<Pisces, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
@@ -1351,7 +1345,7 @@ pub trait Service: Send + Sync + 'static {
         async { Err(crate::serve::Refusal::not_available("branch")) }
     }
 
-    /// Lists the user's messages from which a branch can be made.
+    /// Lists the user's messages that can be the start of a branch.
     ///
     /// Answered when the future completes.
     fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {

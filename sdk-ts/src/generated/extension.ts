@@ -93,278 +93,275 @@ export type {
 /** The version of this protocol. */
 export type ProtocolVersion = 1;
 
-/** Asks the user for yes or no. Answered with `ConfirmedResult`. */
+/** Requests a yes or no of the user. Answered with `ConfirmedResult`. */
 export interface AskConfirm {
   type: "confirm";
-  /** Names the question. */
+  /** Id of the request. */
   id: string;
-  /** The extension that asks. */
+  /** Path of the extension that sends the request. */
   extension?: string | undefined;
-  /** The question of the agent in whose handling it asks. */
+  /** Id of the agent's request that the extension is handling. */
   during?: string | undefined;
-  /** The question. */
+  /** Text of the question. */
   title: string;
-  /** What it is about. */
+  /** Subject of the question. */
   message: string;
-  /** After how many milliseconds the answer is no; never where it is missing. */
+  /** Timeout in milliseconds, after which the answer is no; no timeout if absent. */
   timeout?: number | undefined;
 }
 
 /** Opens an editor for the user. Answered with `ValueResult`. */
 export interface AskEditor {
   type: "editor";
-  /** Names the question. */
+  /** Id of the request. */
   id: string;
-  /** The extension that asks. */
+  /** Path of the extension that sends the request. */
   extension?: string | undefined;
-  /** The question of the agent in whose handling it asks. */
+  /** Id of the agent's request that the extension is handling. */
   during?: string | undefined;
-  /** What is edited. */
+  /** Title of the editor. */
   title: string;
-  /** The text to begin with. */
+  /** Initial text of the editor. */
   prefill?: string | undefined;
 }
 
-/** Asks the user for a line of text. Answered with `ValueResult`. */
+/** Requests a line of text from the user. Answered with `ValueResult`. */
 export interface AskInput {
   type: "input";
-  /** Names the question. */
+  /** Id of the request. */
   id: string;
-  /** The extension that asks. */
+  /** Path of the extension that sends the request. */
   extension?: string | undefined;
-  /** The question of the agent in whose handling it asks. */
+  /** Id of the agent's request that the extension is handling. */
   during?: string | undefined;
-  /** The question. */
+  /** Text of the question. */
   title: string;
   /** Grey text in the empty field. */
   placeholder?: string | undefined;
-  /** After how many milliseconds nobody answers; never where it is missing. */
+  /** Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent. */
   timeout?: number | undefined;
 }
 
-/** Asks the user to choose. Answered with `ValueResult`. */
+/** Requests a choice of the user. Answered with `ValueResult`. */
 export interface AskSelect {
   type: "select";
-  /** Names the question. */
+  /** Id of the request. */
   id: string;
-  /** The extension that asks. */
+  /** Path of the extension that sends the request. */
   extension?: string | undefined;
-  /** The question of the agent in whose handling it asks. */
+  /** Id of the agent's request that the extension is handling. */
   during?: string | undefined;
-  /** The question. */
+  /** Text of the question. */
   title: string;
-  /** The choices. */
+  /** Choices of the user. */
   options: string[];
-  /** After how many milliseconds nobody answers; never where it is missing. */
+  /** Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent. */
   timeout?: number | undefined;
 }
 
-/**
- * Withdraws a question. It counts as unanswered, and so does one that has not
- * arrived yet.
- */
+/** Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet. */
 export interface AskWithdraw {
   type: "withdraw";
-  /** The id of the extension's own question. */
+  /** Id of the extension's request for the dialog. */
   question: string;
 }
 
-/** What is added to a run. */
+/** Additions to a run. */
 export interface BeforeAgentStartAnswer {
-  /** A message that goes with the user's. */
+  /** Message to add to the user's message. */
   message?: ExtensionMessage | undefined;
-  /** Replaces the system prompt of this run. */
+  /** Text that replaces the system prompt of this run. */
   systemPrompt?: string | undefined;
 }
 
-/** A run is about to begin. The answer may add a message, and replace the system prompt of this run. */
+/** A run is about to start. The answer may add a message, and replace the system prompt of this run. */
 export interface BeforeAgentStartHook {
   type: "before_agent_start";
   /** The user's input after expansion. */
   prompt: string;
-  /** Images that go with them. */
+  /** Images of the input. */
   images?: ImageContent[] | undefined;
-  /** What the model is told beforehand, with what other extensions made of it. */
+  /** System prompt, with the changes of other extensions. */
   systemPrompt: string;
 }
 
-/** Whether a compaction is stopped, or what its summary is. */
+/** The decision of an extension to prevent a compaction, or a summary for it. */
 export interface BeforeCompactAnswer {
-  /** True stops it. */
+  /** `true` to prevent the compaction. */
   cancel?: boolean | undefined;
-  /** Takes the place of what the model would say. */
+  /** Result that replaces the summary of the model. */
   compaction?: CompactionResult | undefined;
 }
 
-/** Whether something is stopped. */
+/** The decision of an extension to prevent an operation. */
 export interface CancelAnswer {
-  /** True stops it. */
+  /** `true` to prevent the operation. */
   cancel?: boolean | undefined;
 }
 
 /** The plan of a compaction. */
 export interface CompactionPlan {
-  /** The first session entry that would stay as it is. */
+  /** Id of the first session entry that would stay unchanged. */
   firstKeptEntryId: string;
-  /** Tokens in the context now, estimated. */
+  /** Estimated number of tokens in the context now. */
   tokensBefore: number;
-  /** The messages that the summary would stand for. */
+  /** The messages that the summary would replace. */
   messagesToSummarize: AgentMessage[];
   /**
-   * The messages at the beginning of a turn that is cut in two; a summary of them stands before the
-   * rest of the turn.
+   * The messages at the start of a turn that the compaction splits; a separate summary of them precedes the rest
+   * of the turn.
    */
   turnPrefixMessages: AgentMessage[];
-  /** Whether a turn is cut in two. */
+  /** `true` if the compaction splits a turn. */
   isSplitTurn: boolean;
-  /** The summary that stands in the context now, where there is one. */
+  /** The previous summary in the context, if there is one. */
   previousSummary?: string | undefined;
 }
 
-/** Yes or no. */
+/** The user's answer with yes or no. */
 export interface ConfirmedResult {
-  /** False where nobody answered. */
+  /** `true` for yes; `false` for no or if the user did not answer. */
   confirmed: boolean;
 }
 
-/** What the model gets to see. */
+/** The messages that the model receives. */
 export interface ContextAnswer {
-  /** The messages; those of the event where it is missing. */
+  /** The messages; the messages of the event if absent. */
   messages?: AgentMessage[] | undefined;
 }
 
-/** The model is about to be asked. The answer may replace what it gets to see, this once. */
+/** A request to the model is about to be sent. The answer may replace its messages for this request only. */
 export interface ContextHook {
   type: "context";
-  /** The messages that it would see. */
+  /** Messages of the request. */
   messages: AgentMessage[];
 }
 
-/** When a message reaches the model. */
+/** The time at which a message reaches the model. */
 export type DeliverAs = "steer" | "followUp" | "nextTurn";
 
-/** Why resources are looked for. */
+/** The reason for the search for resources. */
 export type DiscoverReason = "startup" | "reload" | (string & {});
 
-/** Stops what the agent does. Answered at once. */
+/** Stops the current run. Answered at once. */
 export interface DoAbort {
   type: "abort";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
 }
 
-/** Stores data in the session that the model does not see. */
+/** Stores data in the session; the model does not receive it. */
 export interface DoAppendEntry {
   type: "append_entry";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The extension that keeps it. */
+  /** Path of the extension that stores the data. */
   extension?: string | undefined;
-  /** The extension's name for this kind of entry. */
+  /** Kind of the entry, named by the extension. */
   customType: string;
-  /** What is kept. */
+  /** Data of the extension. */
   data?: JsonValue | null | undefined;
 }
 
-/** Compacts the conversation; answered with the result when that is done. */
+/** Compacts the conversation. The answer with the result follows at the end. */
 export interface DoCompact {
   type: "compact";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
   /** Extra instructions for the summary. */
   customInstructions?: string | undefined;
 }
 
 /**
- * Forks the session before a message of the user. Only for commands. Answered with whether an
- * extension stopped it.
+ * Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
+ * prevented it.
  */
 export interface DoFork {
   type: "fork";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The entry. */
+  /** Id of the message's entry. */
   entryId: string;
 }
 
-/** Returns the session's entries. */
+/** Returns the entries of the session. */
 export interface DoGetEntries {
   type: "get_entries";
-  /** Names the question. */
+  /** Id of the request. */
   id: string;
 }
 
-/** Returns the full state. */
+/** Returns the complete state. */
 export interface DoGetState {
   type: "get_state";
-  /** Names the question. */
+  /** Id of the request. */
   id: string;
 }
 
-/** Starts a new session. Only for commands. The answer says whether an extension stopped it. */
+/** Starts a new session. Only allowed in commands. The answer states if an extension prevented it. */
 export interface DoNewSession {
   type: "new_session";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The file of the session that it comes from. */
+  /** File of the parent session. */
   parentSession?: string | undefined;
 }
 
-/** Registers again what an extension brings; replaces its earlier registration. */
+/** Registers the contributions of an extension again; replaces its earlier registration. */
 export interface DoRegister {
   type: "register";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** What it brings. */
+  /** New contributions of the extension. */
   offered: OfferedExtension;
 }
 
-/** Puts a message of its own kind into the conversation. */
+/** Adds an extension's message to the conversation. */
 export interface DoSendMessage {
   type: "send_message";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The extension that sends it. */
+  /** Path of the extension that sends the message. */
   extension?: string | undefined;
-  /** The message. */
+  /** Message of the extension. */
   message: ExtensionMessage;
-  /** Whether the agent begins to work where it is idle. */
+  /** `true` to start a run if the agent is idle. */
   triggerTurn?: boolean | undefined;
-  /** When it reaches the model where the agent is working; `steer` where it is missing. */
+  /** Time of delivery during a run; `steer` if absent. */
   deliverAs?: DeliverAs | undefined;
 }
 
 /**
- * Sends a message as the user. An idle agent starts a run; while the agent is
- * working, `deliverAs` has to say how the message is queued.
+ * Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
+ * time of delivery.
  */
 export interface DoSendUserMessage {
   type: "send_user_message";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The extension that sends it. */
+  /** Path of the extension that sends the message. */
   extension?: string | undefined;
-  /** The words and images. */
+  /** Text and images of the message. */
   content: InputContent;
-  /** `steer` or `followUp`. */
+  /** Time of delivery: `steer` or `followUp`. */
   deliverAs?: DeliverAs | undefined;
 }
 
 /** Sets the tools that the model can call from the next request on. Unknown names are ignored. */
 export interface DoSetActiveTools {
   type: "set_active_tools";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The names. */
+  /** Names of the tools. */
   tools: string[];
 }
 
 /** Sets or removes the label of a session entry. */
 export interface DoSetLabel {
   type: "set_label";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The entry. */
+  /** Id of the entry. */
   entryId: string;
   /** The label; absent or null to remove it. */
   label?: string | null | undefined;
@@ -373,87 +370,90 @@ export interface DoSetLabel {
 /** Switches to another model. Answered with `FoundResult`. */
 export interface DoSetModel {
   type: "set_model";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The provider. */
+  /** Name of the provider. */
   provider: string;
-  /** The model's id. */
+  /** Id of the model. */
   modelId: string;
 }
 
-/** Names the session. */
+/** Sets the name of the session. */
 export interface DoSetSessionName {
   type: "set_session_name";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The name. */
+  /** New name of the session. */
   name: string;
 }
 
 /** Sets the thinking level; an unsupported level becomes the nearest supported one. */
 export interface DoSetThinkingLevel {
   type: "set_thinking_level";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The level. */
+  /** New thinking level. */
   level: ThinkingLevel;
 }
 
 /** Ends the agent as soon as it is idle. Answered at once. */
 export interface DoShutdown {
   type: "shutdown";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
 }
 
-/** Switches to another session. Only for commands. The answer says whether an extension stopped it. */
+/** Switches to another session. Only allowed in commands. The answer states if an extension prevented it. */
 export interface DoSwitchSession {
   type: "switch_session";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The session's file. */
+  /** Path of the session file. */
   path: string;
 }
 
-/** Waits until no run, retry or compaction is going on. Only for commands: an event would wait for itself. */
+/**
+ * Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
+ * for itself.
+ */
 export interface DoWaitForIdle {
   type: "wait_for_idle";
-  /** Names the question. */
+  /** Id of the request. */
   id: string;
 }
 
-/** The results of the agent's questions. A command has none; those of events are [`HookAnswers`]. */
+/** The results of the agent's requests. A command has no result; the results of events are in [`HookAnswers`]. */
 export interface ExtensionAnswers {
-  /** Who is there. */
+  /** The extensions of the process. */
   initialize?: Initialized | undefined;
-  /** Who is there besides. */
+  /** The additionally loaded extensions. */
   load?: Initialized | undefined;
-  /** The tool's result. */
+  /** Result of the tool. */
   tool?: ToolResult | undefined;
 }
 
 /**
- * Something failed in an extension although nobody waits for an answer: in the handler of an event
- * that was only told, in a timer. The client gets an `extension_error`.
+ * A failure of an extension outside of a request, for example in the handler of an event without an answer, or in
+ * a timer. The client receives an `extension_error`.
  */
 export interface ExtensionFailed {
   type: "failed";
-  /** The extension. */
+  /** Path of the extension. */
   extension?: string | undefined;
-  /** The event that it handled, or what else it was at. */
+  /** Event that the extension was handling, or another description of its activity. */
   event: string;
-  /** The error message. */
+  /** Error message of the extension. */
   error: string;
   /**
-   * The channel, if a listener failed by which extensions talk to each other. The client gets an `extension_error` from
-   * pi@1.6 on only.
+   * Name of the channel, if a listener for messages between extensions failed. The client receives an
+   * `extension_error` for it since pi@1.6 only.
    */
   channel?: string | undefined;
 }
 
 /**
- * A frame that an extension process sends. A line that is not a frame goes to the agent's log; a question of
- * a type that the agent does not know is answered with an error.
+ * A frame of an extension process. A line that is not a frame goes to the agent's log. A request of an unknown
+ * type is answered with an error.
  *
  * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
@@ -492,76 +492,73 @@ export type ExtensionFrame =
   | DoRegister
   | UnknownVariant<"type">;
 
-/** A line for the agent's log. What a process writes on stderr goes there too. */
+/** A line for the agent's log. The stderr of a process goes to the same log. */
 export interface ExtensionLog {
   type: "log";
-  /** How much it matters. */
+  /** Level of the line. */
   level: LogLevel;
-  /** The line. */
+  /** Text of the line. */
   message: string;
 }
 
-/** A message of a type that an extension defines. */
+/** A message of a kind that an extension defines. */
 export interface ExtensionMessage {
-  /** The extension's name for this kind of message. */
+  /** Kind of the message, named by the extension. */
   customType: string;
-  /** Text, or blocks. */
+  /** Content of the message: text or blocks. */
   content: InputContent;
-  /** Whether a front end should show it. */
+  /** `true` if a client should show the message. */
   display: boolean;
-  /** Facts for a front end. */
+  /** Details for a client. */
   details?: JsonValue | null | undefined;
 }
 
-/**
- * The answer to a question of the agent: a result as `ExtensionAnswers` and `HookAnswers` say, or
- * an error.
- */
+/** The answer to a request of the agent: a result as in `ExtensionAnswers` and `HookAnswers`, or an error. */
 export interface ExtensionResponse {
   type: "response";
-  /** The id of the question. */
+  /** Id of the request. */
   id: string;
-  /** The result; absent or null where there is none. */
+  /** The result; absent or null if there is none. */
   result?: JsonValue | null | undefined;
-  /** The error message. */
+  /** Error message of the request. */
   error?: string | undefined;
 }
 
-/** The kind of value that a command line flag takes. */
+/** The kind of value of a command-line flag. */
 export type FlagKind = "boolean" | "string";
 
-/** Whether what was named is there. */
+/** The outcome of a search. */
 export interface FoundResult {
-  /** False where it is not; nothing has changed then. */
+  /** `true` if the target was found. If `false`, the request had no effect. */
   found: boolean;
 }
 
-/** The results of events, by the event's type. All others are answered without a result. */
+/** The results of events, by the event's type. All other events are answered without a result. */
 export interface HookAnswers {
-  /** Names more skills and prompt templates. */
+  /** Additional skills and prompt templates. */
   resources_discover?: ResourcesDiscoverAnswer | undefined;
-  /** Stops it. */
+  /** Decision to prevent the switch. */
   session_before_switch?: CancelAnswer | undefined;
-  /** Stops it. */
+  /** Decision to prevent the fork. */
   session_before_fork?: CancelAnswer | undefined;
-  /** Stops it, or gives the summary. */
+  /** Decision to prevent the compaction, or its summary. */
   session_before_compact?: BeforeCompactAnswer | undefined;
-  /** Replaces the input, or drops it. */
+  /** Replacement or rejection of the input. */
   input?: InputAnswer | undefined;
-  /** Adds a message, replaces the system prompt. */
+  /** Additional message, or replacement of the system prompt. */
   before_agent_start?: BeforeAgentStartAnswer | undefined;
-  /** Replaces what the model gets to see. */
+  /** Replacement of the messages for the model. */
   context?: ContextAnswer | undefined;
-  /** Blocks it. */
+  /** Decision to block the tool. */
   tool_call?: ToolCallAnswer | undefined;
-  /** Replaces it. */
+  /** Replacement of the tool's result. */
   tool_result?: ToolResultAnswer | undefined;
-  /** Replaces the command: this is its result. */
+  /** Result that replaces the execution of the command. */
   user_bash?: UserBashAnswer | undefined;
 }
 
 /**
- * An event of the agent, told apart by `type`.
+ * An event for extensions; `type` determines the variant.
  *
  * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
@@ -594,84 +591,84 @@ export type HookEvent =
   | ModelSelectHook
   | UnknownVariant<"type">;
 
-/** The results of an extension's questions. Other questions are answered without a result. */
+/** The results of an extension's requests. Requests without a member are answered without a result. */
 export interface HostAnswers {
-  /** What the user chose. */
+  /** The choice of the user. */
   select?: ValueResult | undefined;
-  /** What the user said. */
+  /** The answer of the user. */
   confirm?: ConfirmedResult | undefined;
-  /** What the user entered. */
+  /** The entered text of the user. */
   input?: ValueResult | undefined;
-  /** What the user wrote. */
+  /** The edited text of the user. */
   editor?: ValueResult | undefined;
-  /** Whether there is such a model that can be used. */
+  /** `true` in `found` if the model exists and is available. */
   set_model?: FoundResult | undefined;
   /** The result of a compaction. */
   compact?: CompactionResult | undefined;
-  /** Whether an extension stopped it. */
+  /** Result of the new session; an extension can prevent it. */
   new_session?: Cancellation | undefined;
-  /** Whether an extension stopped it. */
+  /** Result of the fork; an extension can prevent it. */
   fork?: Cancellation | undefined;
-  /** Whether an extension stopped it. */
+  /** Result of the switch; an extension can prevent it. */
   switch_session?: Cancellation | undefined;
-  /** The full state. */
+  /** Complete state of the agent. */
   get_state?: HostState | undefined;
-  /** The entries. */
+  /** Entries of the session. */
   get_entries?: SessionEntries | undefined;
 }
 
 /**
- * A question of the agent is taken back: the run was aborted, or the time is up. A response that
- * still comes is ignored.
+ * The cancellation of an agent's request, because the run was aborted or the time limit was reached. A later
+ * response is ignored.
  */
 export interface HostCancel {
   type: "cancel";
-  /** The id of the question. */
+  /** Id of the cancelled request. */
   id: string;
 }
 
-/** The user invoked a command. The response comes when it has ended; its result is not looked at. */
+/** The user invoked a command. The response follows when the command has ended; its result is ignored. */
 export interface HostCommand {
   type: "command";
-  /** Names the question. */
+  /** Id of the request. */
   id: string;
-  /** The extension whose command it is. */
+  /** Path of the extension that registered the command. */
   extension: string;
-  /** The command's name, without the slash. */
+  /** Name of the command, without the slash. */
   name: string;
-  /** What stands behind the name; empty where nothing does. */
+  /** Text after the name; empty if there is none. */
   args: string;
 }
 
-/** Entries that joined the session; for those who watch `entries`. */
+/** New entries of the session, for extensions that watch `entries`. */
 export interface HostEntries {
   type: "entries";
-  /** Whether these are all entries, because the session is another one. */
+  /** `true` if the list holds all entries, because the session has changed. */
   reset: boolean;
-  /** The head of the session's file, with `reset`. */
+  /** Header of the session file; present if `reset` is `true`. */
   header?: JsonObject | undefined;
-  /** The entries. */
+  /** New entries, or all entries if `reset` is `true`. */
   entries: JsonObject[];
-  /** The entry at which the conversation is now; null where it is empty. */
+  /** Id of the current entry; null in an empty session. */
   leafId: string | null;
 }
 
 /**
- * Something happened. With an id the agent waits for the response, and `HookAnswers` says what may
- * stand in it; without one nobody waits.
+ * An event of the agent. With an id, the agent waits for the response, whose result `HookAnswers` defines. Without
+ * an id, it does not wait.
  */
 export interface HostEvent {
   type: "event";
-  /** Names the question. */
+  /** Id of the request. */
   id?: string | undefined;
-  /** The extension that is told. */
+  /** Path of the extension that receives the event. */
   extension: string;
-  /** What happened. */
+  /** Event for the extension. */
   event: HookEvent;
 }
 
 /**
- * A frame that the agent sends to an extension process. A process ignores types that it does not know.
+ * A frame from the agent to an extension process. A process ignores unknown types.
  *
  * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
@@ -688,426 +685,429 @@ export type HostFrame =
   | UnknownVariant<"type">;
 
 /**
- * The first frame. The process answers with `Initialized` when its extensions are loaded, and
- * sends nothing else before that but dialogs' notices and logs.
+ * The first frame. The process answers with `Initialized` when its extensions are loaded. Before that, it sends
+ * only notices and log lines.
  */
 export interface HostInitialize {
   type: "initialize";
-  /** Names the question. */
+  /** Id of the request. */
   id: string;
-  /** The version of this protocol, 1. */
+  /** Version of this protocol, 1. */
   protocol: number;
-  /** The agent's version. */
+  /** Version of the agent. */
   agentVersion: string;
-  /** How the agent is used. */
+  /** Mode of use of the agent. */
   mode: HostMode;
-  /** Whether somebody can answer dialogs. */
+  /** `true` if a client can answer dialogs. */
   hasUI: boolean;
   /** The working directory. */
   cwd: string;
   /** The folder of the user's settings. */
   agentDir: string;
-  /** The extensions to load, as absolute paths. A program that is one extension finds one path here. */
+  /** Absolute paths of the extensions to load. A program that is a single extension receives one path. */
   extensions: string[];
 }
 
 /**
- * More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
- * `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone; an
- * empty list, to which the answer is one too, asks whether the process still answers at all.
+ * Additional extensions to load, for example after a directory becomes trusted. Sent only to a process that
+ * announced `loadsMore` in `Initialized`. Answered with `Initialized` for these extensions only. An empty list,
+ * answered with an empty list, checks that the process still responds.
  */
 export interface HostLoad {
   type: "load";
-  /** Names the question. */
+  /** Id of the request. */
   id: string;
-  /** The extensions, as absolute paths. */
+  /** Absolute paths of the extensions. */
   extensions: string[];
 }
 
-/** How the agent is used. */
+/** The mode of use of the agent. */
 export type HostMode = "rpc" | (string & {});
 
-/** The answer to a question of the extension: a result as `HostAnswers` says, or an error. */
+/** The answer to a request of the extension: a result as in `HostAnswers`, or an error. */
 export interface HostResponse {
   type: "response";
-  /** The id of the question. */
+  /** Id of the request. */
   id: string;
-  /** The result; absent where there is none. */
+  /** The result; absent if there is none. */
   result?: JsonValue | undefined;
-  /** Why the question failed. */
+  /** Error message of the request. */
   error?: string | undefined;
 }
 
 /**
- * What the agent is and does. In a `state` frame only what has changed since the last one; whole in an
- * answer to `get_state` and in `initialize`.
+ * The state of the agent. The first `state` frame and the answer to `get_state` hold all members. Later `state`
+ * frames hold only the changes since the previous one.
  */
 export interface HostState {
-  /** Whether no run, retry or compaction is going on. */
+  /** `true` if no run, retry or compaction is in progress. */
   idle?: boolean | undefined;
-  /** Messages that wait for a run. */
+  /** Number of messages that wait for a run. */
   pendingMessages?: number | undefined;
-  /** The model in use, or null where there is none. */
+  /** The current model, or null if there is none. */
   model?: Model | null | undefined;
-  /** The models that can be used. */
+  /** Models available to the agent. */
   models?: Model[] | undefined;
-  /** The model's thinking level. */
+  /** Thinking level of the model. */
   thinkingLevel?: ThinkingLevel | undefined;
-  /** The session's id. */
+  /** Id of the session. */
   sessionId?: string | undefined;
-  /** The session's file; null where nothing is kept. */
+  /** Path of the session file; null if the session is not stored. */
   sessionFile?: string | null | undefined;
-  /** The session's name, or null where it has none. */
+  /** Name of the session, or null if it has none. */
   sessionName?: string | null | undefined;
-  /** What the model is told beforehand. */
+  /** System prompt of the session. */
   systemPrompt?: string | undefined;
-  /** How much of the model's context is in use; null without a model. */
+  /** Use of the context window; null without a model. */
   contextUsage?: ContextUsage | null | undefined;
-  /** All tools that there are. */
+  /** All tools of the agent. */
   tools?: KnownTool[] | undefined;
-  /** The names of those that the model can call. */
+  /** Names of the tools that the model can call. */
   activeTools?: string[] | undefined;
   /** The commands that a prompt can invoke with `/name`. */
   commands?: CommandInfo[] | undefined;
-  /** The flags that the command line gave: true, or the text. */
+  /** Flags from the command line: `true`, or the text. */
   flags?: Record<string, JsonValue> | undefined;
 }
 
 /** Changes of the state, for extensions that watch `state`. Sent before the frame that follows from the change. */
 export interface HostStateChanged {
   type: "state";
-  /** The members that changed. */
+  /** Changed members of the state. */
   state: HostState;
 }
 
-/** The model called a tool. Before the response there may be `tool_update` frames. */
+/** The model called a tool. `tool_update` frames may precede the response. */
 export interface HostTool {
   type: "tool";
-  /** Names the question. */
+  /** Id of the request. */
   id: string;
-  /** The extension whose tool it is. */
+  /** Path of the extension that registered the tool. */
   extension: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   name: string;
-  /** The id of the call. */
+  /** Id of the tool call. */
   toolCallId: string;
-  /** The arguments, which fit the tool's schema. */
+  /** Arguments of the tool call, valid under the tool's schema. */
   params: JsonObject;
 }
 
-/** The answer to `initialize`: who is there. */
+/** The answer to `initialize` and `load`: the contributions of the loaded extensions. */
 export interface Initialized {
-  /** The version of this protocol that the process speaks, 1. */
+  /** Version of this protocol that the process uses, 1. */
   protocol: number;
-  /** What each extension brings, one for each path of the question. */
+  /** Contributions of each extension, one for each path of the request. */
   extensions: OfferedExtension[];
-  /** What it wants to be told without asking. */
+  /** Kinds of updates that the process receives without a request. */
   watch?: Watched[] | undefined;
-  /** Whether it can load more extensions later, in answer to `load`. One that cannot is left alone. */
+  /**
+   * `true` if the process can load additional extensions on a `load` frame. Otherwise the agent sends no such
+   * frame.
+   */
   loadsMore?: boolean | undefined;
 }
 
-/** How the user's input is handled. */
+/** The handling of the user's input. */
 export type InputAction = "continue" | "transform" | "handled" | "refuse";
 
-/** How the user's input is handled, with its replacement. */
+/** The handling of the user's input, with a replacement. */
 export interface InputAnswer {
-  /** What becomes of them. */
+  /** Handling of the input. */
   action: InputAction;
-  /** The new text, or why the words are refused. */
+  /** The new text, or the reason for the rejection. */
   text?: string | undefined;
-  /** The new images; the old ones where it is missing. */
+  /** The new images; the old ones if absent. */
   images?: ImageContent[] | undefined;
 }
 
-/** The user sent input that has not been processed yet. The answer may replace or drop it. */
+/** Input of the user that is not processed yet. The answer may replace or drop it. */
 export interface InputHook {
   type: "input";
-  /** The words. */
+  /** Text of the input. */
   text: string;
-  /** Images that go with them. */
+  /** Images of the input. */
   images?: ImageContent[] | undefined;
-  /** Where they come from. */
+  /** Source of the input. */
   source: InputSource;
 }
 
-/** Where input of the user comes from. */
+/** The source of the user's input. */
 export type InputSource = "interactive" | "rpc" | "extension" | (string & {});
 
-/** A tool that the agent has. */
+/** A tool of the agent. */
 export interface KnownTool {
-  /** Its name. */
+  /** Name of the tool. */
   name: string;
-  /** A description for the model. */
+  /** Description for the model. */
   description: string;
-  /** A JSON Schema of its arguments. */
+  /** JSON Schema of the arguments. */
   parameters: JsonObject;
 }
 
-/** How much a log line matters. */
+/** The level of a log line. */
 export type LogLevel = "debug" | "info" | "warning" | "error" | (string & {});
 
-/** Another model is in use than before. */
+/** The model was changed. */
 export interface ModelSelectHook {
   type: "model_select";
-  /** The model. */
+  /** New model of the session. */
   model: Model;
-  /** The one before, or null where there was none. */
+  /** The previous model, or null if there was none. */
   previousModel: Model | null;
-  /** How it was chosen. */
+  /** Method of the selection. */
   source: ModelSource;
 }
 
-/** How a model was chosen. */
+/** The method by which a model was selected. */
 export type ModelSource = "set" | "cycle" | "restore" | (string & {});
 
 /** A slash command of an extension. */
 export interface OfferedCommand {
-  /** The name, without the slash. */
+  /** Name of the command, without the slash. */
   name: string;
-  /** A description for people. */
+  /** Description for the user. */
   description?: string | undefined;
 }
 
-/** What one extension brings, or why it could not be loaded. */
+/** The contributions of one extension, or the reason for a failure to load it. */
 export interface OfferedExtension {
-  /** The extension, as the agent named it. */
+  /** Path of the extension, as sent by the agent. */
   path: string;
-  /** A name for people. */
+  /** Display name. */
   name?: string | undefined;
-  /** Why it could not be loaded; everything else is ignored then. */
+  /** Error message of a failed load; all other members are then ignored. */
   error?: string | undefined;
-  /** Its commands. */
+  /** Commands of the extension. */
   commands?: OfferedCommand[] | undefined;
-  /** Its tools. */
+  /** Tools of the extension. */
   tools?: OfferedTool[] | undefined;
-  /** Its flags. */
+  /** Flags of the extension. */
   flags?: OfferedFlag[] | undefined;
-  /** The events that it wants to hear of, by type. Others are not sent to it. */
+  /** Types of the events that the extension receives. Other events are not sent to it. */
   events?: string[] | undefined;
 }
 
-/** A flag of the command line that an extension reads. */
+/** A command-line flag for an extension. */
 export interface OfferedFlag {
-  /** The name, without the dashes. */
+  /** Name of the flag, without the dashes. */
   name: string;
-  /** A description for people. */
+  /** Description for the user. */
   description?: string | undefined;
-  /** What it takes. */
+  /** Kind of value. */
   kind: FlagKind;
-  /** Its value where it is not given: a boolean or a text. */
+  /** Default value: a boolean or a text. */
   default?: JsonValue | undefined;
 }
 
 /** A tool of an extension. */
 export interface OfferedTool {
-  /** The name by which the model calls it. That of a built-in tool takes its place. */
+  /** Name of the tool for the model. The name of a built-in tool replaces that tool. */
   name: string;
-  /** A name for people. */
+  /** Display name. */
   label?: string | undefined;
   /** A description for the model. */
   description: string;
-  /** A JSON Schema of its arguments, an object. */
+  /** JSON Schema of the arguments, an object. */
   parameters: JsonObject;
-  /** A line for the list of tools in the system prompt; the description where it is missing. */
+  /** Line for the list of tools in the system prompt; the description if absent. */
   promptSnippet?: string | undefined;
-  /** Guidelines for the system prompt, there while the tool is switched on. */
+  /** Guidelines for the system prompt, present while the tool is active. */
   promptGuidelines?: string[] | undefined;
 }
 
 /**
- * Where more skills and prompt templates are: files, or folders of them. Paths that are not absolute begin at
- * the working directory.
+ * The locations of additional skills and prompt templates: files, or folders of files. Relative paths start at the
+ * working directory.
  */
 export interface ResourcesDiscoverAnswer {
-  /** Skills. */
+  /** Paths of skills. */
   skillPaths?: string[] | undefined;
-  /** Prompt templates. */
+  /** Paths of prompt templates. */
   promptPaths?: string[] | undefined;
-  /** Themes; they have no effect, for there is nothing to colour. */
+  /** Paths of themes; they have no effect. */
   themePaths?: string[] | undefined;
 }
 
-/** After `session_start`: skills and prompt templates are looked for. The answer may name more of them. */
+/** The search for skills and prompt templates, after `session_start`. The answer may add further ones. */
 export interface ResourcesDiscoverHook {
   type: "resources_discover";
   /** The working directory. */
   cwd: string;
-  /** Why. */
+  /** Reason for the search. */
   reason: DiscoverReason;
 }
 
-/** The conversation is about to be compacted. The answer may stop it, or give the summary. */
+/** A compaction is about to start. The answer may prevent it, or provide the summary. */
 export interface SessionBeforeCompactHook {
   type: "session_before_compact";
-  /** What is about to be done. */
+  /** Plan of the compaction. */
   preparation: CompactionPlan;
-  /** The session's entries from the first one to the last. */
+  /** Entries of the session from the first to the last. */
   branchEntries: JsonObject[];
-  /** The user's extra instructions for the summary. */
+  /** Extra instructions of the user for the summary. */
   customInstructions?: string | undefined;
 }
 
-/** A fork is about to be made. The answer may stop it. */
+/** A fork is about to be made. The answer may prevent it. */
 export interface SessionBeforeForkHook {
   type: "session_before_fork";
-  /** The entry from which it is made. */
+  /** Id of the entry for the fork. */
   entryId: string;
 }
 
-/** Another session is about to take the place of this one. The answer may stop it. */
+/** Another session is about to replace the current one. The answer may prevent it. */
 export interface SessionBeforeSwitchHook {
   type: "session_before_switch";
-  /** Why. */
+  /** Reason for the change. */
   reason: SwitchReason;
-  /** The file of the other session, where it has one already. */
+  /** Path of the new session's file, if it exists already. */
   targetSessionFile?: string | undefined;
 }
 
-/** The conversation was compacted. Waited for. */
+/** The conversation was compacted. The agent waits for the response. */
 export interface SessionCompactHook {
   type: "session_compact";
-  /** The session's entry that says so. */
+  /** The session entry of the compaction. */
   compactionEntry: JsonObject;
-  /** Whether the summary came from an extension. */
+  /** `true` if an extension wrote the summary. */
   fromExtension: boolean;
 }
 
-/** The session's entries, as they stand in its file. */
+/** The entries of the session, as in its file. */
 export interface SessionEntries {
-  /** The head of the session's file. */
+  /** Header of the session file. */
   header?: JsonObject | undefined;
   /** The entries in the order of the file. */
   entries: JsonObject[];
-  /** The entry at which the conversation is; null where it is empty. */
+  /** Id of the current entry; null in an empty session. */
   leafId: string | null;
 }
 
-/** A fork was made and is the session now. Waited for. */
+/** A fork has become the current session. The agent waits for the response. */
 export interface SessionForkHook {
   type: "session_fork";
-  /** The file of the session before, where it had one. */
+  /** Path of the previous session's file, if it had one. */
   previousSessionFile?: string | undefined;
 }
 
-/** Why a session starts or ends. */
+/** The reason for the start or end of a session. */
 export type SessionReason = "startup" | "quit" | "new" | "resume" | "fork" | (string & {});
 
 /**
- * The session is about to end. Where the agent ends, all extensions together have two seconds; then stdin ends. Where the
- * agent is pi from 1.5 on, also told when another session takes the place of this one: it is waited for within the limit
- * of a hook, and `session_start` follows.
+ * The session is about to end. If the agent itself ends, all extensions together have two seconds before stdin
+ * closes. In pi since 1.5, also sent before another session replaces this one. The agent then waits for the
+ * response within the time limit of a hook, and `session_start` follows.
  */
 export interface SessionShutdownHook {
   type: "session_shutdown";
-  /** Why; said where the agent is pi from 1.5 on. */
+  /** Reason for the end; present in pi since 1.5. */
   reason?: SessionReason | undefined;
 }
 
 /**
- * The extension's first event: the agent is ready. Where the agent is pi from 1.5 on, also whenever another session has
- * taken the place of the one before; `session_switch` and `session_fork` do not come then. Waited for.
+ * The extension's first event: the agent is ready. In pi since 1.5, also sent after each change of the session,
+ * instead of `session_switch` and `session_fork`. The agent waits for the response.
  */
 export interface SessionStartHook {
   type: "session_start";
-  /** Why; said where the agent is pi from 1.5 on. */
+  /** Reason for the start; present in pi since 1.5. */
   reason?: SessionReason | undefined;
-  /** The file of the session before, where there was one and it had a file. */
+  /** Path of the previous session's file, if there is one. */
   previousSessionFile?: string | undefined;
 }
 
-/** Another session has taken the place of the one before. Waited for. */
+/** Another session has replaced the previous one. The agent waits for the response. */
 export interface SessionSwitchHook {
   type: "session_switch";
-  /** Why. */
+  /** Reason for the change. */
   reason: SwitchReason;
-  /** The file of the one before, where it had one. */
+  /** Path of the previous session's file, if it had one. */
   previousSessionFile?: string | undefined;
 }
 
 /** Puts text into the input editor. */
 export interface ShowEditorText {
   type: "set_editor_text";
-  /** The extension that sets it. */
+  /** Path of the extension that sets the text. */
   extension?: string | undefined;
-  /** The text. */
+  /** New text of the input editor. */
   text: string;
 }
 
 /** Shows a notice. */
 export interface ShowNotice {
   type: "notify";
-  /** The extension that shows it. */
+  /** Path of the extension that shows the notice. */
   extension?: string | undefined;
-  /** The notice. */
+  /** Text of the notice. */
   message: string;
-  /** What kind it is. */
+  /** Kind of the notice. */
   notifyType?: NotifyType | undefined;
 }
 
 /** Sets or clears an entry of the status bar. */
 export interface ShowStatus {
   type: "set_status";
-  /** The extension that sets it. */
+  /** Path of the extension that sets the entry. */
   extension?: string | undefined;
-  /** The entry's key. */
+  /** Key of the entry. */
   key: string;
-  /** The text; absent to clear the entry. */
+  /** Text of the entry; absent to clear it. */
   text?: string | undefined;
 }
 
 /** Sets the title of the window or tab. */
 export interface ShowTitle {
   type: "set_title";
-  /** The extension that sets it. */
+  /** Path of the extension that sets the title. */
   extension?: string | undefined;
-  /** The title. */
+  /** New title of the window or tab. */
   title: string;
 }
 
 /** Sets or clears a block of lines beside the editor. */
 export interface ShowWidget {
   type: "set_widget";
-  /** The extension that sets it. */
+  /** Path of the extension that sets the block. */
   extension?: string | undefined;
-  /** The block's key. */
+  /** Key of the block. */
   key: string;
-  /** The lines; absent to clear the block. */
+  /** Lines of the block; absent to clear it. */
   lines?: string[] | undefined;
-  /** Where it stands. */
+  /** Position of the block. */
   placement?: WidgetPlacement | undefined;
 }
 
-/** Why the session changes. */
+/** The reason for a change of the session. */
 export type SwitchReason = "new" | "resume" | (string & {});
 
-/** Whether a tool runs. */
+/** The decision of an extension about a tool call. */
 export interface ToolCallAnswer {
-  /** True keeps it from running. */
+  /** `true` to block the tool. */
   block?: boolean | undefined;
-  /** What the model is told instead. */
+  /** Reason for the model if the tool is blocked. */
   reason?: string | undefined;
 }
 
-/** A tool is about to run. The answer may block it; without an answer it is blocked. */
+/** A tool is about to run. The answer may block it. Without an answer, the tool is blocked. */
 export interface ToolCallHook {
   type: "tool_call";
-  /** The id of the call. */
+  /** Id of the tool call. */
   toolCallId: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   toolName: string;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   input: JsonObject;
 }
 
-/** A tool has something to show; it replaces what it showed before. */
+/** A tool reports progress, which replaces its earlier progress. */
 export interface ToolProgress {
   type: "tool_update";
-  /** The id of the agent's question. */
+  /** Id of the agent's request. */
   id: string;
-  /** Text and images. */
+  /** Progress as text and images. */
   content: InputBlock[];
-  /** Facts for a front end. */
+  /** Details for a client. */
   details?: JsonValue | null | undefined;
 }
 
@@ -1115,83 +1115,83 @@ export interface ToolProgress {
 export interface ToolResult {
   /** Text and images for the model. */
   content: InputBlock[];
-  /** Facts for a front end. */
+  /** Details for a client. */
   details?: JsonValue | null | undefined;
-  /** Whether it failed. A response with an error says the same, with the error as its text. */
+  /** `true` if the tool failed. A response with an error has the same effect, with the error as its text. */
   isError?: boolean | undefined;
 }
 
-/** What takes the place of a tool's result; what is missing stays as it is. */
+/** The replacement for a tool's result; absent members stay unchanged. */
 export interface ToolResultAnswer {
   /** Text and images for the model. */
   content?: InputBlock[] | undefined;
-  /** Facts for a front end. */
+  /** Details for a client. */
   details?: JsonValue | null | undefined;
-  /** Whether it failed. */
+  /** `true` if the tool failed. */
   isError?: boolean | undefined;
 }
 
 /** A tool has run. The answer may replace its result. */
 export interface ToolResultHook {
   type: "tool_result";
-  /** The id of the call. */
+  /** Id of the tool call. */
   toolCallId: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   toolName: string;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   input: JsonObject;
   /** Text and images for the model. */
   content: InputBlock[];
-  /** Facts for a front end. */
+  /** Details for a client. */
   details?: JsonValue | null | undefined;
-  /** Whether it failed. */
+  /** `true` if the tool failed. */
   isError: boolean;
 }
 
-/** A turn is complete. */
+/** A turn ends. */
 export interface TurnEndHook {
   type: "turn_end";
-  /** Its number in the run, from 0. */
+  /** Number of the turn in the run, from 0. */
   turnIndex: number;
-  /** The model's answer. */
+  /** Answer of the model. */
   message: AgentMessage;
-  /** The results of the tools that it asked for. */
+  /** Results of the tool calls in the answer. */
   toolResults: ToolResultMessage[];
 }
 
-/** A turn begins. */
+/** A turn starts. */
 export interface TurnStartHook {
   type: "turn_start";
-  /** Its number in the run, from 0. */
+  /** Number of the turn in the run, from 0. */
   turnIndex: number;
-  /** When, in milliseconds since the epoch. */
+  /** Time of the event in milliseconds since the epoch. */
   timestamp: number;
 }
 
-/** What takes the place of running a shell command. */
+/** The replacement for the execution of a shell command. */
 export interface UserBashAnswer {
-  /** The result; the command does not run then. */
+  /** The result; if present, the command does not run. */
   result?: BashResult | undefined;
 }
 
-/** The user is about to run a shell command beside the conversation. The answer may give its result. */
+/** The user is about to run a shell command outside of the conversation. The answer may provide its result. */
 export interface UserBashHook {
   type: "user_bash";
-  /** The command line. */
+  /** Command line of the shell command. */
   command: string;
-  /** True where the model does not get to see it. */
+  /** `true` if the model does not receive the command and its output. */
   excludeFromContext: boolean;
   /** The working directory. */
   cwd: string;
 }
 
-/** What the user chose, entered or wrote. */
+/** The choice or text of the user. */
 export interface ValueResult {
-  /** The text; absent where nobody answered. */
+  /** The text; absent if the user did not answer. */
   value?: string | undefined;
-  /** What the client answered, where that is no text: `value` is absent then. */
+  /** The client's answer if it is not text; `value` is then absent. */
   other?: JsonValue | undefined;
 }
 
-/** What an extension process is told without asking. */
+/** The kind of updates that an extension process receives without a request. */
 export type Watched = "state" | "entries" | (string & {});

@@ -332,49 +332,46 @@ export const revision = "12.7";
 /** The parameters and the data of each command, by its wire name. */
 export type CommandMap = {
   /**
-   * Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-   * While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+   * Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+   * run, `streamingBehavior` must state how the agent queues the prompt.
    */
   prompt: { params: PromptParams; data: undefined };
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt.
    */
   steer: { params: SteerParams; data: undefined };
-  /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt.
-   */
+  /** Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. */
   follow_up: { params: FollowUpParams; data: undefined };
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    */
   abort: { params: NoParams; data: undefined };
-  /** Starts a new session. An extension can stop it. */
+  /** Starts a new session. An extension can prevent it. */
   new_session: { params: NewSessionParams; data: Cancellation };
-  /** Returns the agent's current state. */
+  /** Returns the current state of the agent. */
   get_state: { params: NoParams; data: OmpSessionState };
   /** Returns all messages of the conversation. */
   get_messages: { params: NoParams; data: Messages };
   /** Switches to a model. */
   set_model: { params: SetModelParams; data: Model };
-  /** Switches to the next model. The data is null where there is only one. */
+  /** Switches to the next model. The data is null if only one model is available. */
   cycle_model: { params: NoParams; data: CycledModel | null };
-  /** Lists the models that are configured. */
+  /** Lists the configured models. */
   get_available_models: { params: NoParams; data: AvailableModels };
   /**
-   * Sets the model's thinking level. A level that the model does not support becomes the
-   * nearest one that it does.
+   * Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+   * level.
    */
   set_thinking_level: { params: SetThinkingLevelParams; data: undefined };
-  /** Switches to the next thinking level. The data is null where the model cannot think. */
+  /** Switches to the next thinking level. The data is null if the model cannot think. */
   cycle_thinking_level: { params: NoParams; data: CycledThinkingLevel | null };
-  /** Sets how steering messages are delivered. */
+  /** Sets the delivery of steering messages: all at once or one at a time. */
   set_steering_mode: { params: SetSteeringModeParams; data: undefined };
-  /** Sets how follow-up messages are delivered. */
+  /** Sets the delivery of follow-up messages: all at once or one at a time. */
   set_follow_up_mode: { params: SetFollowUpModeParams; data: undefined };
-  /** Compacts the conversation now: a summary takes the place of its older part. */
+  /** Compacts the conversation now: a summary replaces its older part. */
   compact: { params: CompactParams; data: CompactionResult };
   /** Switches automatic compaction on or off. */
   set_auto_compaction: { params: SetAutoCompactionParams; data: undefined };
@@ -383,157 +380,163 @@ export type CommandMap = {
   /** Cancels the pending automatic retry. */
   abort_retry: { params: NoParams; data: undefined };
   /**
-   * Runs a shell command; the model sees its output with the next prompt. Several may run at
-   * once. No event is sent for the message that it leaves.
+   * Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+   * agent emits no event for the message that the command adds to the conversation.
    */
   bash: { params: BashParams; data: BashResult };
   /** Stops all running `bash` commands. */
   abort_bash: { params: NoParams; data: undefined };
-  /** Returns the session's token counts and costs. */
+  /** Returns the token counts and costs of the session. */
   get_session_stats: { params: NoParams; data: SessionStats };
   /** Exports the session as an HTML page. */
   export_html: { params: ExportHtmlParams; data: WrittenFile };
-  /** Opens another session. An extension can stop it. */
+  /** Opens another session. An extension can prevent it. */
   switch_session: { params: SwitchSessionParams; data: Cancellation };
   /** Returns the text of the model's last answer. */
   get_last_assistant_text: { params: NoParams; data: LastAssistantText };
-  /** Names the session. White space around the name is dropped. */
+  /** Sets the name of the session. White space around the name is removed. */
   set_session_name: { params: SetSessionNameParams; data: undefined };
   /**
-   * Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-   * a failure with the same id may follow.
+   * Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+   * the same id may follow.
    */
   abort_and_prompt: { params: AbortAndPromptParams; data: undefined };
-  /** Sets when steering messages reach the agent. */
+  /** Sets the time at which steering messages reach the agent. */
   set_interrupt_mode: { params: SetInterruptModeParams; data: undefined };
-  /**
-   * Makes a branch of the session that ends before one of the user's messages. An extension can
-   * stop it.
-   */
+  /** Makes a branch of the session that ends before one of the user's messages. An extension can prevent it. */
   branch: { params: BranchParams; data: ForkResult };
-  /** Lists the user's messages from which a branch can be made. */
+  /** Lists the user's messages that can be the start of a branch. */
   get_branch_messages: { params: NoParams; data: ForkPoints };
   /**
-   * Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-   * them in version 1. Since omp@18.2.
+   * Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+   * it shortens them. Since omp@18.2.
    */
   negotiate_protocol: { params: NegotiateProtocolParams; data: ProtocolVersion };
-  /** Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`. Since omp@18.2. */
+  /**
+   * Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+   * `host_tool_call`. Since omp@18.2.
+   */
   set_host_tools: { params: SetHostToolsParams; data: HostToolNames };
   /**
-   * Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+   * Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
    * `host_uri_request`. Since omp@18.2.
    */
   set_host_uri_schemes: { params: SetHostUriSchemesParams; data: HostUriSchemes };
-  /** Lists the providers at which one can log in. Since omp@18.2. */
+  /** Lists the providers with a login. Since omp@18.2. */
   get_login_providers: { params: NoParams; data: LoginProviders };
-  /** Logs in at a provider. The page comes as `open_url`; answered when the person is done. Since omp@18.2. */
+  /** Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2. */
   login: { params: LoginParams; data: LoggedIn };
-  /** Says how much the client is told of subagents. Since omp@18.2. */
+  /** Sets the detail of the events about subagents. Since omp@18.2. */
   set_subagent_subscription: { params: SetSubagentSubscriptionParams; data: SubagentSubscription };
-  /** Lists the subagents that are known. Since omp@18.2. */
+  /** Lists the known subagents. Since omp@18.2. */
   get_subagents: { params: NoParams; data: Subagents };
-  /** Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one. Since omp@18.2. */
+  /**
+   * Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+   * subagent. Since omp@18.2.
+   */
   get_subagent_messages: { params: GetSubagentMessagesParams; data: SubagentMessages };
   /** Sets the todo list. Since omp@18.2. */
   set_todos: { params: SetTodosParams; data: TodoPhases };
-  /** Asks for faster answers at a higher price, or takes that back. Since omp@18.2. */
+  /** Switches fast mode on or off: faster answers at a higher price. Since omp@18.2. */
   set_fast_mode: { params: SetFastModeParams; data: FastMode };
-  /** Lists the commands that prompts can begin with. Since omp@18.2. */
+  /** Lists the commands that can start a prompt. Since omp@18.2. */
   get_available_commands: { params: NoParams; data: AvailableCommands };
-  /** Gives the messages of the conversation in parts. Since omp@18.2. */
+  /** Returns the messages of the conversation in parts. Since omp@18.2. */
   get_messages_page: { params: GetMessagesPageParams; data: MessagesPage };
-  /** Begins a new session with what the model says of the old one. Null where nothing was handed over. Since omp@18.2. */
+  /** Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2. */
   handoff: { params: HandoffParams; data: HandedOver | null };
 };
 
 /** Each event by its type. */
 export type EventMap = {
-  /** The agent begins to work on a prompt, or begins again after a retry or a compaction. */
+  /** The agent starts to work on a prompt, or starts again after a retry or a compaction. */
   agent_start: AgentStart;
   /** The agent stops. A retry, a compaction or a follow-up may still come after it. */
   agent_end: AgentEnd;
-  /** A turn begins: one answer of the model and the tools that it asks for. */
+  /** A turn starts: one answer of the model, and the tools that the answer calls. */
   turn_start: TurnStart;
-  /** A turn is complete. */
+  /** A turn ends. */
   turn_end: TurnEnd;
   /**
-   * A message begins. Messages of the user, of tools and of extensions are whole already; the
-   * model's are empty.
+   * A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+   * are empty.
    */
   message_start: MessageStart;
-  /** The model's message grows. */
+  /** The message of the model grows. */
   message_update: MessageUpdate;
   /** A message is complete. */
   message_end: MessageEnd;
-  /** A tool begins to run. */
+  /** A tool starts to run. */
   tool_execution_start: ToolExecutionStart;
-  /** A tool has something to show. `partialResult` is all of it so far, to replace what is shown. */
+  /**
+   * A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+   * updates.
+   */
   tool_execution_update: ToolExecutionUpdate;
-  /** A tool is done. */
+  /** A tool ends. */
   tool_execution_end: ToolExecutionEnd;
-  /** Automatic compaction begins. */
+  /** An automatic compaction starts. */
   auto_compaction_start: AutoCompactionStart;
-  /** Automatic compaction ended, with or without a result. */
+  /** An automatic compaction ends, with or without a result. */
   auto_compaction_end: AutoCompactionEnd;
-  /** The agent waits before it tries again after a transient error. */
+  /** The agent waits before a retry after a transient error. */
   auto_retry_start: OmpAutoRetryStart;
-  /** Retrying is over: an answer came, or the agent gave up. */
+  /** The retries are over: the model answered, or the agent stopped retrying. */
   auto_retry_end: AutoRetryEnd;
-  /** An extension failed; the agent goes on. */
+  /** An extension failed; the agent continues. */
   extension_error: ExtensionError;
-  /** The agent reads commands from here on. Its first frame. Since omp@13.19. */
+  /** The agent is ready to receive commands. Its first frame. Since omp@13.19. */
   ready: Ready;
   /**
-   * The model's stream ran into a rule. The turn is stopped and run again with the rule in the
-   * context: `agent_end` follows, and then another `agent_start`.
+   * The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
+   * `agent_end` follows, and then another `agent_start`.
    */
   ttsr_triggered: TtsrTriggered;
   /** The model stopped with unfinished todo items; the agent reminds it of them and continues. */
   todo_reminder: TodoReminder;
-  /** A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2. */
+  /** A piece of a frame that is too long for one line. Clients join the pieces and report the complete frame only. Since omp@18.2. */
   rpc_chunk: RpcChunk;
-  /** A frame was too long even for pieces; this stands in its place. Since omp@18.2. */
+  /** A replacement for a frame that was too long even in pieces. Since omp@18.2. */
   rpc_frame_error: RpcFrameError;
-  /** A subagent began or ended. Since omp@18.2. */
+  /** A subagent started or ended. Since omp@18.2. */
   subagent_lifecycle: SubagentLifecycle;
-  /** A subagent has come further. Since omp@18.2. */
+  /** A subagent made progress. Since omp@18.2. */
   subagent_progress: SubagentProgressed;
-  /** A subagent sent an event. Since omp@18.2. */
+  /** A subagent emitted an event. Since omp@18.2. */
   subagent_event: SubagentEvent;
-  /** The commands that prompts can begin with are others now. Since omp@18.2. */
+  /** The commands that can start a prompt have changed. Since omp@18.2. */
   available_commands_update: AvailableCommandsUpdate;
-  /** A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2. */
+  /** The outcome of a prompt that a command of an extension may have handled without the model. Since omp@18.2. */
   prompt_result: PromptResult;
-  /** Another model takes the place of one that fails. Since omp@18.2. */
+  /** Another model replaces a failing model. Since omp@18.2. */
   retry_fallback_applied: RetryFallbackApplied;
-  /** The other model has answered. Since omp@18.2. */
+  /** The replacement of a failing model has answered. Since omp@18.2. */
   retry_fallback_succeeded: RetryFallbackSucceeded;
-  /** Another model is in use. Since omp@18.2. */
+  /** The current model has changed. Since omp@18.2. */
   model_changed: ModelChanged;
-  /** What is wrong with the settings is something else now. Since omp@18.2. */
+  /** The warnings about the settings have changed. Since omp@18.2. */
   config_warnings_changed: ConfigWarningsChanged;
-  /** What the advisor cost is more now. Since omp@18.2. */
+  /** The cost of the advisor has increased. Since omp@18.2. */
   advisor_cost_changed: AdvisorCostChanged;
-  /** The advisor has nothing more to say. Since omp@18.2. */
+  /** The advisor has no further advice. Since omp@18.2. */
   advisor_yielded: AdvisorYielded;
-  /** The todo list was emptied, for everything in it is done. Since omp@18.2. */
+  /** The agent cleared the todo list, because all items were done. Since omp@18.2. */
   todo_auto_clear: TodoAutoClear;
-  /** Another agent wrote to this one. Since omp@18.2. */
+  /** Another agent sent a message to this one. Since omp@18.2. */
   irc_message: IrcMessage;
-  /** The agent has something to tell the person. Since omp@18.2. */
+  /** The agent shows a notice to the user. Since omp@18.2. */
   notice: Notice;
-  /** The model thinks more, or less, from here on. Since omp@18.2. */
+  /** The thinking level of the model changed. Since omp@18.2. */
   thinking_level_changed: OmpThinkingLevelChanged;
-  /** The goal that the agent works towards is another one, or has come closer. Since omp@18.2. */
+  /** The goal of the agent or the progress towards it changed. Since omp@18.2. */
   goal_updated: GoalUpdated;
-  /** A tool has something to show that is in no result. Since omp@18.2. */
+  /** A tool reports progress that no result contains. Since omp@18.2. */
   tool_stream_update: ToolStreamUpdate;
-  /** A command that a prompt began with has something to say. Since omp@18.2. */
+  /** The output of a command at the start of a prompt. Since omp@18.2. */
   command_output: CommandOutput;
-  /** The session has another name, or is another one. Since omp@18.2. */
+  /** The session or its name changed. Since omp@18.2. */
   session_info_update: SessionInfoUpdate;
-  /** The model or its thinking was changed by a command that a prompt began with. Since omp@18.2. */
+  /** A command at the start of a prompt changed the model or its thinking level. Since omp@18.2. */
   config_update: ConfigUpdate;
 };
 
@@ -542,11 +545,11 @@ export type Event = EventMap[keyof EventMap];
 
 /** The parameters and the answer of each dialog, by its wire name. */
 export type DialogMap = {
-  /** Asks to choose from a list. Resolves to nothing when the time is up. */
+  /** Requests a choice from a list. Resolves to no value on timeout. */
   select: { params: SelectDialog; answer: ValueAnswer };
-  /** Asks for yes or no. Resolves to no when the time is up. */
+  /** Requests a yes or no. Resolves to no on timeout. */
   confirm: { params: ConfirmDialog; answer: ConfirmedAnswer };
-  /** Asks for a line of text. Resolves to nothing when the time is up. */
+  /** Requests a line of text. Resolves to no value on timeout. */
   input: { params: InputDialog; answer: ValueAnswer };
   /** Opens an editor for several lines of text. */
   editor: { params: EditorDialog; answer: ValueAnswer };
@@ -561,19 +564,19 @@ export type DialogMap = {
   /** Puts text into the input editor. No answer is expected. */
   set_editor_text: { params: SetEditorTextNotice; answer: undefined };
   /**
-   * Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
-   * an editor, and lets the other dialogs go without a word.
+   * Withdraws an unanswered dialog whose origin was aborted. The actual agent sends it for an editor and withdraws
+   * other dialogs without a frame.
    */
   cancel: { params: CancelNotice; answer: undefined };
-  /** Asks the client to carry out one of its tools. Since omp@18.2. */
+  /** Requests the execution of one of the client's tools. Since omp@18.2. */
   host_tool_call: { params: HostToolCall; answer: HostToolResult };
-  /** Takes the call of a tool back: the run was stopped. Since omp@18.2. */
+  /** Cancels the call of a client's tool, because the run was aborted. Since omp@18.2. */
   host_tool_cancel: { params: HostToolCancel; answer: undefined };
-  /** Asks the client to read or write one of its addresses. Since omp@18.2. */
+  /** Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2. */
   host_uri_request: { params: HostUriRequest; answer: HostUriResult };
-  /** Takes a request for an address back: the run was stopped. Since omp@18.2. */
+  /** Cancels a request for an address, because the run was aborted. Since omp@18.2. */
   host_uri_cancel: { params: HostUriCancel; answer: undefined };
-  /** Asks the client to open a page, for a login. No answer is expected. Since omp@18.2. */
+  /** Requests the client to open a page, for a login. No answer is expected. Since omp@18.2. */
   open_url: { params: OpenUrlNotice; answer: undefined };
 };
 
@@ -628,11 +631,11 @@ export type ClientFrame = Command | DialogAnswer
  * and when the connection ends: an answer after that is not sent.
  */
 export interface Dialogs {
-  /** Asks to choose from a list. Resolves to nothing when the time is up. */
+  /** Requests a choice from a list. Resolves to no value on timeout. */
   select?(dialog: SelectDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
-  /** Asks for yes or no. Resolves to no when the time is up. */
+  /** Requests a yes or no. Resolves to no on timeout. */
   confirm?(dialog: ConfirmDialog, open: OpenDialog): boolean | undefined | Promise<boolean | undefined>;
-  /** Asks for a line of text. Resolves to nothing when the time is up. */
+  /** Requests a line of text. Resolves to no value on timeout. */
   input?(dialog: InputDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Opens an editor for several lines of text. */
   editor?(dialog: EditorDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
@@ -646,11 +649,11 @@ export interface Dialogs {
   setTitle?(notice: SetTitleNotice): void;
   /** Puts text into the input editor. No answer is expected. */
   setEditorText?(notice: SetEditorTextNotice): void;
-  /** Asks the client to carry out one of its tools. Since omp@18.2. */
+  /** Requests the execution of one of the client's tools. Since omp@18.2. */
   hostToolCall?(dialog: HostToolCall, open: OpenDialog): HostToolResult | undefined | Promise<HostToolResult | undefined>;
-  /** Asks the client to read or write one of its addresses. Since omp@18.2. */
+  /** Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2. */
   hostUriRequest?(dialog: HostUriRequest, open: OpenDialog): HostUriResult | undefined | Promise<HostUriResult | undefined>;
-  /** Asks the client to open a page, for a login. No answer is expected. Since omp@18.2. */
+  /** Requests the client to open a page, for a login. No answer is expected. Since omp@18.2. */
   openUrl?(notice: OpenUrlNotice): void;
 }
 
@@ -809,8 +812,8 @@ export class Run extends AnyRun<Types> {
   declare readonly client: Client;
 
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -820,8 +823,7 @@ export class Run extends AnyRun<Types> {
   }
 
   /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt.
+   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -831,8 +833,8 @@ export class Run extends AnyRun<Types> {
   }
 
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -848,8 +850,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-   * While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+   * Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+   * run, `streamingBehavior` must state how the agent queues the prompt.
    *
    * Resolves with the run when the agent has acknowledged the command; a later failure fails the run.
    *
@@ -861,8 +863,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -872,8 +874,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt.
+   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -883,8 +884,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -893,7 +894,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Starts a new session. An extension can stop it.
+   * Starts a new session. An extension can prevent it.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -902,7 +903,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Returns the agent's current state.
+   * Returns the current state of the agent.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -930,7 +931,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Switches to the next model. The data is null where there is only one.
+   * Switches to the next model. The data is null if only one model is available.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -939,7 +940,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the models that are configured.
+   * Lists the configured models.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -948,8 +949,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets the model's thinking level. A level that the model does not support becomes the
-   * nearest one that it does.
+   * Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+   * level.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -958,7 +959,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Switches to the next thinking level. The data is null where the model cannot think.
+   * Switches to the next thinking level. The data is null if the model cannot think.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -967,7 +968,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets how steering messages are delivered.
+   * Sets the delivery of steering messages: all at once or one at a time.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -976,7 +977,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets how follow-up messages are delivered.
+   * Sets the delivery of follow-up messages: all at once or one at a time.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -985,7 +986,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Compacts the conversation now: a summary takes the place of its older part.
+   * Compacts the conversation now: a summary replaces its older part.
    *
    * No timeout by default.
    * @throws RefusedError `already_compacted`: nothing was said since the last compaction.
@@ -1025,8 +1026,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Runs a shell command; the model sees its output with the next prompt. Several may run at
-   * once. No event is sent for the message that it leaves.
+   * Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+   * agent emits no event for the message that the command adds to the conversation.
    *
    * No timeout by default.
    */
@@ -1044,7 +1045,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Returns the session's token counts and costs.
+   * Returns the token counts and costs of the session.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -1064,7 +1065,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Opens another session. An extension can stop it.
+   * Opens another session. An extension can prevent it.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -1082,7 +1083,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Names the session. White space around the name is dropped.
+   * Sets the name of the session. White space around the name is removed.
    *
    * @throws RefusedError `empty_session_name`: nothing is left of the name.
    * @throws TimedOutError No answer within 30 s.
@@ -1092,8 +1093,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-   * a failure with the same id may follow.
+   * Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+   * the same id may follow.
    *
    * Resolves with the run when the agent has acknowledged the command; a later failure fails the run.
    *
@@ -1104,7 +1105,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets when steering messages reach the agent.
+   * Sets the time at which steering messages reach the agent.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -1113,8 +1114,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Makes a branch of the session that ends before one of the user's messages. An extension can
-   * stop it.
+   * Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
    *
    * @throws RefusedError `entry_not_found`: there is no such message of the user.
    * @throws RefusedError `entry_not_found`: there is no such message of the user.
@@ -1125,7 +1125,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the user's messages from which a branch can be made.
+   * Lists the user's messages that can be the start of a branch.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -1134,8 +1134,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-   * them in version 1. Since omp@18.2.
+   * Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+   * it shortens them. Since omp@18.2.
    *
    * @throws RefusedError `unsupported_protocol`: the agent does not have that version.
    * @throws TimedOutError No answer within 30 s.
@@ -1145,7 +1145,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`. Since omp@18.2.
+   * Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+   * `host_tool_call`. Since omp@18.2.
    *
    * @throws RefusedError `host_tool_refused`: a tool has no name or no description, or takes the name of another one.
    * @throws TimedOutError No answer within 30 s.
@@ -1155,7 +1156,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+   * Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
    * `host_uri_request`. Since omp@18.2.
    *
    * @throws RefusedError `host_scheme_refused`: a scheme is empty, has characters that none may have, or is the agent's own.
@@ -1166,7 +1167,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the providers at which one can log in. Since omp@18.2.
+   * Lists the providers with a login. Since omp@18.2.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -1175,7 +1176,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Logs in at a provider. The page comes as `open_url`; answered when the person is done. Since omp@18.2.
+   * Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
    *
    * No timeout by default.
    */
@@ -1184,7 +1185,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Says how much the client is told of subagents. Since omp@18.2.
+   * Sets the detail of the events about subagents. Since omp@18.2.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -1193,7 +1194,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the subagents that are known. Since omp@18.2.
+   * Lists the known subagents. Since omp@18.2.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -1202,7 +1203,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one. Since omp@18.2.
+   * Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+   * subagent. Since omp@18.2.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -1220,7 +1222,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Asks for faster answers at a higher price, or takes that back. Since omp@18.2.
+   * Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
    *
    * @throws RefusedError `fast_mode_unavailable`: the model has no such mode.
    * @throws TimedOutError No answer within 30 s.
@@ -1230,7 +1232,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the commands that prompts can begin with. Since omp@18.2.
+   * Lists the commands that can start a prompt. Since omp@18.2.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -1239,7 +1241,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Gives the messages of the conversation in parts. Since omp@18.2.
+   * Returns the messages of the conversation in parts. Since omp@18.2.
    *
    * @throws RefusedError `session_changing`: a run is going on.
    * @throws RefusedError `stale_cursor`: the conversation is another one since the part before.
@@ -1250,7 +1252,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Begins a new session with what the model says of the old one. Null where nothing was handed over. Since omp@18.2.
+   * Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
    *
    * No timeout by default.
    */

@@ -160,31 +160,31 @@ export const revision = "0.1";
 
 /** The parameters and the data of each command, by its wire name. */
 export type CommandMap = {
-  /** Starts a session (or loads one that is kept) and subscribes to its events. */
+  /** Starts a session (or loads a stored one) and subscribes to its events. */
   "session/start": { params: SessionStartParams; data: SessionStarted };
-  /** Sends a prompt. Answered at once; while the agent is busy the prompt waits. */
+  /** Sends a prompt. The server answers at once; if the agent is busy, the prompt waits. */
   "agent/prompt": { params: AgentPromptParams; data: PromptQueued };
-  /** Stops the turn that is going on. `agent_abort` follows, also while the agent is idle. */
+  /** Stops the current turn. `agent_abort` follows, even if the agent is idle. */
   "agent/abort": { params: AgentAbortParams; data: undefined };
-  /** Returns an agent's current state. */
+  /** Returns the current state of an agent. */
   "agent/state": { params: AgentStateParams; data: AgentState };
-  /** Lists the sessions that are kept. */
+  /** Lists the stored sessions. */
   "session/list": { params: NoParams; data: SessionList };
-  /** Moves a session's position back to one of its messages. */
+  /** Moves the current position of a session back to one of its messages. */
   "session/branch": { params: SessionBranchParams; data: undefined };
-  /** Compacts a session now: a summary takes the place of its older messages. */
+  /** Compacts a session now: a summary replaces its older messages. */
   "session/compact": { params: SessionCompactParams; data: undefined };
   /** Returns the messages of a running session. */
   "session/history": { params: SessionHistoryParams; data: SessionHistory };
-  /** Deletes a session that is kept. */
+  /** Deletes a stored session. */
   "session/delete": { params: SessionDeleteParams; data: OpalDone };
-  /** Lists the models that can be chosen. */
+  /** Lists the available models. */
   "models/list": { params: ModelsListParams; data: OpalModels };
   /** Switches the model of a session, from its next request on. */
   "model/set": { params: ModelSetParams; data: ModelSet };
   /** Sets the thinking level of a session's model. */
   "thinking/set": { params: ThinkingSetParams; data: ThinkingSet };
-  /** Looks for credentials in all places. */
+  /** Searches for credentials in all locations. */
   "auth/status": { params: NoParams; data: AuthStatusResult };
   /** Starts the device-code login. */
   "auth/login": { params: NoParams; data: DeviceCode };
@@ -192,7 +192,7 @@ export type CommandMap = {
   "auth/poll": { params: AuthPollParams; data: Authenticated };
   /** Stores an API key. */
   "auth/set_key": { params: AuthSetKeyParams; data: OpalDone };
-  /** Lists the tasks of a session that are not done. */
+  /** Lists the unfinished tasks of a session. */
   "tasks/list": { params: TasksListParams; data: OpalTasks };
   /** Returns the user's settings. */
   "settings/get": { params: NoParams; data: OpalSettings };
@@ -202,53 +202,53 @@ export type CommandMap = {
   "opal/config/get": { params: OpalConfigGetParams; data: OpalConfig };
   /** Changes the configuration of a session. */
   "opal/config/set": { params: OpalConfigSetParams; data: OpalConfig };
-  /** Shows that the server is alive. */
+  /** Confirms that the server is running. */
   "opal/ping": { params: NoParams; data: undefined };
-  /** Returns the server's name and version. */
+  /** Returns the versions of the server and of the protocol. */
   "opal/version": { params: NoParams; data: OpalVersion };
 };
 
 /** Each event by its type. */
 export type EventMap = {
-  /** The agent begins to work on a prompt. */
+  /** The agent starts to work on a prompt. */
   agent_start: OpalAgentStart;
-  /** The model begins a message. */
+  /** The model starts a message. */
   message_start: OpalMessageStart;
   /** A piece of text. */
   message_delta: OpalMessageDelta;
-  /** A prompt was queued because the agent is busy. */
+  /** The agent is busy and queued a prompt. */
   message_queued: OpalMessageQueued;
   /** A queued prompt has entered the conversation. */
   message_applied: OpalMessageApplied;
-  /** The model begins to reason. */
+  /** The model starts to reason. */
   thinking_start: OpalThinkingStart;
   /** A piece of reasoning. */
   thinking_delta: OpalThinkingDelta;
-  /** A tool begins to run. */
+  /** A tool starts to run. */
   tool_execution_start: OpalToolExecutionStart;
-  /** A tool is done. */
+  /** A tool ends. */
   tool_execution_end: OpalToolExecutionEnd;
-  /** A message of the model is complete and another request follows, with tools in between. */
+  /** A message of the model is complete and another request follows, after its tool calls. */
   turn_end: OpalTurnEnd;
   /** Tokens used so far. */
   usage_update: OpalUsageUpdate;
-  /** What the agent is doing, in a few words. */
+  /** A short description of the agent's current activity. */
   status_update: OpalStatusUpdate;
-  /** The agent is done and idle. */
+  /** The agent has completed its work and is idle. */
   agent_end: OpalAgentEnd;
-  /** The run was stopped; the agent is idle. */
+  /** The run was aborted; the agent is idle. */
   agent_abort: OpalAgentAbort;
-  /** The agent crashed and was started again; the run it was in is lost. */
+  /** The agent crashed and restarted; its current run is lost. */
   agent_recovered: OpalAgentRecovered;
   /** The run failed; the agent is idle. */
   error: OpalRunError;
-  /** Context files of the project were found. */
+  /** The server found context files of the project. */
   context_discovered: OpalContextDiscovered;
   /** A skill was activated. */
   skill_loaded: OpalSkillLoaded;
   /** An event of a child agent. */
   sub_agent_event: OpalSubAgentEvent;
-  /** An internal event of the server that has no form of its own. To be ignored. */
+  /** An internal event of the server without a form of its own. Clients ignore it. */
   unknown: OpalUnknown;
 };
 
@@ -257,11 +257,11 @@ export type Event = EventMap[keyof EventMap];
 
 /** The parameters and the answer of each dialog, by its wire name. */
 export type DialogMap = {
-  /** Asks for permission for an action of a tool. */
+  /** Requests permission for an action of a tool. */
   "client/confirm": { params: OpalConfirm; answer: ConfirmResult };
-  /** Asks for free text. */
+  /** Requests free text from the user. */
   "client/input": { params: OpalInput; answer: InputResult };
-  /** Asks a question, with or without choices. */
+  /** Asks the user a question, with or without choices. */
   "client/ask_user": { params: OpalAskUser; answer: AskUserResult };
 };
 
@@ -325,11 +325,11 @@ export type ClientFrame = Command | DialogResult | FailureResponse;
  * and when the connection ends: an answer after that is not sent.
  */
 export interface Dialogs {
-  /** Asks for permission for an action of a tool. */
+  /** Requests permission for an action of a tool. */
   confirm?(dialog: OpalConfirm, open: OpenDialog): string | undefined | Promise<string | undefined>;
-  /** Asks for free text. */
+  /** Requests free text from the user. */
   input?(dialog: OpalInput, open: OpenDialog): string | undefined | Promise<string | undefined>;
-  /** Asks a question, with or without choices. */
+  /** Asks the user a question, with or without choices. */
   askUser?(dialog: OpalAskUser, open: OpenDialog): string | undefined | Promise<string | undefined>;
 }
 
@@ -413,7 +413,7 @@ export class Run extends AnyRun<Types> {
   declare readonly client: Client;
 
   /**
-   * Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+   * Stops the current turn. `agent_abort` follows, even if the agent is idle.
    *
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
@@ -430,7 +430,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Starts a session (or loads one that is kept) and subscribes to its events.
+   * Starts a session (or loads a stored one) and subscribes to its events.
    *
    * @throws RefusedError `invalid_model` (-32602): `model` is wrong.
    * @throws RefusedError `unknown_feature` (-32602): `features` has a key that is not known.
@@ -447,7 +447,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+   * Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
    *
    * Resolves with the run when the agent has accepted the command; rejects where the agent rejects it.
    *
@@ -460,7 +460,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+   * Stops the current turn. `agent_abort` follows, even if the agent is idle.
    *
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
@@ -470,7 +470,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Returns an agent's current state.
+   * Returns the current state of an agent.
    *
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
@@ -480,7 +480,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the sessions that are kept.
+   * Lists the stored sessions.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -489,7 +489,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Moves a session's position back to one of its messages.
+   * Moves the current position of a session back to one of its messages.
    *
    * @throws RefusedError `branch_failed` (-32603): there is no such message.
    * @throws RefusedError `session_not_found` (-32602): no kept session has that id.
@@ -500,7 +500,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Compacts a session now: a summary takes the place of its older messages.
+   * Compacts a session now: a summary replaces its older messages.
    *
    * No timeout by default.
    * @throws RefusedError `not_kept` (-32603): the session is not kept.
@@ -522,7 +522,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Deletes a session that is kept.
+   * Deletes a stored session.
    *
    * @throws RefusedError `session_not_found` (-32602): no kept session has that id.
    * @throws RefusedError `delete_failed` (-32603): its file could not be removed.
@@ -533,7 +533,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the models that can be chosen.
+   * Lists the available models.
    *
    * @throws RefusedError `unknown_provider_in_list` (-32602): a provider is not known.
    * @throws TimedOutError No answer within 30 s.
@@ -564,7 +564,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Looks for credentials in all places.
+   * Searches for credentials in all locations.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -604,7 +604,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the tasks of a session that are not done.
+   * Lists the unfinished tasks of a session.
    *
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
@@ -658,7 +658,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Shows that the server is alive.
+   * Confirms that the server is running.
    *
    * @throws TimedOutError No answer within 5 s.
    */
@@ -667,7 +667,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Returns the server's name and version.
+   * Returns the versions of the server and of the protocol.
    *
    * @throws TimedOutError No answer within 30 s.
    */

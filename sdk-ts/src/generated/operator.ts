@@ -169,137 +169,141 @@ export const revision = "seed";
 /** The parameters and the data of each command, by its wire name. */
 export type CommandMap = {
   /**
-   * Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-   * begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-   * agent there.
+   * Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+   * sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+   * text that begins with `/` is a command of the agent.
    */
   prompt: { params: OperatorPromptParams; data: undefined };
   /**
-   * Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+   * Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
    * the next turn.
    */
   compact: { params: OperatorCompactParams; data: undefined };
-  /** Stops the turn that is going on. */
+  /** Stops the current turn. */
   abort: { params: NoParams; data: undefined };
   /** Starts a new session. Answered with data since operator@live. */
   new_session: { params: NoParams; data: OperatorSwitched | undefined };
   /** Forks the session from one of its entries. Answered with data since operator@live. */
   fork: { params: OperatorForkParams; data: OperatorForked | undefined };
   /**
-   * Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-   * the directory of sessions; both look like success. Answered with data since operator@live.
+   * Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+   * of sessions; both look like success. Answered with data since operator@live.
    */
   switch_session: { params: OperatorSwitchSessionParams; data: OperatorSwitched | undefined };
-  /** Returns the agent's current state. */
+  /** Returns the current state of the agent. */
   get_state: { params: NoParams; data: OperatorState };
-  /** Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live. */
+  /**
+   * Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+   * the next one. Since operator@live.
+   */
   steer: { params: OperatorQueuedWords; data: undefined };
   /**
-   * Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-   * next one. Since operator@live.
+   * Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+   * input waits for the next one. Since operator@live.
    */
   follow_up: { params: OperatorQueuedWords; data: undefined };
-  /** Returns the messages of this process; the user's prompts are not among them. Since operator@live. */
+  /** Returns the messages of this process, without the user's prompts. Since operator@live. */
   get_messages: { params: NoParams; data: OperatorMessages };
   /** Returns the text of the last answer. Since operator@live. */
   get_last_assistant_text: { params: NoParams; data: OperatorLastText };
-  /** Returns the numbers of the session. Since operator@live. */
+  /** Returns statistics of the session. Since operator@live. */
   get_session_stats: { params: NoParams; data: OperatorSessionStats };
-  /** Names the session. Blanks around the name are left out. Since operator@live. */
+  /** Sets the name of the session. White space around the name is removed. Since operator@live. */
   set_session_name: { params: OperatorSessionNameParams; data: undefined };
-  /** Asks for a model. The agent says yes and goes on with the model that it has. Since operator@live. */
+  /** Requests another model. The agent confirms the request but keeps its current model. Since operator@live. */
   set_model: { params: OperatorModelParams; data: OperatorModelSet };
   /** Sets the thinking level. Since operator@live. */
   set_thinking_level: { params: OperatorThinkingParams; data: OperatorThinkingSet };
-  /** Sets whether the agent compacts on its own when the context fills up. Since operator@live. */
+  /** Switches automatic compaction on or off. Since operator@live. */
   set_auto_compaction: { params: OperatorAutoCompactionParams; data: OperatorAutoCompaction };
 };
 
 /** Each event by its type. */
 export type EventMap = {
-  /** A run begins. */
+  /** A run starts. */
   agent_start: OperatorAgentStart;
-  /** A request to the model begins. */
+  /** A request to the model starts. */
   turn_start: OperatorTurnStart;
-  /** A message begins. */
+  /** A message starts. */
   message_start: OperatorMessageStart;
-  /** The model's message grows. The message carries the new piece only. */
+  /** The message of the model grows. The event carries the new piece only. */
   message_update: OperatorMessageUpdate;
   /** A message is complete. */
   message_end: OperatorMessageEnd;
-  /** A tool begins to run. */
+  /** A tool starts to run. */
   tool_execution_start: OperatorToolExecutionStart;
-  /** A tool is done. */
+  /** A tool ends. */
   tool_execution_end: OperatorToolExecutionEnd;
-  /** A request to the model and its tools are over. */
+  /** A request to the model and its tools have ended. */
   turn_end: OperatorTurnEnd;
   /**
-   * A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
-   * the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+   * A run ends. In the document, the answer to its prompt follows. The published sources send this event twice:
+   * first with the outcome of the run, then with `completed` and the messages of the process. After a failure, which
+   * the agent may retry, they send it once.
    */
   agent_end: OperatorAgentEnd;
-  /** A prompt has reached the agent. Since operator@live. */
+  /** The agent received a prompt. Since operator@live. */
   input: OperatorInput;
-  /** The system prompt was built, and a run will begin. Since operator@live. */
+  /** The system prompt is complete, and a run is about to start. Since operator@live. */
   before_agent_start: OperatorBeforeAgentStart;
-  /** The messages that the model will be told. Since operator@live. */
+  /** The messages for the next request to the model. Since operator@live. */
   context: OperatorContext;
   /**
-   * A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
-   * read it, and show its type alone. Since operator@live.
+   * A request to the model is about to be sent. The agent sends the provider's key in this event, so clients discard
+   * its content on arrival and show its type only. Since operator@live.
    */
   before_provider_request: OperatorBeforeProviderRequest;
   /** The model has answered. Since operator@live. */
   after_provider_response: OperatorAfterProviderResponse;
-  /** A tool will run. Since operator@live. */
+  /** A tool is about to run. Since operator@live. */
   tool_call: OperatorToolCalled;
-  /** A tool that runs has something to show. Since operator@live. */
+  /** A running tool reports progress. Since operator@live. */
   tool_execution_update: OperatorToolExecutionUpdate;
   /** A tool has returned. Since operator@live. */
   tool_result: OperatorToolReturned;
-  /** A tool broke; its end follows. Since operator@live. */
+  /** A tool failed with an exception; its end follows. Since operator@live. */
   tool_execution_failure: OperatorToolExecutionFailure;
-  /** Words of the user were queued. Nothing is said when they are taken out. Since operator@live. */
+  /** Input of the user was queued. The agent sends no event when input leaves the queue. Since operator@live. */
   queue_update: OperatorQueueUpdate;
   /** The request to the model failed. Since operator@live. */
   agent_error: OperatorAgentError;
-  /** The session is written. Since operator@live. */
+  /** The agent wrote the session. Since operator@live. */
   save_point: OperatorSavePoint;
-  /** Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live. */
+  /** The agent has no further work: the run has ended. Not sent after a failure or while input of the user is queued. Since operator@live. */
   settled: OperatorSettled;
-  /** A failed request will be made again after a pause, in a run of its own. Since operator@live. */
+  /** The agent retries a failed request after a delay, in a new run. Since operator@live. */
   retry_start: OperatorRetryStart;
-  /** An attempt is judged; the first failure has number 0. Since operator@live. */
+  /** The outcome of an attempt; the first failure has number 0. Since operator@live. */
   retry_end: OperatorRetryEnd;
-  /** A session begins. Since operator@live. */
+  /** A session starts. Since operator@live. */
   session_start: OperatorSessionStart;
-  /** The session is left. Since operator@live. */
+  /** A session ends. Since operator@live. */
   session_shutdown: OperatorSessionShutdown;
-  /** Another session will be opened. Since operator@live. */
+  /** The agent is about to open another session. Since operator@live. */
   session_before_switch: OperatorSessionBeforeSwitch;
-  /** The session will be forked. Since operator@live. */
+  /** The agent is about to fork the session. Since operator@live. */
   session_before_fork: OperatorSessionBeforeFork;
-  /** The conversation will be compacted. Since operator@live. */
+  /** The agent is about to compact the conversation. Since operator@live. */
   session_before_compact: OperatorSessionBeforeCompact;
   /** The conversation was compacted. Since operator@live. */
   session_compact: OperatorSessionCompact;
-  /** Another place in the tree of the session will be gone to. Since operator@live. */
+  /** The session is about to move to another position in its tree. Since operator@live. */
   session_before_tree: OperatorSessionBeforeTree;
-  /** Another place in the tree of the session was gone to. Since operator@live. */
+  /** The session moved to another position in its tree. Since operator@live. */
   session_tree: OperatorSessionTree;
-  /** Work of a subagent begins. Since operator@live. */
+  /** A subagent starts. Since operator@live. */
   subagent_start: OperatorSubagentStart;
-  /** Work of a subagent is over. Since operator@live. */
+  /** A subagent ends. Since operator@live. */
   subagent_end: OperatorSubagentEnd;
-  /** Another model was chosen. Since operator@live. */
+  /** The model was changed. Since operator@live. */
   model_select: OperatorModelSelect;
-  /** Another thinking level was chosen. Since operator@live. */
+  /** The thinking level was changed. Since operator@live. */
   thinking_level_select: OperatorThinkingLevelSelect;
   /** The user ran a shell command. Since operator@live. */
   user_bash: OperatorUserBash;
-  /** Skills, prompts and the like are looked for. Since operator@live. */
+  /** The agent searches for skills, prompts and other resources. Since operator@live. */
   resources_discover: OperatorResourcesDiscover;
-  /** What the agent works towards has changed. Since operator@live. */
+  /** The goal of the agent has changed. Since operator@live. */
   goal_update: OperatorGoalUpdate;
 };
 
@@ -308,13 +312,13 @@ export type Event = EventMap[keyof EventMap];
 
 /** The parameters and the answer of each dialog, by its wire name. */
 export type DialogMap = {
-  /** Asks for yes or no. Since operator@live. */
+  /** Requests a yes or no. Since operator@live. */
   confirm: { params: OperatorConfirmDialog; answer: OperatorConfirmedAnswer };
-  /** Asks to choose from a list. Since operator@live. */
+  /** Requests a choice from a list. Since operator@live. */
   select: { params: OperatorSelectDialog; answer: OperatorValueAnswer };
-  /** Asks for a line of text. Since operator@live. */
+  /** Requests a line of text. Since operator@live. */
   input: { params: OperatorInputDialog; answer: OperatorValueAnswer };
-  /** Says something. No answer is expected. Since operator@live. */
+  /** Shows a notice. No answer is expected. Since operator@live. */
   notify: { params: OperatorNotice; answer: undefined };
 };
 
@@ -368,13 +372,13 @@ export type ClientFrame = Command | OperatorDialogAnswer;
  * and when the connection ends: an answer after that is not sent.
  */
 export interface Dialogs {
-  /** Asks for yes or no. Since operator@live. */
+  /** Requests a yes or no. Since operator@live. */
   confirm?(dialog: OperatorConfirmDialog, open: OpenDialog): boolean | undefined | Promise<boolean | undefined>;
-  /** Asks to choose from a list. Since operator@live. */
+  /** Requests a choice from a list. Since operator@live. */
   select?(dialog: OperatorSelectDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
-  /** Asks for a line of text. Since operator@live. */
+  /** Requests a line of text. Since operator@live. */
   input?(dialog: OperatorInputDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
-  /** Says something. No answer is expected. Since operator@live. */
+  /** Shows a notice. No answer is expected. Since operator@live. */
   notify?(notice: OperatorNotice): void;
 }
 
@@ -490,7 +494,7 @@ export class Run extends AnyRun<Types> {
   declare readonly client: Client;
 
   /**
-   * Stops the turn that is going on.
+   * Stops the current turn.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -499,7 +503,8 @@ export class Run extends AnyRun<Types> {
   }
 
   /**
-   * Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+   * Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+   * the next one. Since operator@live.
    *
    * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
@@ -509,8 +514,8 @@ export class Run extends AnyRun<Types> {
   }
 
   /**
-   * Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-   * next one. Since operator@live.
+   * Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+   * input waits for the next one. Since operator@live.
    *
    * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
@@ -527,9 +532,9 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-   * begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-   * agent there.
+   * Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+   * sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+   * text that begins with `/` is a command of the agent.
    *
    * Resolves at once with the run; the run fails where the command is rejected.
    *
@@ -542,7 +547,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+   * Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
    * the next turn.
    *
    * No timeout by default.
@@ -554,7 +559,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Stops the turn that is going on.
+   * Stops the current turn.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -583,8 +588,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-   * the directory of sessions; both look like success. Answered with data since operator@live.
+   * Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+   * of sessions; both look like success. Answered with data since operator@live.
    *
    * @throws RefusedError `session_file_not_found`: there is no such file.
    * @throws RefusedError `missing_parameters`: the file is missing or empty.
@@ -595,7 +600,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Returns the agent's current state.
+   * Returns the current state of the agent.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -604,7 +609,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+   * Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+   * the next one. Since operator@live.
    *
    * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
@@ -614,8 +620,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-   * next one. Since operator@live.
+   * Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+   * input waits for the next one. Since operator@live.
    *
    * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
@@ -625,7 +631,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Returns the messages of this process; the user's prompts are not among them. Since operator@live.
+   * Returns the messages of this process, without the user's prompts. Since operator@live.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -643,7 +649,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Returns the numbers of the session. Since operator@live.
+   * Returns statistics of the session. Since operator@live.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -652,7 +658,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Names the session. Blanks around the name are left out. Since operator@live.
+   * Sets the name of the session. White space around the name is removed. Since operator@live.
    *
    * @throws RefusedError `missing_parameters`: the name is missing or blank.
    * @throws TimedOutError No answer within 30 s.
@@ -662,7 +668,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Asks for a model. The agent says yes and goes on with the model that it has. Since operator@live.
+   * Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
    *
    * @throws RefusedError `missing_parameters`: the model is missing or empty.
    * @throws TimedOutError No answer within 30 s.
@@ -683,7 +689,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets whether the agent compacts on its own when the context fills up. Since operator@live.
+   * Switches automatic compaction on or off. Since operator@live.
    *
    * @throws RefusedError `missing_parameters`: it is missing.
    * @throws TimedOutError No answer within 30 s.

@@ -251,53 +251,50 @@ export const revision = "0.55";
 /** The parameters and the data of each command, by its wire name. */
 export type CommandMap = {
   /**
-   * Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-   * working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
+   * Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+   * the agent queues the prompt. Answered with data since pi@1.5.
    */
   prompt: { params: PromptParams; data: WordsTaken | undefined };
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    */
   steer: { params: SteerParams; data: WordsTaken | undefined };
-  /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt. Answered with data since pi@1.5.
-   */
+  /** Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5. */
   follow_up: { params: FollowUpParams; data: WordsTaken | undefined };
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    */
   abort: { params: NoParams; data: undefined };
-  /** Takes the messages that wait out of the queues, and gives their texts. Since pi@1.5. */
+  /** Removes all messages from the queues and returns their texts. Since pi@1.5. */
   clear_queue: { params: NoParams; data: QueuedTexts };
-  /** Starts a new session. An extension can stop it. */
+  /** Starts a new session. An extension can prevent it. */
   new_session: { params: NewSessionParams; data: Cancellation };
-  /** Returns the agent's current state. */
+  /** Returns the current state of the agent. */
   get_state: { params: NoParams; data: SessionState };
   /** Returns all messages of the conversation. */
   get_messages: { params: NoParams; data: Messages };
   /** Switches to a model. */
   set_model: { params: SetModelParams; data: Model };
-  /** Switches to the next model. The data is null where there is only one. */
+  /** Switches to the next model. The data is null if only one model is available. */
   cycle_model: { params: NoParams; data: CycledModel | null };
-  /** Lists the models that are configured. */
+  /** Lists the configured models. */
   get_available_models: { params: NoParams; data: AvailableModels };
   /**
-   * Sets the model's thinking level. A level that the model does not support becomes the
-   * nearest one that it does.
+   * Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+   * level.
    */
   set_thinking_level: { params: SetThinkingLevelParams; data: undefined };
-  /** Switches to the next thinking level. The data is null where the model cannot think. */
+  /** Switches to the next thinking level. The data is null if the model cannot think. */
   cycle_thinking_level: { params: NoParams; data: CycledThinkingLevel | null };
-  /** Lists the thinking levels of the model in use. Since pi@1.5. */
+  /** Lists the thinking levels of the current model. Since pi@1.5. */
   get_available_thinking_levels: { params: NoParams; data: ThinkingLevels };
-  /** Sets how steering messages are delivered. */
+  /** Sets the delivery of steering messages: all at once or one at a time. */
   set_steering_mode: { params: SetSteeringModeParams; data: undefined };
-  /** Sets how follow-up messages are delivered. */
+  /** Sets the delivery of follow-up messages: all at once or one at a time. */
   set_follow_up_mode: { params: SetFollowUpModeParams; data: undefined };
-  /** Compacts the conversation now: a summary takes the place of its older part. */
+  /** Compacts the conversation now: a summary replaces its older part. */
   compact: { params: CompactParams; data: CompactionResult };
   /** Switches automatic compaction on or off. */
   set_auto_compaction: { params: SetAutoCompactionParams; data: undefined };
@@ -306,98 +303,98 @@ export type CommandMap = {
   /** Cancels the pending automatic retry. */
   abort_retry: { params: NoParams; data: undefined };
   /**
-   * Runs a shell command; the model sees its output with the next prompt. Several may run at
-   * once. No event is sent for the message that it leaves.
+   * Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+   * agent emits no event for the message that the command adds to the conversation.
    */
   bash: { params: BashParams; data: BashResult };
   /** Stops all running `bash` commands. */
   abort_bash: { params: NoParams; data: undefined };
-  /** Returns the session's token counts and costs. */
+  /** Returns the token counts and costs of the session. */
   get_session_stats: { params: NoParams; data: SessionStats };
   /** Exports the session as an HTML page. */
   export_html: { params: ExportHtmlParams; data: WrittenFile };
-  /** Opens another session. An extension can stop it. */
+  /** Opens another session. An extension can prevent it. */
   switch_session: { params: SwitchSessionParams; data: Cancellation };
-  /**
-   * Makes a fork of the session that ends before one of the user's messages. An extension can
-   * stop it.
-   */
+  /** Makes a fork of the session that ends before one of the user's messages. An extension can prevent it. */
   fork: { params: ForkParams; data: ForkResult };
-  /** Makes a copy of the session that ends where it stands. An extension can stop it. Since pi@1.5. */
+  /** Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5. */
   clone: { params: NoParams; data: Cancellation };
   /**
-   * Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-   * among them. The id of the last one is a cursor that stays good. Since pi@1.5.
+   * Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+   * The id of the last entry is a cursor that stays valid. Since pi@1.5.
    */
   get_entries: { params: GetEntriesParams; data: Entries };
-  /** Gives the entries of the session's file as a tree. Since pi@1.5. */
+  /** Returns the entries of the session file as a tree. Since pi@1.5. */
   get_tree: { params: NoParams; data: SessionTree };
-  /** Lists the user's messages from which a fork can be made. */
+  /** Lists the user's messages that can be the start of a fork. */
   get_fork_messages: { params: NoParams; data: ForkPoints };
   /** Returns the text of the model's last answer. */
   get_last_assistant_text: { params: NoParams; data: LastAssistantText };
-  /** Names the session. White space around the name is dropped. */
+  /** Sets the name of the session. White space around the name is removed. */
   set_session_name: { params: SetSessionNameParams; data: undefined };
-  /** Lists what a prompt can invoke with `/name`: extension commands, templates, skills. */
+  /** Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills. */
   get_commands: { params: NoParams; data: Commands };
 };
 
 /** Each event by its type. */
 export type EventMap = {
-  /** The agent begins to work on a prompt, or begins again after a retry or a compaction. */
+  /** The agent starts to work on a prompt, or starts again after a retry or a compaction. */
   agent_start: AgentStart;
   /** The agent stops. A retry, a compaction or a follow-up may still come after it. */
   agent_end: AgentEnd;
-  /** The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5. */
+  /** The agent has no further work of its own: no retry, no compaction, empty queues. This event ends the run. Since pi@1.5. */
   agent_settled: AgentSettled;
-  /** A turn begins: one answer of the model and the tools that it asks for. */
+  /** A turn starts: one answer of the model, and the tools that the answer calls. */
   turn_start: TurnStart;
-  /** A turn is complete. */
+  /** A turn ends. */
   turn_end: TurnEnd;
   /**
-   * A message begins. Messages of the user, of tools and of extensions are whole already; the
-   * model's are empty.
+   * A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+   * are empty.
    */
   message_start: MessageStart;
-  /** The model's message grows. */
+  /** The message of the model grows. */
   message_update: MessageUpdate;
   /** A message is complete. */
   message_end: MessageEnd;
-  /** A tool begins to run. */
+  /** A tool starts to run. */
   tool_execution_start: ToolExecutionStart;
-  /** A tool has something to show. `partialResult` is all of it so far, to replace what is shown. */
+  /**
+   * A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+   * updates.
+   */
   tool_execution_update: ToolExecutionUpdate;
-  /** A tool is done. */
+  /** A tool ends. */
   tool_execution_end: ToolExecutionEnd;
-  /** Automatic compaction begins. Until pi@1.5. */
+  /** An automatic compaction starts. Until pi@1.5. */
   auto_compaction_start: AutoCompactionStart;
-  /** Automatic compaction ended, with or without a result. Until pi@1.5. */
+  /** An automatic compaction ends, with or without a result. Until pi@1.5. */
   auto_compaction_end: AutoCompactionEnd;
-  /** The agent begins to compact the conversation. Since pi@1.5. */
+  /** The agent starts to compact the conversation. Since pi@1.5. */
   compaction_start: CompactionStart;
-  /** The agent has compacted the conversation, or has not. Since pi@1.5. */
+  /** A compaction of the conversation ends, with or without a result. Since pi@1.5. */
   compaction_end: CompactionEnd;
-  /** The request for a summary failed; it is made again after a pause. Since pi@1.5. */
+  /** The request for a summary failed; the agent retries it after a delay. Since pi@1.5. */
   summarization_retry_scheduled: SummarizationRetryScheduled;
-  /** The request for a summary is made again. Since pi@1.5. */
+  /** The agent retries the request for a summary. Since pi@1.5. */
   summarization_retry_attempt_start: SummarizationRetryAttemptStart;
-  /** Retrying the request for a summary is over. Since pi@1.5. */
+  /** The retries of the request for a summary are over. Since pi@1.5. */
   summarization_retry_finished: SummarizationRetryFinished;
-  /** A message joined a queue or left it. Both queues are told whole. Since pi@1.5. */
+  /** A message entered or left a queue. The event carries both queues in full. Since pi@1.5. */
   queue_update: QueueUpdate;
   /** An extension wrote an entry into the session. Since pi@1.5. */
   entry_appended: EntryAppended;
-  /** The session was named. Since pi@1.5. */
+  /** The name of the session changed. Since pi@1.5. */
   session_info_changed: SessionInfoChanged;
-  /** The model thinks more, or less, from here on. Since pi@1.5. */
+  /** The thinking level of the model changed. Since pi@1.5. */
   thinking_level_changed: ThinkingLevelChanged;
-  /** A command of `bash` wrote something. Since pi@1.5. */
+  /** A command run by `bash` wrote output. Since pi@1.5. */
   bash_execution_update: BashExecutionUpdate;
-  /** The agent waits before it tries again after a transient error. */
+  /** The agent waits before a retry after a transient error. */
   auto_retry_start: AutoRetryStart;
-  /** Retrying is over: an answer came, or the agent gave up. */
+  /** The retries are over: the model answered, or the agent stopped retrying. */
   auto_retry_end: AutoRetryEnd;
-  /** An extension failed; the agent goes on. */
+  /** An extension failed; the agent continues. */
   extension_error: ExtensionError;
 };
 
@@ -406,11 +403,11 @@ export type Event = EventMap[keyof EventMap];
 
 /** The parameters and the answer of each dialog, by its wire name. */
 export type DialogMap = {
-  /** Asks to choose from a list. Resolves to nothing when the time is up. */
+  /** Requests a choice from a list. Resolves to no value on timeout. */
   select: { params: SelectDialog; answer: ValueAnswer };
-  /** Asks for yes or no. Resolves to no when the time is up. */
+  /** Requests a yes or no. Resolves to no on timeout. */
   confirm: { params: ConfirmDialog; answer: ConfirmedAnswer };
-  /** Asks for a line of text. Resolves to nothing when the time is up. */
+  /** Requests a line of text. Resolves to no value on timeout. */
   input: { params: InputDialog; answer: ValueAnswer };
   /** Opens an editor for several lines of text. */
   editor: { params: EditorDialog; answer: ValueAnswer };
@@ -470,11 +467,11 @@ export type ClientFrame = Command | DialogAnswer;
  * and when the connection ends: an answer after that is not sent.
  */
 export interface Dialogs {
-  /** Asks to choose from a list. Resolves to nothing when the time is up. */
+  /** Requests a choice from a list. Resolves to no value on timeout. */
   select?(dialog: SelectDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
-  /** Asks for yes or no. Resolves to no when the time is up. */
+  /** Requests a yes or no. Resolves to no on timeout. */
   confirm?(dialog: ConfirmDialog, open: OpenDialog): boolean | undefined | Promise<boolean | undefined>;
-  /** Asks for a line of text. Resolves to nothing when the time is up. */
+  /** Requests a line of text. Resolves to no value on timeout. */
   input?(dialog: InputDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Opens an editor for several lines of text. */
   editor?(dialog: EditorDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
@@ -614,8 +611,8 @@ export class Run extends AnyRun<Types> {
   declare readonly client: Client;
 
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -625,8 +622,7 @@ export class Run extends AnyRun<Types> {
   }
 
   /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt. Answered with data since pi@1.5.
+   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -636,8 +632,8 @@ export class Run extends AnyRun<Types> {
   }
 
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -653,8 +649,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-   * working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
+   * Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+   * the agent queues the prompt. Answered with data since pi@1.5.
    *
    * Resolves with the run when the agent has accepted the command; rejects where the agent rejects it.
    *
@@ -667,8 +663,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -678,8 +674,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt. Answered with data since pi@1.5.
+   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -689,8 +684,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -699,7 +694,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Takes the messages that wait out of the queues, and gives their texts. Since pi@1.5.
+   * Removes all messages from the queues and returns their texts. Since pi@1.5.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -708,7 +703,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Starts a new session. An extension can stop it.
+   * Starts a new session. An extension can prevent it.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -717,7 +712,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Returns the agent's current state.
+   * Returns the current state of the agent.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -745,7 +740,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Switches to the next model. The data is null where there is only one.
+   * Switches to the next model. The data is null if only one model is available.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -754,7 +749,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the models that are configured.
+   * Lists the configured models.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -763,8 +758,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets the model's thinking level. A level that the model does not support becomes the
-   * nearest one that it does.
+   * Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+   * level.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -773,7 +768,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Switches to the next thinking level. The data is null where the model cannot think.
+   * Switches to the next thinking level. The data is null if the model cannot think.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -782,7 +777,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the thinking levels of the model in use. Since pi@1.5.
+   * Lists the thinking levels of the current model. Since pi@1.5.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -791,7 +786,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets how steering messages are delivered.
+   * Sets the delivery of steering messages: all at once or one at a time.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -800,7 +795,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets how follow-up messages are delivered.
+   * Sets the delivery of follow-up messages: all at once or one at a time.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -809,7 +804,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Compacts the conversation now: a summary takes the place of its older part.
+   * Compacts the conversation now: a summary replaces its older part.
    *
    * No timeout by default.
    * @throws RefusedError `already_compacted`: nothing was said since the last compaction.
@@ -849,8 +844,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Runs a shell command; the model sees its output with the next prompt. Several may run at
-   * once. No event is sent for the message that it leaves.
+   * Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+   * agent emits no event for the message that the command adds to the conversation.
    *
    * No timeout by default.
    */
@@ -868,7 +863,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Returns the session's token counts and costs.
+   * Returns the token counts and costs of the session.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -888,7 +883,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Opens another session. An extension can stop it.
+   * Opens another session. An extension can prevent it.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -897,8 +892,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Makes a fork of the session that ends before one of the user's messages. An extension can
-   * stop it.
+   * Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
    *
    * @throws RefusedError `entry_not_found`: there is no such message of the user.
    * @throws TimedOutError No answer within 30 s.
@@ -908,7 +902,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Makes a copy of the session that ends where it stands. An extension can stop it. Since pi@1.5.
+   * Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
    *
    * @throws RefusedError `nothing_said`: nothing was said in the session.
    * @throws TimedOutError No answer within 30 s.
@@ -918,8 +912,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-   * among them. The id of the last one is a cursor that stays good. Since pi@1.5.
+   * Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+   * The id of the last entry is a cursor that stays valid. Since pi@1.5.
    *
    * @throws RefusedError `entry_not_found`: no entry has that id.
    * @throws TimedOutError No answer within 30 s.
@@ -929,7 +923,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Gives the entries of the session's file as a tree. Since pi@1.5.
+   * Returns the entries of the session file as a tree. Since pi@1.5.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -938,7 +932,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the user's messages from which a fork can be made.
+   * Lists the user's messages that can be the start of a fork.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -956,7 +950,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Names the session. White space around the name is dropped.
+   * Sets the name of the session. White space around the name is removed.
    *
    * @throws RefusedError `empty_session_name`: nothing is left of the name.
    * @throws TimedOutError No answer within 30 s.
@@ -966,7 +960,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+   * Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
    *
    * @throws TimedOutError No answer within 30 s.
    */

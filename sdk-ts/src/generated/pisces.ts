@@ -237,49 +237,46 @@ export const revision = "13.18";
 /** The parameters and the data of each command, by its wire name. */
 export type CommandMap = {
   /**
-   * Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-   * While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+   * Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+   * run, `streamingBehavior` must state how the agent queues the prompt.
    */
   prompt: { params: PromptParams; data: undefined };
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt.
    */
   steer: { params: SteerParams; data: undefined };
-  /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt.
-   */
+  /** Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. */
   follow_up: { params: FollowUpParams; data: undefined };
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    */
   abort: { params: NoParams; data: undefined };
-  /** Starts a new session. An extension can stop it. */
+  /** Starts a new session. An extension can prevent it. */
   new_session: { params: NewSessionParams; data: Cancellation };
-  /** Returns the agent's current state. */
+  /** Returns the current state of the agent. */
   get_state: { params: NoParams; data: OmpSessionState };
   /** Returns all messages of the conversation. */
   get_messages: { params: NoParams; data: Messages };
   /** Switches to a model. */
   set_model: { params: SetModelParams; data: Model };
-  /** Switches to the next model. The data is null where there is only one. */
+  /** Switches to the next model. The data is null if only one model is available. */
   cycle_model: { params: NoParams; data: CycledModel | null };
-  /** Lists the models that are configured. */
+  /** Lists the configured models. */
   get_available_models: { params: NoParams; data: AvailableModels };
   /**
-   * Sets the model's thinking level. A level that the model does not support becomes the
-   * nearest one that it does.
+   * Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+   * level.
    */
   set_thinking_level: { params: SetThinkingLevelParams; data: undefined };
-  /** Switches to the next thinking level. The data is null where the model cannot think. */
+  /** Switches to the next thinking level. The data is null if the model cannot think. */
   cycle_thinking_level: { params: NoParams; data: CycledThinkingLevel | null };
-  /** Sets how steering messages are delivered. */
+  /** Sets the delivery of steering messages: all at once or one at a time. */
   set_steering_mode: { params: SetSteeringModeParams; data: undefined };
-  /** Sets how follow-up messages are delivered. */
+  /** Sets the delivery of follow-up messages: all at once or one at a time. */
   set_follow_up_mode: { params: SetFollowUpModeParams; data: undefined };
-  /** Compacts the conversation now: a summary takes the place of its older part. */
+  /** Compacts the conversation now: a summary replaces its older part. */
   compact: { params: CompactParams; data: CompactionResult };
   /** Switches automatic compaction on or off. */
   set_auto_compaction: { params: SetAutoCompactionParams; data: undefined };
@@ -288,85 +285,85 @@ export type CommandMap = {
   /** Cancels the pending automatic retry. */
   abort_retry: { params: NoParams; data: undefined };
   /**
-   * Runs a shell command; the model sees its output with the next prompt. Several may run at
-   * once. No event is sent for the message that it leaves.
+   * Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+   * agent emits no event for the message that the command adds to the conversation.
    */
   bash: { params: BashParams; data: BashResult };
   /** Stops all running `bash` commands. */
   abort_bash: { params: NoParams; data: undefined };
-  /** Returns the session's token counts and costs. */
+  /** Returns the token counts and costs of the session. */
   get_session_stats: { params: NoParams; data: SessionStats };
   /** Exports the session as an HTML page. */
   export_html: { params: ExportHtmlParams; data: WrittenFile };
-  /** Opens another session. An extension can stop it. */
+  /** Opens another session. An extension can prevent it. */
   switch_session: { params: SwitchSessionParams; data: Cancellation };
   /** Returns the text of the model's last answer. */
   get_last_assistant_text: { params: NoParams; data: LastAssistantText };
-  /** Names the session. White space around the name is dropped. */
+  /** Sets the name of the session. White space around the name is removed. */
   set_session_name: { params: SetSessionNameParams; data: undefined };
   /**
-   * Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-   * a failure with the same id may follow.
+   * Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+   * the same id may follow.
    */
   abort_and_prompt: { params: AbortAndPromptParams; data: undefined };
-  /** Sets when steering messages reach the agent. */
+  /** Sets the time at which steering messages reach the agent. */
   set_interrupt_mode: { params: SetInterruptModeParams; data: undefined };
-  /**
-   * Makes a branch of the session that ends before one of the user's messages. An extension can
-   * stop it.
-   */
+  /** Makes a branch of the session that ends before one of the user's messages. An extension can prevent it. */
   branch: { params: BranchParams; data: ForkResult };
-  /** Lists the user's messages from which a branch can be made. */
+  /** Lists the user's messages that can be the start of a branch. */
   get_branch_messages: { params: NoParams; data: ForkPoints };
 };
 
 /** Each event by its type. */
 export type EventMap = {
-  /** The agent begins to work on a prompt, or begins again after a retry or a compaction. */
+  /** The agent starts to work on a prompt, or starts again after a retry or a compaction. */
   agent_start: AgentStart;
   /** The agent stops. A retry, a compaction or a follow-up may still come after it. */
   agent_end: AgentEnd;
-  /** A turn begins: one answer of the model and the tools that it asks for. */
+  /** A turn starts: one answer of the model, and the tools that the answer calls. */
   turn_start: TurnStart;
-  /** A turn is complete. */
+  /** A turn ends. */
   turn_end: TurnEnd;
   /**
-   * A message begins. Messages of the user, of tools and of extensions are whole already; the
-   * model's are empty.
+   * A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+   * are empty.
    */
   message_start: MessageStart;
-  /** The model's message grows. */
+  /** The message of the model grows. */
   message_update: MessageUpdate;
   /** A message is complete. */
   message_end: MessageEnd;
-  /** A tool begins to run. */
+  /** A tool starts to run. */
   tool_execution_start: ToolExecutionStart;
-  /** A tool has something to show. `partialResult` is all of it so far, to replace what is shown. */
+  /**
+   * A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+   * updates.
+   */
   tool_execution_update: ToolExecutionUpdate;
-  /** A tool is done. */
+  /** A tool ends. */
   tool_execution_end: ToolExecutionEnd;
-  /** Automatic compaction begins. */
+  /** An automatic compaction starts. */
   auto_compaction_start: AutoCompactionStart;
-  /** Automatic compaction ended, with or without a result. */
+  /** An automatic compaction ends, with or without a result. */
   auto_compaction_end: AutoCompactionEnd;
-  /** The agent waits before it tries again after a transient error. */
+  /** The agent waits before a retry after a transient error. */
   auto_retry_start: AutoRetryStart;
-  /** Retrying is over: an answer came, or the agent gave up. */
+  /** The retries are over: the model answered, or the agent stopped retrying. */
   auto_retry_end: AutoRetryEnd;
-  /** An extension failed; the agent goes on. */
+  /** An extension failed; the agent continues. */
   extension_error: ExtensionError;
   /**
-   * The model's stream ran into a rule. The turn is stopped and run again with the rule in the
-   * context: `agent_end` follows, and then another `agent_start`.
+   * The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
+   * `agent_end` follows, and then another `agent_start`.
    */
   ttsr_triggered: TtsrTriggered;
   /** The model stopped with unfinished todo items; the agent reminds it of them and continues. */
   todo_reminder: TodoReminder;
   /** A subagent is about to start. */
   subagent_start: SubagentStart;
-  /** A subagent has ended, and its verification with it. */
+  /** A subagent and its verification have ended. */
   subagent_end: SubagentEnd;
-  /** A verification attempt begins. */
+  /** A verification attempt starts. */
   subagent_verification_start: SubagentVerificationStart;
   /** A verification command is about to run. */
   subagent_verification_command_start: SubagentVerificationCommandStart;
@@ -374,9 +371,9 @@ export type EventMap = {
   subagent_verification_command_end: SubagentVerificationCommandEnd;
   /** A verification attempt has ended. */
   subagent_verification_end: SubagentVerificationEnd;
-  /** A budget nears a limit. Sent once for each dimension. */
+  /** A budget approaches a limit. Sent once per limit. */
   budget_warning: BudgetWarning;
-  /** A budget is used up: new prompts and subagents are refused. Sent once for each scope. */
+  /** A budget is exhausted: the agent rejects new prompts and subagents. Sent once per scope. */
   budget_exceeded: BudgetExceeded;
 };
 
@@ -385,11 +382,11 @@ export type Event = EventMap[keyof EventMap];
 
 /** The parameters and the answer of each dialog, by its wire name. */
 export type DialogMap = {
-  /** Asks to choose from a list. Resolves to nothing when the time is up. */
+  /** Requests a choice from a list. Resolves to no value on timeout. */
   select: { params: SelectDialog; answer: ValueAnswer };
-  /** Asks for yes or no. Resolves to no when the time is up. */
+  /** Requests a yes or no. Resolves to no on timeout. */
   confirm: { params: ConfirmDialog; answer: ConfirmedAnswer };
-  /** Asks for a line of text. Resolves to nothing when the time is up. */
+  /** Requests a line of text. Resolves to no value on timeout. */
   input: { params: InputDialog; answer: ValueAnswer };
   /** Opens an editor for several lines of text. */
   editor: { params: EditorDialog; answer: ValueAnswer };
@@ -404,8 +401,8 @@ export type DialogMap = {
   /** Puts text into the input editor. No answer is expected. */
   set_editor_text: { params: SetEditorTextNotice; answer: undefined };
   /**
-   * Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
-   * an editor, and lets the other dialogs go without a word.
+   * Withdraws an unanswered dialog whose origin was aborted. The actual agent sends it for an editor and withdraws
+   * other dialogs without a frame.
    */
   cancel: { params: CancelNotice; answer: undefined };
 };
@@ -454,11 +451,11 @@ export type ClientFrame = Command | DialogAnswer;
  * and when the connection ends: an answer after that is not sent.
  */
 export interface Dialogs {
-  /** Asks to choose from a list. Resolves to nothing when the time is up. */
+  /** Requests a choice from a list. Resolves to no value on timeout. */
   select?(dialog: SelectDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
-  /** Asks for yes or no. Resolves to no when the time is up. */
+  /** Requests a yes or no. Resolves to no on timeout. */
   confirm?(dialog: ConfirmDialog, open: OpenDialog): boolean | undefined | Promise<boolean | undefined>;
-  /** Asks for a line of text. Resolves to nothing when the time is up. */
+  /** Requests a line of text. Resolves to no value on timeout. */
   input?(dialog: InputDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
   /** Opens an editor for several lines of text. */
   editor?(dialog: EditorDialog, open: OpenDialog): string | undefined | Promise<string | undefined>;
@@ -572,8 +569,8 @@ export class Run extends AnyRun<Types> {
   declare readonly client: Client;
 
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -583,8 +580,7 @@ export class Run extends AnyRun<Types> {
   }
 
   /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt.
+   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -594,8 +590,8 @@ export class Run extends AnyRun<Types> {
   }
 
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -611,8 +607,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-   * While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+   * Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+   * run, `streamingBehavior` must state how the agent queues the prompt.
    *
    * Resolves with the run when the agent has acknowledged the command; a later failure fails the run.
    *
@@ -624,8 +620,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -635,8 +631,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt.
+   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
    *
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
@@ -646,8 +641,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -656,7 +651,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Starts a new session. An extension can stop it.
+   * Starts a new session. An extension can prevent it.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -665,7 +660,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Returns the agent's current state.
+   * Returns the current state of the agent.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -693,7 +688,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Switches to the next model. The data is null where there is only one.
+   * Switches to the next model. The data is null if only one model is available.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -702,7 +697,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the models that are configured.
+   * Lists the configured models.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -711,8 +706,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets the model's thinking level. A level that the model does not support becomes the
-   * nearest one that it does.
+   * Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+   * level.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -721,7 +716,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Switches to the next thinking level. The data is null where the model cannot think.
+   * Switches to the next thinking level. The data is null if the model cannot think.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -730,7 +725,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets how steering messages are delivered.
+   * Sets the delivery of steering messages: all at once or one at a time.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -739,7 +734,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets how follow-up messages are delivered.
+   * Sets the delivery of follow-up messages: all at once or one at a time.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -748,7 +743,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Compacts the conversation now: a summary takes the place of its older part.
+   * Compacts the conversation now: a summary replaces its older part.
    *
    * No timeout by default.
    * @throws RefusedError `already_compacted`: nothing was said since the last compaction.
@@ -786,8 +781,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Runs a shell command; the model sees its output with the next prompt. Several may run at
-   * once. No event is sent for the message that it leaves.
+   * Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+   * agent emits no event for the message that the command adds to the conversation.
    *
    * No timeout by default.
    */
@@ -805,7 +800,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Returns the session's token counts and costs.
+   * Returns the token counts and costs of the session.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -824,7 +819,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Opens another session. An extension can stop it.
+   * Opens another session. An extension can prevent it.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -842,7 +837,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Names the session. White space around the name is dropped.
+   * Sets the name of the session. White space around the name is removed.
    *
    * @throws RefusedError `empty_session_name`: nothing is left of the name.
    * @throws TimedOutError No answer within 30 s.
@@ -852,8 +847,8 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-   * a failure with the same id may follow.
+   * Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+   * the same id may follow.
    *
    * Resolves with the run when the agent has acknowledged the command; a later failure fails the run.
    *
@@ -864,7 +859,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Sets when steering messages reach the agent.
+   * Sets the time at which steering messages reach the agent.
    *
    * @throws TimedOutError No answer within 30 s.
    */
@@ -873,8 +868,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Makes a branch of the session that ends before one of the user's messages. An extension can
-   * stop it.
+   * Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
    *
    * @throws RefusedError `entry_not_found`: there is no such message of the user.
    * @throws TimedOutError No answer within 30 s.
@@ -884,7 +878,7 @@ export class Client extends RpcClient<Types> {
   }
 
   /**
-   * Lists the user's messages from which a branch can be made.
+   * Lists the user's messages that can be the start of a branch.
    *
    * @throws TimedOutError No answer within 30 s.
    */

@@ -25,22 +25,22 @@ export type UnknownVariant<Tag extends string = "type"> = { readonly [K in Tag]:
 /**
  * Parameters of `abort_and_prompt`.
  *
- * Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
- * a failure with the same id may follow.
+ * Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+ * the same id may follow.
  */
 export interface AbortAndPromptParams {
-  /** The prompt. */
+  /** Text of the prompt. */
   message: string;
-  /** Images that go with it. */
+  /** Images of the prompt. */
   images?: ImageContent[] | undefined;
 }
 
-/** What the advisor cost is more now. Since omp@18.2. */
+/** The cost of the advisor has increased. Since omp@18.2. */
 export interface AdvisorCostChanged {
   type: "advisor_cost_changed";
 }
 
-/** The advisor has nothing more to say. Since omp@18.2. */
+/** The advisor has no further advice. Since omp@18.2. */
 export interface AdvisorYielded {
   type: "advisor_yielded";
 }
@@ -48,28 +48,28 @@ export interface AdvisorYielded {
 /**
  * Parameters of `agent_abort`.
  *
- * Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+ * Stops the current turn. `agent_abort` follows, even if the agent is idle.
  */
 export interface AgentAbortParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
 }
 
 /** The agent stops. A retry, a compaction or a follow-up may still come after it. */
 export interface AgentEnd {
   type: "agent_end";
-  /** All messages of this run, the prompt among them. */
+  /** All messages of this run, including the prompt. */
   messages: AgentMessage[];
-  /** Whether the agent tries again on its own. Since pi@1.5. */
+  /** `true` if the agent retries on its own. Since pi@1.5. */
   willRetry?: boolean | undefined;
-  /** Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run. Since omp@18.2. */
+  /** `true` if the agent has no further work of its own. If `false`, this event is not the end of the run. Since omp@18.2. */
   isTerminal?: boolean | undefined;
-  /** How many messages the run has, where those that were told before are left out of `messages`. Since omp@18.2. */
+  /** Number of messages in the run, present if `messages` leaves out those that earlier events carried. Since omp@18.2. */
   messageCount?: number | undefined;
 }
 
 /**
- * A message of the conversation, told apart by `role`.
+ * A message of the conversation; `role` determines the variant.
  *
  * Open: a newer agent may send a `role` that is not listed here, as an {@link UnknownVariant}.
  */
@@ -87,56 +87,56 @@ export type AgentMessage =
 /**
  * Parameters of `agent_prompt`.
  *
- * Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+ * Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
  */
 export interface AgentPromptParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** The prompt. */
+  /** Text of the prompt. */
   text: string;
 }
 
-/** The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5. */
+/** The agent has no further work of its own: no retry, no compaction, empty queues. This event ends the run. Since pi@1.5. */
 export interface AgentSettled {
   type: "agent_settled";
-  /** Whether somebody stopped it. */
+  /** `true` if the run was aborted. */
   aborted: boolean;
 }
 
-/** The agent begins to work on a prompt, or begins again after a retry or a compaction. */
+/** The agent starts to work on a prompt, or starts again after a retry or a compaction. */
 export interface AgentStart {
   type: "agent_start";
 }
 
-/** An agent's current state. */
+/** The current state of an agent. */
 export interface AgentState {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** What it is doing. */
+  /** Current activity of the agent. */
   status: OpalStatus;
-  /** The model. */
+  /** Current model of the session. */
   model: OpalModel;
-  /** The number of messages in the conversation. */
+  /** Number of messages in the conversation. */
   message_count: number;
   /** Names of all tools. */
   tools: string[];
-  /** Tokens used. */
+  /** Token counts of the session. */
   token_usage?: OpalUsage | undefined;
 }
 
 /**
  * Parameters of `agent_state`.
  *
- * Returns an agent's current state.
+ * Returns the current state of an agent.
  */
 export interface AgentStateParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
 }
 
-/** What the user answered. */
+/** The answer of the user. */
 export interface AskUserResult {
-  /** The answer. */
+  /** Text of the answer. */
   answer: string;
 }
 
@@ -151,57 +151,57 @@ export type AssistantBlock =
   | ToolCall
   | UnknownVariant<"type">;
 
-/** An answer of the model, whole or as far as it has come. */
+/** An answer of the model, complete or so far. */
 export interface AssistantMessage {
   role: "assistant";
-  /** Text, reasoning and tool calls in the order in which they came. */
+  /** Text, reasoning and tool calls in the order of their arrival. */
   content: AssistantBlock[];
-  /** The provider's wire format, as in `anthropic-messages`. */
+  /** Wire format of the provider, as in `anthropic-messages`. */
   api: string;
-  /** The provider. */
+  /** Name of the provider. */
   provider: string;
-  /** The model's id. */
+  /** Id of the model. */
   model: string;
-  /** Tokens and costs. */
+  /** Tokens and costs of the answer. */
   usage: Usage;
-  /** The stop reason; `stop` while the message streams. */
+  /** Stop reason of the answer; `stop` while the message streams. */
   stopReason: StopReason;
-  /** When it began, in milliseconds since the epoch. */
+  /** Start of the answer in milliseconds since the epoch. */
   timestamp: number;
-  /** The error message, with `error` and `aborted`. */
+  /** Error message, present if the stop reason is `error` or `aborted`. */
   errorMessage?: string | undefined;
-  /** The model that answered, as the provider names it. Since pi@1.5. */
+  /** Name of the model that answered, as reported by the provider. Since pi@1.5. */
   responseModel?: string | undefined;
-  /** The answer's id at the provider. Since pi@1.5, omp@18.2. */
+  /** Id of the answer at the provider. Since pi@1.5, omp@18.2. */
   responseId?: string | undefined;
-  /** Why it stopped, in the provider's own word. Since pi@1.5. */
+  /** Stop reason in the wording of the provider. Since pi@1.5. */
   rawStopReason?: string | undefined;
-  /** How long the answer took, in milliseconds. Since pi@1.5. */
+  /** Duration of the answer in milliseconds. Since pi@1.5. */
   durationMs?: number | undefined;
-  /** How hard the model was asked to think. Since pi@1.5. */
+  /** Requested thinking level. Since pi@1.5. */
   thinkingLevel?: ThinkingLevel | undefined;
-  /** That, in the provider's own word. Since pi@1.5. */
+  /** Requested thinking level in the wording of the provider. Since pi@1.5. */
   providerThinkingLevel?: string | undefined;
-  /** Whether the provider says that the turn is over. Since pi@1.5. */
+  /** `true` if the provider reports the end of the turn. Since pi@1.5. */
   endTurn?: boolean | undefined;
-  /** Facts about the request, for looking into it. Since pi@1.5. */
+  /** Diagnostic data about the request. Since pi@1.5. */
   diagnostics?: JsonValue[] | undefined;
-  /** Where an answer that comes later is found. Since pi@1.5. */
+  /** Location of an answer that the provider delivers later. Since pi@1.5. */
   deferred?: JsonValue | undefined;
-  /** How long the answer took, in milliseconds. Since omp@18.2. */
+  /** Duration of the answer in milliseconds. Since omp@18.2. */
   duration?: number | undefined;
-  /** After how many milliseconds its first piece came. Since omp@18.2. */
+  /** Time to the first piece of the answer in milliseconds. Since omp@18.2. */
   ttft?: number | undefined;
-  /** When it was complete, in milliseconds since the epoch. Since omp@18.2. */
+  /** End of the answer in milliseconds since the epoch. Since omp@18.2. */
   completedAt?: number | undefined;
-  /** What kind of error it is, as a number. Since omp@18.2. */
+  /** Kind of the error, as a number. Since omp@18.2. */
   errorId?: number | undefined;
-  /** The provider's HTTP status. Since omp@18.2. */
+  /** HTTP status of the provider. Since omp@18.2. */
   errorStatus?: number | undefined;
 }
 
 /**
- * A change to a message.
+ * A change to a streamed message.
  *
  * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
@@ -220,30 +220,30 @@ export type AssistantMessageEvent =
   | StreamError
   | UnknownVariant<"type">;
 
-/** A file that a front end attached to a message. */
+/** A file that a client attached to a message. */
 export interface Attachment {
-  /** The attachment's id. */
+  /** Id of the attachment. */
   id: string;
-  /** What kind it is, `image` or `document`. */
+  /** Kind of the file, `image` or `document`. */
   type: string;
-  /** The file's name. */
+  /** Name of the file. */
   fileName: string;
   /** The MIME type. */
   mimeType: string;
-  /** The file's size in bytes. */
+  /** Size of the file in bytes. */
   size: number;
   /** The bytes in base64. */
   content: string;
-  /** Text taken out of a document. */
+  /** Text extracted from a document. */
   extractedText?: string | null | undefined;
-  /** A small image in base64. */
+  /** A small preview image in base64. */
   preview?: string | null | undefined;
 }
 
-/** How an attempt at verification ended, as its event says it. */
+/** The status of a verification attempt, as reported by its event. */
 export type AttemptOutcome = "passed" | "failed" | "skipped" | "budget_exceeded" | (string & {});
 
-/** How an attempt at verification ended. */
+/** The status of a verification attempt. */
 export type AttemptStatus = "passed" | "failed" | "skipped" | (string & {});
 
 /**
@@ -252,9 +252,9 @@ export type AttemptStatus = "passed" | "failed" | "skipped" | (string & {});
  * Waits until the user has logged in.
  */
 export interface AuthPollParams {
-  /** The code that `auth/login` gave. */
+  /** Device code from `auth/login`. */
   device_code: string;
-  /** How often to ask, in seconds. */
+  /** Interval between two polls in seconds. */
   interval: number;
 }
 
@@ -264,224 +264,223 @@ export interface AuthPollParams {
  * Stores an API key.
  */
 export interface AuthSetKeyParams {
-  /** The provider. */
+  /** Id of the provider. */
   provider: string;
-  /** The key. */
+  /** The API key. */
   api_key: string;
 }
 
-/** Which credentials were found. */
+/** The discovered credentials. */
 export interface AuthStatusResult {
-  /** Whether a provider can be used. */
+  /** `true` if a provider is available. */
   authenticated: boolean;
-  /** More about it. */
+  /** Details about the credentials. */
   auth: OpalAuth;
 }
 
-/** Whether the login is done. */
+/** The outcome of a login. */
 export interface Authenticated {
-  /** True. */
+  /** Always `true`. */
   authenticated: boolean;
 }
 
-/** Automatic compaction ended, with or without a result. Until pi@1.5. */
+/** An automatic compaction ends, with or without a result. Until pi@1.5. */
 export interface AutoCompactionEnd {
   type: "auto_compaction_end";
   /** The result; absent or null if nothing was compacted. */
   result?: CompactionResult | null | undefined;
-  /** Whether it was stopped. */
+  /** `true` if the compaction was aborted. */
   aborted: boolean;
-  /** Whether the prompt is tried again. */
+  /** `true` if the agent retries the prompt. */
   willRetry: boolean;
-  /** The error message. */
+  /** Error message of the compaction. */
   errorMessage?: string | undefined;
-  /** How it compacted. Since omp@18.2. */
+  /** Method of the compaction. Since omp@18.2. */
   action?: string | undefined;
-  /** Whether there was no need to. Since omp@18.2. */
+  /** `true` if no compaction was necessary. Since omp@18.2. */
   skipped?: boolean | undefined;
 }
 
-/** Automatic compaction begins. Until pi@1.5. */
+/** An automatic compaction starts. Until pi@1.5. */
 export interface AutoCompactionStart {
   type: "auto_compaction_start";
-  /** Why. */
+  /** Reason for the compaction. */
   reason: CompactionReason;
-  /** How: by a summary, or in another way of the agent. Since omp@18.2. */
+  /** Method of the compaction: a summary, or another method of the agent. Since omp@18.2. */
   action?: string | undefined;
 }
 
-/** Retrying is over: an answer came, or the agent gave up. */
+/** The retries are over: the model answered, or the agent stopped retrying. */
 export interface AutoRetryEnd {
   type: "auto_retry_end";
-  /** Whether an answer came. */
+  /** `true` if the model answered. */
   success: boolean;
-  /** The number of the last retry. */
+  /** Number of the last retry. */
   attempt: number;
-  /** Why the agent gave up. */
+  /** Error message of the last retry, if all retries failed. */
   finalError?: string | undefined;
-  /** The answers that failed, and what became of them. Since omp@18.2. */
+  /** The failed answers, each with its outcome. Since omp@18.2. */
   retryErrors?: JsonObject[] | undefined;
 }
 
-/** The agent waits before it tries again after a transient error. */
+/** The agent waits before a retry after a transient error. */
 export interface AutoRetryStart {
   type: "auto_retry_start";
-  /** The number of this retry, from 1. */
+  /** Number of this retry, from 1. */
   attempt: number;
-  /** The maximum number. */
+  /** Maximum number of retries. */
   maxAttempts: number;
-  /** The delay in milliseconds. */
+  /** Delay before the retry in milliseconds. */
   delayMs: number;
-  /** The error message. */
+  /** Error message of the failed request. */
   errorMessage: string;
 }
 
-/** A command that a prompt can begin with. Since omp@18.2. */
+/** A command that can start a prompt. Since omp@18.2. */
 export interface AvailableCommand {
-  /** Its name, without the slash. */
+  /** Name of the command, without the slash. */
   name: string;
-  /** Other names. */
+  /** Other names of the command. */
   aliases?: string[] | undefined;
-  /** What it does. */
+  /** Description of the command. */
   description?: string | undefined;
-  /** What can follow it: the member `hint` shows it. */
+  /** Arguments of the command; the member `hint` describes them. */
   input?: JsonObject | undefined;
-  /** The words that can follow it. */
+  /** Subcommands of the command. */
   subcommands?: Subcommand[] | undefined;
-  /** Where it comes from, as in `builtin`. */
+  /** Source of the command, as in `builtin`. */
   source: string;
 }
 
-/** The commands that prompts can begin with. Since omp@18.2. */
+/** The commands that can start a prompt. Since omp@18.2. */
 export interface AvailableCommands {
-  /** Them. */
+  /** Commands that can start a prompt. */
   commands: AvailableCommand[];
 }
 
-/** The commands that prompts can begin with are others now. Since omp@18.2. */
+/** The commands that can start a prompt have changed. Since omp@18.2. */
 export interface AvailableCommandsUpdate {
   type: "available_commands_update";
-  /** Them. */
+  /** Commands that can start a prompt now. */
   commands: AvailableCommand[];
 }
 
-/** The models that can be used. */
+/** The available models. */
 export interface AvailableModels {
-  /** In the order of the configuration. */
+  /** The models in the order of the configuration. */
   models: Model[];
 }
 
-/** A shell command that a client ran with `bash`; the model sees it with the next prompt. */
+/** A shell command that a client ran with `bash`; the model receives it with the next prompt. */
 export interface BashExecutionMessage {
   role: "bashExecution";
-  /** The command line. */
+  /** Command line of the shell command. */
   command: string;
-  /** What it wrote, cut to a limit. */
+  /** Output of the command, cut to a limit. */
   output: string;
-  /** Its exit code; absent or null where it has none. */
+  /** Exit code of the command; absent or null if it has none. */
   exitCode?: number | null | undefined;
-  /** Whether it was stopped. */
+  /** `true` if the command was aborted. */
   cancelled: boolean;
-  /** Whether `output` was cut. */
+  /** `true` if `output` was cut. */
   truncated: boolean;
-  /** A file with all of the output. */
+  /** Path of a file with the complete output. */
   fullOutputPath?: string | null | undefined;
-  /** When, in milliseconds since the epoch. */
+  /** Time of the command in milliseconds since the epoch. */
   timestamp: number;
-  /** True where the model does not get to see it. */
+  /** `true` if the model does not receive the command and its output. */
   excludeFromContext?: boolean | undefined;
 }
 
-/** A command of `bash` wrote something. Since pi@1.5. */
+/** A command run by `bash` wrote output. Since pi@1.5. */
 export interface BashExecutionUpdate {
   type: "bash_execution_update";
-  /** The id of that command, where it had one. */
+  /** Id of the `bash` command, if it had one. */
   id?: JsonValue | undefined;
-  /** What it wrote. */
+  /** New output of the command. */
   delta: string;
 }
 
 /**
  * Parameters of `bash`.
  *
- * Runs a shell command; the model sees its output with the next prompt. Several may run at
- * once. No event is sent for the message that it leaves.
+ * Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+ * agent emits no event for the message that the command adds to the conversation.
  */
 export interface BashParams {
-  /** The command line. */
+  /** Command line of the shell command. */
   command: string;
-  /** Whether the model does not get to see it; false where it is missing. Since pi@1.5. */
+  /** `true` to hide the output from the model; `false` if absent. Since pi@1.5. */
   excludeFromContext?: boolean | undefined;
 }
 
 /** The outcome of a shell command. */
 export interface BashResult {
-  /** What it wrote on stdout and stderr, cut to a limit. */
+  /** Output of the command on stdout and stderr, cut to a limit. */
   output: string;
-  /** Its exit code; absent or null where it was stopped. */
+  /** Exit code of the command; absent or null if it was aborted. */
   exitCode?: number | null | undefined;
-  /** Whether it was stopped with `abort_bash`. */
+  /** `true` if `abort_bash` stopped the command. */
   cancelled: boolean;
-  /** Whether `output` was cut. */
+  /** `true` if `output` was cut. */
   truncated: boolean;
-  /** A file with all of the output, where it was cut. */
+  /** Path of a file with the complete output, if `output` was cut. */
   fullOutputPath?: string | null | undefined;
-  /** Whether its time was up. Since omp@18.2. */
+  /** `true` if the command reached its timeout. Since omp@18.2. */
   timedOut?: boolean | undefined;
-  /** How many lines it wrote. Since omp@18.2. */
+  /** Number of lines in the complete output. Since omp@18.2. */
   totalLines?: number | undefined;
-  /** How many bytes it wrote. Since omp@18.2. */
+  /** Number of bytes in the complete output. Since omp@18.2. */
   totalBytes?: number | undefined;
-  /** How many lines `output` has. Since omp@18.2. */
+  /** Number of lines in `output`. Since omp@18.2. */
   outputLines?: number | undefined;
-  /** How many bytes `output` has. Since omp@18.2. */
+  /** Number of bytes in `output`. Since omp@18.2. */
   outputBytes?: number | undefined;
 }
 
 /**
  * Parameters of `branch`.
  *
- * Makes a branch of the session that ends before one of the user's messages. An extension can
- * stop it.
+ * Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
  */
 export interface BranchParams {
-  /** The session entry of that message; `get_branch_messages` lists them. */
+  /** Entry id of that message; `get_branch_messages` lists the possible values. */
   entryId: string;
 }
 
-/** A branch was left, and this is what was said on it. */
+/** A summary of a branch that the user left. */
 export interface BranchSummaryEntry {
   type: "branch_summary";
-  /** The entry's id. */
+  /** Id of the entry. */
   id: string;
-  /** The entry that it follows; null where it is a root. */
+  /** Id of the parent entry; null for a root. */
   parentId: string | null;
-  /** When, as ISO 8601. */
+  /** Time of the entry, in ISO 8601. */
   timestamp: string;
-  /** The entry from which it was left; null where there was none. */
+  /** Id of the entry at which the user left the branch; null if there was no such entry. */
   fromId: string | null;
-  /** The summary. */
+  /** Text of the summary. */
   summary: string;
-  /** Facts for a front end. */
+  /** Details for a client. */
   details?: JsonValue | undefined;
-  /** Tokens that the summary took. */
+  /** Tokens used for the summary. */
   usage?: Usage | undefined;
-  /** Whether an extension wrote the summary. */
+  /** `true` if an extension wrote the summary. */
   fromHook?: boolean | undefined;
 }
 
 /** A summary of a branch that the conversation has left. */
 export interface BranchSummaryMessage {
   role: "branchSummary";
-  /** The summary. */
+  /** Text of the summary. */
   summary: string;
-  /** The session entry from which the branch was left, or null. */
+  /** Id of the session entry at which the conversation left the branch, or null. */
   fromId: string | null;
-  /** When, in milliseconds since the epoch. */
+  /** Time of the summary in milliseconds since the epoch. */
   timestamp: number;
 }
 
-/** A budget is used up: new prompts and subagents are refused. Sent once for each scope. */
+/** A budget is exhausted: the agent rejects new prompts and subagents. Sent once per scope. */
 export interface BudgetExceeded {
   type: "budget_exceeded";
   /** The owner of the budget. */
@@ -495,33 +494,33 @@ export type BudgetScope = "session" | "task" | "subagent" | (string & {});
 
 /** The use of a budget. */
 export interface BudgetSnapshot {
-  /** The status. */
+  /** Status of the budget. */
   status: BudgetStatus;
   /** Time since the agent started, in milliseconds. */
   wallTimeMs: number;
-  /** Input tokens used. */
+  /** Number of input tokens used. */
   inputTokens: number;
-  /** Output tokens used. */
+  /** Number of output tokens used. */
   outputTokens: number;
-  /** All tokens used. */
+  /** Number of all tokens used. */
   totalTokens: number;
-  /** The cost in US dollars. */
+  /** Cost in US dollars. */
   costUsd: number;
-  /** Tool calls made. */
+  /** Number of tool calls. */
   toolCalls: number;
-  /** Subagents started. */
+  /** Number of started subagents. */
   subagents: number;
-  /** The limit that the event is about. */
+  /** Limit that the event reports. */
   reason?: BudgetViolationReason | undefined;
 }
 
 /** The status of a budget. */
 export type BudgetStatus = "ok" | "warning" | "exceeded";
 
-/** Which limit a budget ran into. */
+/** The limit that a budget reached. */
 export type BudgetViolationReason = "wall_time" | "input_tokens" | "output_tokens" | "total_tokens" | "cost" | "tool_calls" | "subagents" | (string & {});
 
-/** A budget nears a limit. Sent once for each dimension. */
+/** A budget approaches a limit. Sent once per limit. */
 export interface BudgetWarning {
   type: "budget_warning";
   /** The owner of the budget. */
@@ -531,46 +530,46 @@ export interface BudgetWarning {
 }
 
 /**
- * Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
- * an editor, and lets the other dialogs go without a word.
+ * Withdraws an unanswered dialog whose origin was aborted. The actual agent sends it for an editor and withdraws
+ * other dialogs without a frame.
  */
 export interface CancelNotice {
-  /** The id of the dialog. */
+  /** Id of the dialog. */
   targetId: string;
 }
 
-/** Whether an extension stopped what was asked for. */
+/** The result of a command that an extension can prevent. */
 export interface Cancellation {
-  /** True where an extension stopped it. */
+  /** `true` if an extension prevented the command. */
   cancelled: boolean;
 }
 
-/** A dialog dismissed: the extension gets nothing (or "no"). */
+/** The dismissal of a dialog: the extension receives no value, or "no". */
 export interface CancelledAnswer {
   type: "extension_ui_response";
   cancelled: true;
-  /** The id of the question. */
+  /** Id of the dialog. */
   id: string;
 }
 
 /** Text in one piece, or in the pieces in which it is streamed. */
 export type Chunks = string | string[];
 
-/** A tool that the client carries out. Since omp@18.2. */
+/** A tool that the client executes. Since omp@18.2. */
 export interface ClientTool {
-  /** Its name, as the model has it. */
+  /** Name of the tool for the model. */
   name: string;
-  /** Its name for people. */
+  /** Display name. */
   label?: string | undefined;
-  /** What it does, for the model. */
+  /** Description for the model. */
   description: string;
-  /** The JSON Schema of its arguments. */
+  /** JSON Schema of the arguments. */
   parameters: JsonObject;
-  /** Whether it is left out of lists. */
+  /** `true` to omit the tool from lists. */
   hidden?: boolean | undefined;
-  /** When the model is told of it; `discoverable` where it is missing. */
+  /** Time at which the model receives the tool; `discoverable` if absent. */
   loadMode?: ToolLoadMode | undefined;
-  /** Whether it can read the instructions of skills. */
+  /** `true` if the tool can read the instructions of skills. */
   readsSkillUris?: boolean | undefined;
 }
 
@@ -578,336 +577,339 @@ export interface ClientTool {
 export interface CommandInfo {
   /** The name, without the slash. */
   name: string;
-  /** A description for people. */
+  /** Description for the user. */
   description?: string | undefined;
-  /** Where it comes from. */
+  /** Source of the command. */
   source: CommandSource;
-  /** Where its file was found; extensions have none. Until pi@1.5. */
+  /** Location of the command's file; absent for extensions. Until pi@1.5. */
   location?: CommandLocation | undefined;
-  /** The absolute path of its file. Until pi@1.5. */
+  /** Absolute path of the command's file. Until pi@1.5. */
   path?: string | undefined;
-  /** Where it was found. Since pi@1.5. */
+  /** Location of the command's file, with its source and scope. Since pi@1.5. */
   sourceInfo?: SourceInfo | undefined;
 }
 
-/** Where the file of a command was found. */
+/** The location of a command's file. */
 export type CommandLocation = "user" | "project" | "path" | (string & {});
 
-/** A command that a prompt began with has something to say. Since omp@18.2. */
+/** The output of a command at the start of a prompt. Since omp@18.2. */
 export interface CommandOutput {
   type: "command_output";
-  /** What. */
+  /** Text of the output. */
   text: string;
 }
 
-/** Where a command comes from. */
+/** The source of a command. */
 export type CommandSource = "extension" | "prompt" | "skill" | (string & {});
 
 /** The commands that a prompt can invoke with `/name`. */
 export interface Commands {
-  /** Extension commands, then templates, then skills. */
+  /** The commands: extension commands first, then templates, then skills. */
   commands: CommandInfo[];
 }
 
 /**
  * Parameters of `compact`.
  *
- * Compacts the conversation now: a summary takes the place of its older part.
+ * Compacts the conversation now: a summary replaces its older part.
  */
 export interface CompactParams {
   /** Extra instructions for the summary. */
   customInstructions?: string | undefined;
 }
 
-/** The agent has compacted the conversation, or has not. Since pi@1.5. */
+/** A compaction of the conversation ends, with or without a result. Since pi@1.5. */
 export interface CompactionEnd {
   type: "compaction_end";
-  /** Why it began. */
+  /** Reason for the compaction. */
   reason: CompactionReason;
-  /** What compaction did; absent where it did not. */
+  /** Result of the compaction; absent if nothing was compacted. */
   result?: CompactionResult | undefined;
-  /** Whether it was stopped. */
+  /** `true` if the compaction was aborted. */
   aborted: boolean;
-  /** Whether the prompt is tried again. */
+  /** `true` if the agent retries the prompt. */
   willRetry: boolean;
-  /** What went wrong. */
+  /** Error message of the compaction. */
   errorMessage?: string | undefined;
 }
 
-/** The conversation was compacted. */
+/** A compaction of the conversation. */
 export interface CompactionEntry {
   type: "compaction";
-  /** The entry's id. */
+  /** Id of the entry. */
   id: string;
-  /** The entry that it follows; null where it is a root. */
+  /** Id of the parent entry; null for a root. */
   parentId: string | null;
-  /** When, as ISO 8601. */
+  /** Time of the entry, in ISO 8601. */
   timestamp: string;
-  /** The text that stands in place of what was removed. */
+  /** The summary that replaces the removed messages. */
   summary: string;
-  /** The first entry that stays as it is. */
+  /** Id of the first entry that stays unchanged. */
   firstKeptEntryId: string;
-  /** Tokens in the context before. */
+  /** Number of tokens in the context before the compaction. */
   tokensBefore: number;
-  /** Facts for a front end, such as the files that were read and changed. */
+  /** Details for a client, such as the files that were read and changed. */
   details?: JsonValue | undefined;
-  /** Tokens that the summary took. */
+  /** Tokens used for the summary. */
   usage?: Usage | undefined;
-  /** Whether an extension wrote the summary. */
+  /** `true` if an extension wrote the summary. */
   fromHook?: boolean | undefined;
-  /** The prompt and the tools as they stood then. */
+  /** The system prompt and the tools at that time. */
   systemMessage?: SystemMessage | undefined;
 }
 
-/** Why the agent compacts on its own. */
+/** The reason for a compaction. */
 export type CompactionReason = "threshold" | "overflow" | "manual" | "idle" | "incomplete" | (string & {});
 
 /** The result of a compaction. */
 export interface CompactionResult {
-  /** The text that replaces what was removed. */
+  /** The summary that replaces the removed messages. */
   summary: string;
-  /** The first session entry that stays as it is. */
+  /** Id of the first session entry that stays unchanged. */
   firstKeptEntryId: string;
-  /** Tokens in the context before. */
+  /** Number of tokens in the context before the compaction. */
   tokensBefore: number;
-  /** Tokens in the context afterwards, estimated. Since pi@1.5. */
+  /** Estimated number of tokens in the context after the compaction. Since pi@1.5. */
   estimatedTokensAfter?: number | undefined;
-  /** Tokens that the summary took. Since pi@1.5. */
+  /** Tokens used for the summary. Since pi@1.5. */
   usage?: Usage | undefined;
-  /** Facts for a front end, such as the files that were read and changed. */
+  /** Details for a client, such as the files that were read and changed. */
   details?: JsonValue | null | undefined;
 }
 
-/** The agent begins to compact the conversation. Since pi@1.5. */
+/** The agent starts to compact the conversation. Since pi@1.5. */
 export interface CompactionStart {
   type: "compaction_start";
-  /** Why. */
+  /** Reason for the compaction. */
   reason: CompactionReason;
 }
 
-/** The summary that replaces messages which compaction removed. */
+/** The summary of the messages that a compaction removed. */
 export interface CompactionSummaryMessage {
   role: "compactionSummary";
-  /** The summary. */
+  /** Text of the summary. */
   summary: string;
-  /** Tokens in the context before. */
+  /** Number of tokens in the context before the compaction. */
   tokensBefore: number;
-  /** When, in milliseconds since the epoch. */
+  /** Time of the summary in milliseconds since the epoch. */
   timestamp: number;
 }
 
-/** The model or its thinking was changed by a command that a prompt began with. Since omp@18.2. */
+/** A command at the start of a prompt changed the model or its thinking level. Since omp@18.2. */
 export interface ConfigUpdate {
   type: "config_update";
-  /** The model. */
+  /** The current model. */
   model?: Model | undefined;
-  /** The thinking level. */
+  /** Thinking level of the model. */
   thinkingLevel?: ThinkingLevel | undefined;
 }
 
-/** What is wrong with the settings is something else now. Since omp@18.2. */
+/** The warnings about the settings have changed. Since omp@18.2. */
 export interface ConfigWarningsChanged {
   type: "config_warnings_changed";
 }
 
-/** Asks for yes or no. Resolves to no when the time is up. */
+/** Requests a yes or no. Resolves to no on timeout. */
 export interface ConfirmDialog {
-  /** The question. */
+  /** Text of the question. */
   title: string;
-  /** What it is about. */
+  /** Subject of the question. */
   message: string;
-  /** After how many milliseconds the agent answers for itself. */
+  /** Timeout in milliseconds, after which the agent answers the dialog itself. */
   timeout?: number | undefined;
 }
 
 /** The action that the user chose. */
 export interface ConfirmResult {
-  /** One of the actions. */
+  /** One of the offered actions. */
   action: string;
 }
 
-/** A dialog answered with yes or no. */
+/** The answer to a dialog with yes or no. */
 export interface ConfirmedAnswer {
   type: "extension_ui_response";
-  /** The id of the question. */
+  /** Id of the dialog. */
   id: string;
-  /** Yes or no. */
+  /** `true` for yes, `false` for no. */
   confirmed: boolean;
 }
 
-/** What the model gets to see of an earlier entry was changed. */
+/** A change to the content of an earlier entry, as the model receives it. */
 export interface ContextEditEntry {
   type: "context_edit";
-  /** The entry's id. */
+  /** Id of the entry. */
   id: string;
-  /** The entry that it follows; null where it is a root. */
+  /** Id of the parent entry; null for a root. */
   parentId: string | null;
-  /** When, as ISO 8601. */
+  /** Time of the entry, in ISO 8601. */
   timestamp: string;
-  /** That entry. */
+  /** Id of the changed entry. */
   targetId: string;
-  /** What it sees in its place; null where it sees nothing. */
+  /** Content that the model receives instead; null if it receives no content. */
   replacement: ContextReplacement | null;
 }
 
-/** Other words in place of those of a message. */
+/** Content that replaces the content of a message. */
 export interface ContextReplacement {
-  /** The words. */
+  /** Content that the model receives instead. */
   content: InputContent;
 }
 
-/** How much of the model's context is in use. */
+/** The use of the model's context window. */
 export interface ContextUsage {
-  /** Tokens in it, estimated; null where nobody knows, as right after a compaction. */
+  /** Estimated number of tokens in the context; null if unknown, as directly after a compaction. */
   tokens: number | null;
-  /** How many there is room for. */
+  /** Size of the context window in tokens. */
   contextWindow: number;
-  /** The share that is full, in percent; null where nobody knows. */
+  /** Used share of the context window in percent; null if unknown. */
   percent: number | null;
 }
 
 /** The cost of tokens in US dollars. */
 export interface Cost {
-  /** For input tokens. */
+  /** Cost of input tokens. */
   input: number;
-  /** For output tokens. */
+  /** Cost of output tokens. */
   output: number;
-  /** For tokens read from the provider's cache. */
+  /** Cost of tokens read from the provider's cache. */
   cacheRead: number;
-  /** For tokens written to the provider's cache. */
+  /** Cost of tokens written to the provider's cache. */
   cacheWrite: number;
-  /** The sum. */
+  /** Sum of the costs. */
   total: number;
-  /** Whether the provider gave the sum, and the agent did not work it out. Since pi@1.5. */
+  /** `true` if the sum comes from the provider, `false` if the agent computed it. Since pi@1.5. */
   totalFromProvider?: boolean | undefined;
 }
 
-/** Something that an extension keeps; no model sees it. */
+/** Data of an extension; the model does not receive it. */
 export interface CustomEntry {
   type: "custom";
-  /** The entry's id. */
+  /** Id of the entry. */
   id: string;
-  /** The entry that it follows; null where it is a root. */
+  /** Id of the parent entry; null for a root. */
   parentId: string | null;
-  /** When, as ISO 8601. */
+  /** Time of the entry, in ISO 8601. */
   timestamp: string;
-  /** The extension's name for it. */
+  /** Kind of the data, named by the extension. */
   customType: string;
-  /** What it keeps. */
+  /** Data of the extension. */
   data?: JsonValue | undefined;
 }
 
-/** A message that an extension put in. */
+/** A message that an extension added. */
 export interface CustomMessage {
   role: "custom";
-  /** The extension's name for this kind of message. */
+  /** Kind of the message, named by the extension. */
   customType: string;
-  /** Text, or blocks. */
+  /** Content of the message: text or blocks. */
   content: InputContent;
-  /** Whether a front end should show it. */
+  /** `true` if a client should show the message. */
   display: boolean;
-  /** Facts for a front end; their shape is the extension's own. */
+  /** Details for a client, in a shape defined by the extension. */
   details?: JsonValue | null | undefined;
-  /** Who it is from: `user`, or `agent`. Since omp@18.2. */
+  /** Author of the message: `user` or `agent`. Since omp@18.2. */
   attribution?: string | undefined;
-  /** When, in milliseconds since the epoch. */
+  /** Time of the message in milliseconds since the epoch. */
   timestamp: number;
 }
 
-/** A message that an extension put in. */
+/** A message that an extension added. */
 export interface CustomMessageEntry {
   type: "custom_message";
-  /** The entry's id. */
+  /** Id of the entry. */
   id: string;
-  /** The entry that it follows; null where it is a root. */
+  /** Id of the parent entry; null for a root. */
   parentId: string | null;
-  /** When, as ISO 8601. */
+  /** Time of the entry, in ISO 8601. */
   timestamp: string;
-  /** The extension's name for it. */
+  /** Kind of the message, named by the extension. */
   customType: string;
-  /** Text, or blocks. */
+  /** Content of the message: text or blocks. */
   content: InputContent;
-  /** Whether a front end should show it. */
+  /** `true` if a client should show the message. */
   display: boolean;
-  /** Facts for a front end. */
+  /** Details for a client. */
   details?: JsonValue | undefined;
 }
 
-/** The model that is next in line, with what goes with it. */
+/** The model that `cycle_model` selected, with its thinking level. */
 export interface CycledModel {
-  /** The model. */
+  /** The selected model. */
   model: Model;
-  /** The thinking level. */
+  /** Thinking level of the model. */
   thinkingLevel?: ThinkingLevel | undefined;
-  /** Whether the cycle is limited to the models named at the start. */
+  /** `true` if the cycle is limited to the models that were named at the start. */
   isScoped: boolean;
 }
 
-/** The thinking level that is next in line. */
+/** The thinking level that `cycle_thinking_level` selected. */
 export interface CycledThinkingLevel {
-  /** The level. */
+  /** The selected level. */
   level: ThinkingLevel;
 }
 
-/** Words of the agent itself, which the model reads as instructions: reminders, and the request to go on. */
+/**
+ * A message of the agent itself that the model reads as instructions, such as a reminder or the request to
+ * continue.
+ */
 export interface DeveloperMessage {
   role: "developer";
-  /** The words. */
+  /** Content of the message. */
   content: InputContent;
-  /** When, in milliseconds since the epoch. */
+  /** Time of the message in milliseconds since the epoch. */
   timestamp: number;
 }
 
-/** How the user logs in. */
+/** The data for a login by device code. */
 export interface DeviceCode {
   /** The code that the user enters. */
   user_code: string;
-  /** Where the user enters it. */
+  /** Address of the page for the code. */
   verification_uri: string;
   /** The code for `auth/poll`. */
   device_code: string;
-  /** How often to ask, in seconds. */
+  /** Interval between two polls in seconds. */
   interval: number;
 }
 
-/** The answer to a dialog; the member that is present says which kind. */
+/** The answer to a dialog; the member that is present determines its kind. */
 export type DialogAnswer = CancelledAnswer | ConfirmedAnswer | ValueAnswer;
 
-/** Which way a line went. */
+/** The direction of a line. */
 export type Direction = "c2s" | "s2c";
 
-/** What became of words of the user. */
+/** The disposition of the user's input. */
 export type Disposition = "started" | "queued" | "handled" | (string & {});
 
-/** Why a finished message is finished. */
+/** The reason for the end of a complete message. */
 export type DoneReason = "stop" | "length" | "toolUse";
 
 /** Opens an editor for several lines of text. */
 export interface EditorDialog {
-  /** What is edited. */
+  /** Title of the editor. */
   title: string;
-  /** The text to begin with. */
+  /** Initial text of the editor. */
   prefill?: string | undefined;
-  /** Whether it should look like the field for prompts. Since omp@18.2. */
+  /** `true` to show the editor in the style of the input field for prompts. Since omp@18.2. */
   promptStyle?: boolean | undefined;
 }
 
 /** Entries of a session. */
 export interface Entries {
-  /** In the order in which they were written. */
+  /** The entries in the order of their writing. */
   entries: SessionEntry[];
-  /** The entry that the next one will follow; null in an empty session. */
+  /** Id of the current entry, the parent of the next one; null in an empty session. */
   leafId: string | null;
 }
 
 /** An extension wrote an entry into the session. Since pi@1.5. */
 export interface EntryAppended {
   type: "entry_appended";
-  /** The entry. */
+  /** Entry of the extension. */
   entry: SessionEntry;
 }
 
-/** Why a message broke off. */
+/** The reason for the end of an incomplete message. */
 export type ErrorReason = "aborted" | "error";
 
 /**
@@ -916,242 +918,241 @@ export type ErrorReason = "aborted" | "error";
  * Exports the session as an HTML page.
  */
 export interface ExportHtmlParams {
-  /** Where to; by default a file in the working directory named after the session. */
+  /** Path of the page; by default a file in the working directory, named after the session. */
   outputPath?: string | undefined;
 }
 
-/** An extension failed; the agent goes on. */
+/** An extension failed; the agent continues. */
 export interface ExtensionError {
   type: "extension_error";
-  /** The extension's file, or `command:name`. */
+  /** File of the extension, or `command:name`. */
   extensionPath: string;
-  /** The event that it handled, or `command`. */
+  /** Event that the extension was handling, or `command`. */
   event: string;
-  /** What it said. */
+  /** Error message of the extension. */
   error: string;
 }
 
-/** How a subagent's changes are handled when verification fails. */
+/** The handling of a subagent's changes after a failed verification. */
 export type FailurePolicy = "return_failure" | "retry_once" | "discard_patch" | (string & {});
 
-/** Whether the model answers faster for a higher price. Since omp@18.2. */
+/** The state of fast mode: faster answers at a higher price. Since omp@18.2. */
 export interface FastMode {
-  /** Whether it was asked for. */
+  /** `true` if fast mode was requested. */
   enabled: boolean;
-  /** Whether the model does it. */
+  /** `true` if the model uses fast mode. */
   active: boolean;
 }
 
-/** The files that a prompt mentioned with `@`. */
+/** The files that a prompt mentions with `@`. */
 export interface FileMentionMessage {
   role: "fileMention";
-  /** The files, in the order of the prompt. */
+  /** The files in the order of the prompt. */
   files: MentionedFile[];
-  /** When, in milliseconds since the epoch. */
+  /** Time of the message in milliseconds since the epoch. */
   timestamp: number;
 }
 
 /**
  * Parameters of `follow_up`.
  *
- * Queues a message for the time when the agent would stop. While the agent is idle it waits
- * for the next prompt.
+ * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
  */
 export interface FollowUpParams {
-  /** The message. Skills and templates are expanded; extension commands are refused. */
+  /** The message. Skills and templates are expanded; extension commands are rejected. */
   message: string;
-  /** Images that go with it. */
+  /** Images of the message. */
   images?: ImageContent[] | undefined;
 }
 
 /**
  * Parameters of `fork`.
  *
- * Makes a fork of the session that ends before one of the user's messages. An extension can
- * stop it.
+ * Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
  */
 export interface ForkParams {
-  /** The session entry of that message; `get_fork_messages` lists them. */
+  /** Entry id of that message; `get_fork_messages` lists the possible values. */
   entryId: string;
 }
 
-/** A message from which a fork (or branch) can be made. */
+/** A message that can be the start of a fork (or branch). */
 export interface ForkPoint {
-  /** The session entry to name. */
+  /** Id of the session entry, for the command that makes the fork. */
   entryId: string;
-  /** The message's text. */
+  /** Text of the message. */
   text: string;
 }
 
-/** The messages from which a fork (or branch) can be made. */
+/** The messages that can be the start of a fork (or branch). */
 export interface ForkPoints {
-  /** In order. */
+  /** The messages in order. */
   messages: ForkPoint[];
 }
 
-/** A fork (or branch) that was made. */
+/** The result of a fork (or branch). */
 export interface ForkResult {
-  /** The text of the message from which it was made; absent where an extension stopped it. */
+  /** Text of the message at which the fork was made; absent if an extension prevented the fork. */
   text?: string | undefined;
-  /** True where an extension stopped it. */
+  /** `true` if an extension prevented the fork. */
   cancelled: boolean;
 }
 
 /**
  * Parameters of `get_entries`.
  *
- * Gives the entries of the session's file in the order in which they were written, those of abandoned branches
- * among them. The id of the last one is a cursor that stays good.
+ * Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+ * The id of the last entry is a cursor that stays valid.
  */
 export interface GetEntriesParams {
-  /** The entry behind which to begin; all where it is missing. */
+  /** Id of the entry after which the list begins; all entries if absent. */
   since?: string | undefined;
 }
 
 /**
  * Parameters of `get_messages_page`.
  *
- * Gives the messages of the conversation in parts.
+ * Returns the messages of the conversation in parts.
  */
 export interface GetMessagesPageParams {
-  /** The `nextCursor` of the part before; the first part where it is missing. */
+  /** Value of `nextCursor` from the previous part; the first part if absent. */
   cursor?: string | undefined;
-  /** How many messages at most: 100 where it is missing, and never more than 256. */
+  /** Maximum number of messages: 100 if absent, at most 256. */
   limit?: number | undefined;
 }
 
 /**
  * Parameters of `get_subagent_messages`.
  *
- * Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
+ * Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+ * subagent.
  */
 export interface GetSubagentMessagesParams {
-  /** The subagent. */
+  /** Id of the subagent. */
   subagentId?: string | undefined;
-  /** Its session's file. */
+  /** Path of the subagent's session file. */
   sessionFile?: string | undefined;
-  /** Where to begin, in bytes; 0 where it is missing. */
+  /** Start of the part in bytes; 0 if absent. */
   fromByte?: number | undefined;
 }
 
-/** The goal that the agent works towards is another one, or has come closer. Since omp@18.2. */
+/** The goal of the agent or the progress towards it changed. Since omp@18.2. */
 export interface GoalUpdated {
   type: "goal_updated";
-  /** The goal; null where there is none. */
+  /** The goal; null if there is none. */
   goal: JsonObject | null;
-  /** Whether the agent works towards it. */
+  /** State of the work towards the goal. */
   state?: JsonObject | undefined;
 }
 
-/** Where a conversation was handed over. Since omp@18.2. */
+/** The result of a handoff. Since omp@18.2. */
 export interface HandedOver {
-  /** The file with what was handed over, where one was written. */
+  /** Path of the file with the handoff text, if one was written. */
   savedPath?: string | undefined;
 }
 
 /**
  * Parameters of `handoff`.
  *
- * Begins a new session with what the model says of the old one. Null where nothing was handed over.
+ * Starts a new session with the model's account of the old one. The data is null if there was no handoff.
  */
 export interface HandoffParams {
-  /** What the model should take care of. */
+  /** Instructions for the model's account. */
   customInstructions?: string | undefined;
 }
 
-/** Asks the client to carry out one of its tools. Since omp@18.2. */
+/** Requests the execution of one of the client's tools. Since omp@18.2. */
 export interface HostToolCall {
-  /** The id of the call, as in the model's message. */
+  /** Id of the tool call, as in the model's message. */
   toolCallId: string;
-  /** The tool. */
+  /** Name of the tool. */
   toolName: string;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   arguments: JsonObject;
 }
 
-/** Takes the call of a tool back: the run was stopped. Since omp@18.2. */
+/** Cancels the call of a client's tool, because the run was aborted. Since omp@18.2. */
 export interface HostToolCancel {
-  /** The id of the call's frame. */
+  /** Id of the call's frame. */
   targetId: string;
 }
 
-/** The tools of the client that the agent has now. Since omp@18.2. */
+/** The current tools of the client. Since omp@18.2. */
 export interface HostToolNames {
-  /** Their names. */
+  /** Names of the tools. */
   toolNames: string[];
 }
 
-/** What a tool of the client gave. Since omp@18.2. */
+/** The result of a client's tool. Since omp@18.2. */
 export interface HostToolResult {
-  /** The result, for the model. */
+  /** Result for the model. */
   result: ToolOutput;
-  /** Whether the tool failed: the model is told the text of the result as an error. */
+  /** `true` if the tool failed: the model receives the text of the result as an error. */
   isError?: boolean | undefined;
 }
 
-/** What a tool of the client has to show before it is done. Since omp@18.2. */
+/** The progress of a client's tool. Since omp@18.2. */
 export interface HostToolUpdate {
   /** The result so far. */
   partialResult: ToolOutput;
 }
 
-/** Takes a request for an address back: the run was stopped. Since omp@18.2. */
+/** Cancels a request for an address, because the run was aborted. Since omp@18.2. */
 export interface HostUriCancel {
-  /** The id of the request's frame. */
+  /** Id of the request's frame. */
   targetId: string;
 }
 
-/** What is done with an address. Since omp@18.2. */
+/** The operation on an address. Since omp@18.2. */
 export type HostUriOperation = "read" | "write" | (string & {});
 
-/** Asks the client to read or write one of its addresses. Since omp@18.2. */
+/** Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2. */
 export interface HostUriRequest {
-  /** Which of the two. */
+  /** Operation on the address: reading or writing. */
   operation: HostUriOperation;
-  /** The address. */
+  /** Address that the operation concerns. */
   url: string;
-  /** What is to be written. */
+  /** Content to write; absent for reading. */
   content?: string | undefined;
 }
 
-/** What the client read, or how writing went. Since omp@18.2. */
+/** The content that the client read, or the outcome of writing. Since omp@18.2. */
 export interface HostUriResult {
-  /** What is there; not for writing. */
+  /** Content of the address; absent for writing. */
   content?: string | undefined;
-  /** What kind of text it is; `text/plain` where it is missing. */
+  /** MIME type of the content; `text/plain` if absent. */
   contentType?: string | undefined;
-  /** What the model is told beside it. */
+  /** Additional notes for the model. */
   notes?: string[] | undefined;
-  /** Whether the address gives the same content for ever. */
+  /** `true` if the content of the address never changes. */
   immutable?: boolean | undefined;
-  /** Whether it failed. */
+  /** `true` if the operation failed. */
   isError?: boolean | undefined;
-  /** What went wrong. */
+  /** Error message of the operation. */
   error?: string | undefined;
 }
 
-/** Addresses that the client reads and writes for the agent's tools. Since omp@18.2. */
+/** A URI scheme that the client reads and writes for the agent's tools. Since omp@18.2. */
 export interface HostUriScheme {
   /** The scheme, as in `notes` of `notes://today`. */
   scheme: string;
-  /** What is there. */
+  /** Description of the content. */
   description?: string | undefined;
-  /** Whether tools may write. */
+  /** `true` if tools may write. */
   writable?: boolean | undefined;
-  /** Whether the same address gives the same content for ever. */
+  /** `true` if the content of an address never changes. */
   immutable?: boolean | undefined;
 }
 
-/** The schemes of the client that the agent has now. Since omp@18.2. */
+/** The current URI schemes of the client. Since omp@18.2. */
 export interface HostUriSchemes {
-  /** Them, in small letters. */
+  /** The schemes in lower case. */
   schemes: string[];
 }
 
 /** A complete image. */
 export interface ImageContent {
   type: "image";
-  /** The bytes in base64, without a data URL's head. */
+  /** The bytes in base64, without the prefix of a data URL. */
   data: string;
   /** The MIME type, as in `image/png`. */
   mimeType: string;
@@ -1159,23 +1160,23 @@ export interface ImageContent {
 
 /** Limits for images. */
 export interface ImageLimits {
-  /** The most in one message. */
+  /** Maximum number of images in one message. */
   maxPerMessage?: number | undefined;
-  /** The most in one request. */
+  /** Maximum number of images in one request. */
   maxPerRequest?: number | undefined;
-  /** To what size they are brought. */
+  /** Size to which images are reduced. */
   resize?: ImageSize | undefined;
 }
 
-/** To what size images are brought before they enter a conversation. */
+/** The size to which images are reduced before they enter a conversation. */
 export interface ImageSize {
-  /** Pixels from left to right. */
+  /** Maximum width in pixels. */
   maxWidth?: number | undefined;
-  /** Pixels from top to bottom. */
+  /** Maximum height in pixels. */
   maxHeight?: number | undefined;
-  /** Bytes as base64. */
+  /** Maximum number of bytes in base64. */
   maxBytes?: number | undefined;
-  /** From 1 to 100. */
+  /** JPEG quality from 1 to 100. */
   jpegQuality?: number | undefined;
 }
 
@@ -1192,22 +1193,22 @@ export type InputBlock =
 /** Input of the user: plain text, or blocks of text and images. */
 export type InputContent = string | InputBlock[];
 
-/** Asks for a line of text. Resolves to nothing when the time is up. */
+/** Requests a line of text. Resolves to no value on timeout. */
 export interface InputDialog {
-  /** The question. */
+  /** Text of the question. */
   title: string;
   /** Grey text in the empty field. */
   placeholder?: string | undefined;
-  /** After how many milliseconds the agent answers for itself. */
+  /** Timeout in milliseconds, after which the agent answers the dialog itself. */
   timeout?: number | undefined;
 }
 
-/** What a model can read. */
+/** The kinds of input that a model accepts. */
 export type InputKind = "text" | "image" | (string & {});
 
-/** How much a provider takes at a time. */
+/** The input limits of a provider. */
 export interface InputLimits {
-  /** The largest request in bytes. */
+  /** Maximum size of a request in bytes. */
   maxRequestBytes?: number | undefined;
   /** Limits for images. */
   images?: ImageLimits | undefined;
@@ -1215,138 +1216,138 @@ export interface InputLimits {
 
 /** The text that the user entered. */
 export interface InputResult {
-  /** The text. */
+  /** Text that the user entered. */
   text: string;
 }
 
-/** When steering messages reach the agent. */
+/** The time at which steering messages reach the agent. */
 export type InterruptMode = "immediate" | "wait";
 
-/** Another agent wrote to this one. Since omp@18.2. */
+/** Another agent sent a message to this one. Since omp@18.2. */
 export interface IrcMessage {
   type: "irc_message";
-  /** What it wrote. */
+  /** Message of the other agent. */
   message: CustomMessage;
 }
 
-/** An entry was marked with a word. */
+/** A label of another entry. */
 export interface LabelEntry {
   type: "label";
-  /** The entry's id. */
+  /** Id of the entry. */
   id: string;
-  /** The entry that it follows; null where it is a root. */
+  /** Id of the parent entry; null for a root. */
   parentId: string | null;
-  /** When, as ISO 8601. */
+  /** Time of the entry, in ISO 8601. */
   timestamp: string;
-  /** That entry. */
+  /** Id of the labelled entry. */
   targetId: string;
-  /** The word; absent where the mark was taken away. */
+  /** The label; absent if it was removed. */
   label?: string | undefined;
 }
 
 /** The text of the model's last answer. */
 export interface LastAssistantText {
-  /** The text; null where there is no answer yet. */
+  /** The text; null if there is no answer yet. */
   text?: string | null | undefined;
 }
 
 /** A part of a long line. */
 export type LinePart = string | LineRepeat;
 
-/** A line that repeats a piece of text, for lines too long to keep as they are. */
+/** A repeated piece of text in a line that is too long to store in full. */
 export interface LineRepeat {
-  /** The text. */
+  /** The repeated text. */
   repeat: string;
-  /** How often it stands in the line. */
+  /** Number of repetitions in the line. */
   n: number;
 }
 
-/** The provider at which somebody is logged in now. Since omp@18.2. */
+/** The provider of the completed login. Since omp@18.2. */
 export interface LoggedIn {
-  /** Its id. */
+  /** Id of the provider. */
   providerId: string;
 }
 
 /**
  * Parameters of `login`.
  *
- * Logs in at a provider. The page comes as `open_url`; answered when the person is done.
+ * Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete.
  */
 export interface LoginParams {
-  /** The provider's id. */
+  /** Id of the provider. */
   providerId: string;
 }
 
-/** A provider at which one can log in. Since omp@18.2. */
+/** A provider with a login. Since omp@18.2. */
 export interface LoginProvider {
-  /** Its id. */
+  /** Id of the provider. */
   id: string;
-  /** Its name for people. */
+  /** Display name. */
   name: string;
-  /** Whether a login is possible here. */
+  /** `true` if a login is possible here. */
   available: boolean;
-  /** Whether somebody is logged in. */
+  /** `true` if the user is logged in. */
   authenticated: boolean;
 }
 
-/** The providers at which one can log in. Since omp@18.2. */
+/** The providers with a login. Since omp@18.2. */
 export interface LoginProviders {
-  /** Them. */
+  /** Providers with a login. */
   providers: LoginProvider[];
 }
 
-/** A file that a prompt mentioned. */
+/** A file that a prompt mentions. */
 export interface MentionedFile {
-  /** Its path, as the prompt has it. */
+  /** Path of the file, as in the prompt. */
   path: string;
-  /** What it holds, or why that is left out; the entries of a directory. */
+  /** Content of the file, or the reason for its omission; for a directory, its entries. */
   content: string;
-  /** How many lines it has. */
+  /** Number of lines in the file. */
   lineCount?: number | undefined;
-  /** How long it is, in bytes. */
+  /** Size of the file in bytes. */
   byteSize?: number | undefined;
-  /** Why it was not read, as in `tooLarge`. */
+  /** Reason for skipping the file, as in `tooLarge`. */
   skippedReason?: string | undefined;
-  /** It, where it is an image. */
+  /** The image, if the file is one. */
   image?: ImageContent | undefined;
 }
 
 /** A message is complete. */
 export interface MessageEnd {
   type: "message_end";
-  /** The message. */
+  /** The complete message. */
   message: AgentMessage;
 }
 
 /** A message of the conversation. */
 export interface MessageEntry {
   type: "message";
-  /** The entry's id. */
+  /** Id of the entry. */
   id: string;
-  /** The entry that it follows; null where it is a root. */
+  /** Id of the parent entry; null for a root. */
   parentId: string | null;
-  /** When, as ISO 8601. */
+  /** Time of the entry, in ISO 8601. */
   timestamp: string;
-  /** The message. */
+  /** Message of the conversation. */
   message: AgentMessage;
 }
 
 /**
- * A message begins. Messages of the user, of tools and of extensions are whole already; the
- * model's are empty.
+ * A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+ * are empty.
  */
 export interface MessageStart {
   type: "message_start";
-  /** The message. */
+  /** Message that starts; empty for a message of the model. */
   message: AgentMessage;
 }
 
-/** The model's message grows. */
+/** The message of the model grows. */
 export interface MessageUpdate {
   type: "message_update";
   /** The change to the message. */
   assistantMessageEvent: AssistantMessageEvent;
-  /** Tokens that the message has taken so far. Since pi@1.5. */
+  /** Tokens used for the message so far. Since pi@1.5. */
   usage?: Usage | undefined;
   /** The message so far; absent in delta-only streams. Until pi@1.5. */
   message?: AgentMessage | undefined;
@@ -1354,103 +1355,103 @@ export interface MessageUpdate {
 
 /** The messages of the conversation. */
 export interface Messages {
-  /** In order. */
+  /** The messages in order. */
   messages: AgentMessage[];
 }
 
 /** A part of the conversation. Since omp@18.2. */
 export interface MessagesPage {
-  /** The messages, the oldest first. */
+  /** The messages, oldest first. */
   messages: AgentMessage[];
-  /** What leads to the next part; absent where this is the last one. */
+  /** Cursor of the next part; absent for the last part. */
   nextCursor?: string | undefined;
-  /** How many messages there are. */
+  /** Total number of messages. */
   totalMessages: number;
 }
 
-/** A model that the agent can use. */
+/** A model that is available to the agent. */
 export interface Model {
-  /** The model's id at its provider. */
+  /** Id of the model at its provider. */
   id: string;
-  /** A name for people. */
+  /** Display name. */
   name: string;
-  /** The provider's wire format, as in `anthropic-messages`. */
+  /** Wire format of the provider, as in `anthropic-messages`. */
   api: string;
-  /** The provider. */
+  /** Name of the provider. */
   provider: string;
-  /** Where the provider is reached. */
+  /** URL of the provider's API. */
   baseUrl: string;
-  /** Whether it can think. */
+  /** `true` if the model can reason. */
   reasoning: boolean;
-  /** What it can read. */
+  /** Kinds of input that the model accepts. */
   input: InputKind[];
-  /** The context window in tokens. */
+  /** Size of the context window in tokens. */
   contextWindow: number;
-  /** The most tokens of one answer. */
+  /** Maximum number of tokens in one answer. */
   maxTokens: number;
-  /** Prices. */
+  /** Prices of the model. */
   cost: ModelCost;
-  /** How its API differs from others of that wire format, as it is configured. Since pi@1.5. */
+  /** Configured differences of the API from others of the same wire format. Since pi@1.5. */
   compat?: JsonObject | undefined;
-  /** How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5. */
+  /** Lifetimes of prompt prefixes in the provider's cache, if known. Since pi@1.5. */
   promptCache?: PromptCacheTimes | undefined;
-  /** How much its provider takes at a time, where that is known. Since pi@1.5. */
+  /** Input limits of the provider, if known. Since pi@1.5. */
   inputLimits?: InputLimits | undefined;
-  /** What it is for; of models that the agent knows without a file. Since pi@1.5. */
+  /** Purpose of the model; present for models that the agent knows without a file. Since pi@1.5. */
   type?: ModelKind | undefined;
 }
 
-/** Another model was chosen. */
+/** A change of the model. */
 export interface ModelChangeEntry {
   type: "model_change";
-  /** The entry's id. */
+  /** Id of the entry. */
   id: string;
-  /** The entry that it follows; null where it is a root. */
+  /** Id of the parent entry; null for a root. */
   parentId: string | null;
-  /** When, as ISO 8601. */
+  /** Time of the entry, in ISO 8601. */
   timestamp: string;
-  /** The provider. */
+  /** Name of the provider. */
   provider: string;
-  /** The model's id at that provider. */
+  /** Id of the model at that provider. */
   modelId: string;
 }
 
-/** Another model is in use. Since omp@18.2. */
+/** The current model has changed. Since omp@18.2. */
 export interface ModelChanged {
   type: "model_changed";
 }
 
-/** Prices in US dollars for a million tokens. */
+/** Prices in US dollars per million tokens. */
 export interface ModelCost {
-  /** Input tokens. */
+  /** Price of input tokens. */
   input: number;
-  /** Output tokens. */
+  /** Price of output tokens. */
   output: number;
-  /** Tokens read from the provider's cache. */
+  /** Price of tokens read from the provider's cache. */
   cacheRead: number;
-  /** Tokens written to the provider's cache. */
+  /** Price of tokens written to the provider's cache. */
   cacheWrite: number;
 }
 
-/** What a model is for. */
+/** The purpose of a model. */
 export type ModelKind = "chat" | (string & {});
 
-/** What the model answers, request by request. */
+/** The answers of the model, request by request. */
 export interface ModelScript {
   /**
-   * The answers. A request gets the first one that is left and fits it: those with a condition come
-   * first, then those without, in order.
+   * The answers. Each request receives the first unused answer that matches it: answers with a condition come
+   * first, then answers without one, in order.
    */
   responses: ScriptResponse[];
-  /** What requests after the last one get. */
+  /** Answer to requests after the last answer. */
   default?: ScriptResponse | undefined;
   /** The login by device code. */
   device?: ScriptDevice | undefined;
 }
 
-/** The model that a session has now. */
+/** The current model of a session. */
 export interface ModelSet {
-  /** The model. */
+  /** Current model of the session. */
   model: OpalModel;
 }
 
@@ -1460,145 +1461,145 @@ export interface ModelSet {
  * Switches the model of a session, from its next request on.
  */
 export interface ModelSetParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** The model, as `provider:id`, or the id of a Copilot model. */
+  /** Id of the model, as `provider:id`, or the id of a Copilot model. */
   model_id: string;
-  /** The thinking level; `off` by default. */
+  /** Thinking level of the model; `off` by default. */
   thinking_level?: string | undefined;
 }
 
 /**
  * Parameters of `models_list`.
  *
- * Lists the models that can be chosen.
+ * Lists the available models.
  */
 export interface ModelsListParams {
-  /** Providers whose models are listed too. */
+  /** Providers whose models the list includes as well. */
   providers?: string[] | undefined;
 }
 
 /**
  * Parameters of `negotiate_protocol`.
  *
- * Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
- * them in version 1.
+ * Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+ * it shortens them.
  */
 export interface NegotiateProtocolParams {
-  /** The number: `ready` lists those that there are. */
+  /** Number of the version; `ready` lists the supported versions. */
   protocolVersion: number;
 }
 
 /**
  * Parameters of `new_session`.
  *
- * Starts a new session. An extension can stop it.
+ * Starts a new session. An extension can prevent it.
  */
 export interface NewSessionParams {
-  /** The file of the session that the new one comes from. */
+  /** File of the parent session. */
   parentSession?: string | undefined;
 }
 
-/** The agent has something to tell the person. Since omp@18.2. */
+/** The agent shows a notice to the user. Since omp@18.2. */
 export interface Notice {
   type: "notice";
-  /** `info`, `warning` or `error`. */
+  /** Level of the notice: `info`, `warning` or `error`. */
   level: string;
-  /** What it has to tell. */
+  /** Text of the notice. */
   message: string;
-  /** Which part of the agent says so. */
+  /** Part of the agent that shows the notice. */
   source?: string | undefined;
 }
 
 /** Shows a notice. No answer is expected. */
 export interface NotifyNotice {
-  /** The notice. */
+  /** Text of the notice. */
   message: string;
-  /** What kind it is; `info` where it is missing. */
+  /** Kind of the notice; `info` if absent. */
   notifyType?: NotifyType | undefined;
 }
 
-/** What kind of notice it is. */
+/** The kind of a notice. */
 export type NotifyType = "info" | "warning" | "error" | (string & {});
 
-/** The agent waits before it tries again after a transient error. Since omp@18.2. */
+/** The agent waits before a retry after a transient error. Since omp@18.2. */
 export interface OmpAutoRetryStart {
   type: "auto_retry_start";
-  /** The number of this retry, from 1. */
+  /** Number of this retry, from 1. */
   attempt: number;
-  /** The maximum number. */
+  /** Maximum number of retries. */
   maxAttempts: number;
-  /** The delay in milliseconds. */
+  /** Delay before the retry in milliseconds. */
   delayMs: number;
-  /** The error message. */
+  /** Error message of the failed request. */
   errorMessage: string;
-  /** What kind of error it is, as a number. */
+  /** Kind of the error, as a number. */
   errorId?: number | undefined;
 }
 
-/** The agent's current state. */
+/** The current state of the agent. */
 export interface OmpSessionState {
-  /** The model in use; null or absent where there is none. */
+  /** The current model; null or absent if there is none. */
   model?: Model | null | undefined;
-  /** The thinking level; absent if the model cannot think. */
+  /** Thinking level of the model; absent if the model cannot think. */
   thinkingLevel?: ThinkingLevel | undefined;
-  /** Whether a run is going on; true while a retry is waited for. */
+  /** `true` during a run and while the agent waits for a retry. */
   isStreaming: boolean;
-  /** Whether the conversation is being compacted. */
+  /** `true` during a compaction. */
   isCompacting: boolean;
-  /** How steering messages are delivered. */
+  /** Delivery of steering messages. */
   steeringMode: QueueMode;
-  /** How follow-up messages are delivered. */
+  /** Delivery of follow-up messages. */
   followUpMode: QueueMode;
-  /** When steering messages reach the agent. */
+  /** Time at which steering messages reach the agent. */
   interruptMode: InterruptMode;
-  /** The session's file; absent where nothing is kept. */
+  /** Path of the session file; absent if the session is not stored. */
   sessionFile?: string | undefined;
-  /** The session's id. */
+  /** Id of the session. */
   sessionId: string;
-  /** The name that was given with `set_session_name`. */
+  /** Name of the session, as set by `set_session_name`. */
   sessionName?: string | undefined;
-  /** Whether the agent compacts on its own when the context fills up. */
+  /** `true` if the agent compacts on its own when the context fills up. */
   autoCompactionEnabled: boolean;
-  /** The number of messages in the conversation. */
+  /** Number of messages in the conversation. */
   messageCount: number;
-  /** The number of queued messages. */
+  /** Number of queued messages. */
   queuedMessageCount: number;
-  /** The todo list. Since omp@18.2. */
+  /** The todo list, in parts. Since omp@18.2. */
   todoPhases?: TodoPhase[] | undefined;
-  /** Whether faster answers were asked for. Since omp@18.2. */
+  /** `true` if fast mode was requested. Since omp@18.2. */
   fastModeEnabled?: boolean | undefined;
-  /** Whether the model gives them. Since omp@18.2. */
+  /** `true` if the model supports fast mode and uses it. Since omp@18.2. */
   fastModeActive?: boolean | undefined;
-  /** How fast the model writes; null where that is not known. Since omp@18.2. */
+  /** Output rate of the model in tokens per second; null if unknown. Since omp@18.2. */
   tokensPerSecond?: number | null | undefined;
-  /** What the model is told before the messages. Since omp@18.2. */
+  /** System prompt, in parts. Since omp@18.2. */
   systemPrompt?: string[] | undefined;
-  /** The tools, as the model is told of them. Since omp@18.2. */
+  /** Declarations of the tools, as the model receives them. Since omp@18.2. */
   dumpTools?: JsonObject[] | undefined;
-  /** How full the context is. Since omp@18.2. */
+  /** Use of the context window. Since omp@18.2. */
   contextUsage?: ContextUsage | undefined;
 }
 
-/** The model thinks more, or less, from here on. Since omp@18.2. */
+/** The thinking level of the model changed. Since omp@18.2. */
 export interface OmpThinkingLevelChanged {
   type: "thinking_level_changed";
-  /** The level; absent where the model cannot think. */
+  /** The new level; absent if the model cannot think. */
   thinkingLevel?: ThinkingLevel | undefined;
-  /** The level that was chosen, where that is another one. */
+  /** The configured level, if it differs. */
   configured?: string | undefined;
-  /** What the level `auto` stands for in this turn. */
+  /** Actual level of this turn, if the configured level is `auto`. */
   resolved?: string | undefined;
 }
 
-/** The run was stopped; the agent is idle. */
+/** The run was aborted; the agent is idle. */
 export interface OpalAgentAbort {
   type: "agent_abort";
   /** The session that the event belongs to. */
   session_id: string;
 }
 
-/** The agent is done and idle. */
+/** The agent has completed its work and is idle. */
 export interface OpalAgentEnd {
   type: "agent_end";
   /** The session that the event belongs to. */
@@ -1607,62 +1608,62 @@ export interface OpalAgentEnd {
   usage?: OpalUsage | undefined;
 }
 
-/** The agent crashed and was started again; the run it was in is lost. */
+/** The agent crashed and restarted; its current run is lost. */
 export interface OpalAgentRecovered {
   type: "agent_recovered";
   /** The session that the event belongs to. */
   session_id: string;
 }
 
-/** The agent begins to work on a prompt. */
+/** The agent starts to work on a prompt. */
 export interface OpalAgentStart {
   type: "agent_start";
   /** The session that the event belongs to. */
   session_id: string;
 }
 
-/** Asks a question, with or without choices. */
+/** Asks the user a question, with or without choices. */
 export interface OpalAskUser {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** The question. */
+  /** Text of the question. */
   question: string;
-  /** The choices; empty if any answer is accepted. */
+  /** The choices; empty if any answer is valid. */
   choices?: string[] | undefined;
 }
 
-/** Which credentials were found. */
+/** The discovered credentials. */
 export interface OpalAuth {
-  /** Whether a provider can be used. */
+  /** Availability of credentials. */
   status: OpalAuthStatus;
-  /** The first provider that can be used. */
+  /** The first available provider. */
   provider: string | null;
-  /** All providers. */
+  /** All providers with the availability of their credentials. */
   providers?: OpalAuthProvider[] | undefined;
 }
 
-/** A provider and whether its credentials were found. */
+/** A provider and the availability of its credentials. */
 export interface OpalAuthProvider {
-  /** The provider's id. */
+  /** Id of the provider. */
   id: string;
-  /** A name for people. */
+  /** Display name. */
   name: string;
-  /** How one logs in, as in `device_code` or `api_key`. */
+  /** Method of the login, as in `device_code` or `api_key`. */
   method: string;
-  /** The environment variable that is looked at. */
+  /** Environment variable that may hold the key. */
   env_var?: string | undefined;
-  /** Whether its credentials were found. */
+  /** `true` if credentials of the provider are available. */
   ready: boolean;
 }
 
-/** Whether credentials were found. */
+/** The availability of credentials. */
 export type OpalAuthStatus = "ready" | "setup_required" | (string & {});
 
 /** The configuration of a session. */
 export interface OpalConfig {
-  /** Which parts are switched on. */
+  /** Enabled parts of the agent. */
   features: OpalFeatures;
-  /** The tools. */
+  /** Tools of the session. */
   tools: OpalTools;
 }
 
@@ -1672,7 +1673,7 @@ export interface OpalConfig {
  * Returns the configuration of a session.
  */
 export interface OpalConfigGetParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
 }
 
@@ -1682,102 +1683,102 @@ export interface OpalConfigGetParams {
  * Changes the configuration of a session.
  */
 export interface OpalConfigSetParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** Parts of the agent to switch; merged. */
+  /** Parts of the agent to enable or disable; merged with the current ones. */
   features?: OpalFeatures | undefined;
-  /** The names of the tools that are switched on; the whole list. */
+  /** Names of the enabled tools; replaces the whole list. */
   tools?: string[] | undefined;
 }
 
-/** Asks for permission for an action of a tool. */
+/** Requests permission for an action of a tool. */
 export interface OpalConfirm {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** The question. */
+  /** Text of the question. */
   title: string;
-  /** What it is about. */
+  /** Subject of the question. */
   message: string;
-  /** What can be answered. */
+  /** The offered actions. */
   actions: string[];
 }
 
-/** Context files of the project were found. */
+/** The server found context files of the project. */
 export interface OpalContextDiscovered {
   type: "context_discovered";
   /** The session that the event belongs to. */
   session_id: string;
-  /** Their paths. */
+  /** Paths of the files. */
   files: string[];
 }
 
-/** That it was done. */
+/** The confirmation of a completed operation. */
 export interface OpalDone {
-  /** True. */
+  /** Always `true`. */
   ok: boolean;
 }
 
 /** The `error` of a failed request. */
 export interface OpalError {
-  /** The JSON-RPC code. */
+  /** JSON-RPC error code. */
   code: number;
-  /** The error message. */
+  /** Error message of the request. */
   message: string;
-  /** More about it; free text. */
+  /** Additional data in free text. */
   data?: JsonValue | undefined;
 }
 
-/** Which parts of the agent are switched on. */
+/** The parts of the agent that are enabled. */
 export interface OpalFeatures {
-  /** Child agents. */
+  /** `true` to enable child agents. */
   sub_agents?: boolean | undefined;
-  /** Skills. */
+  /** `true` to enable skills. */
   skills?: boolean | undefined;
-  /** MCP servers. */
+  /** `true` to enable MCP servers. */
   mcp?: boolean | undefined;
-  /** The tool that shows the agent's own state. */
+  /** `true` to enable the tool that shows the agent's own state. */
   debug?: boolean | undefined;
 }
 
 /** A tool call in a session's history. */
 export interface OpalHistoryCall {
-  /** The call's id. */
+  /** Id of the tool call. */
   call_id: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   name: string;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   arguments: JsonObject;
 }
 
 /** A message in a session's history. */
 export interface OpalHistoryMessage {
-  /** Its id, for `session/branch`. */
+  /** Id of the message, for `session/branch`. */
   id: string;
-  /** The role of the speaker, such as `user`, `assistant` or `tool_result`. */
+  /** Role of the author, such as `user`, `assistant` or `tool_result`. */
   role: string;
-  /** The text. */
+  /** Text of the message. */
   content?: string | null | undefined;
-  /** Whether a tool failed. */
+  /** `true` if a tool failed. */
   is_error?: boolean | undefined;
   /** Reasoning of the model. */
   thinking?: string | null | undefined;
-  /** The calls that the model asked for. */
+  /** Tool calls of the message. */
   tool_calls?: OpalHistoryCall[] | null | undefined;
-  /** The call that this is the result of. */
+  /** Id of the tool call that the message is the result of. */
   call_id?: string | null | undefined;
-  /** The tool's name. */
+  /** Name of the tool. */
   name?: string | null | undefined;
-  /** Facts about the message. */
+  /** Additional data of the message. */
   metadata?: JsonValue | null | undefined;
 }
 
-/** Asks for free text. */
+/** Requests free text from the user. */
 export interface OpalInput {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** What is asked for. */
+  /** Description of the requested text. */
   prompt: string;
-  /** Whether the text is a secret. */
+  /** `true` if the text is a secret. */
   sensitive?: boolean | undefined;
 }
 
@@ -1786,7 +1787,7 @@ export interface OpalMessageApplied {
   type: "message_applied";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The prompt. */
+  /** Text of the prompt. */
   text: string;
 }
 
@@ -1795,20 +1796,20 @@ export interface OpalMessageDelta {
   type: "message_delta";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The new piece. */
+  /** The new piece of text. */
   delta: string;
 }
 
-/** A prompt was queued because the agent is busy. */
+/** The agent is busy and queued a prompt. */
 export interface OpalMessageQueued {
   type: "message_queued";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The prompt. */
+  /** Text of the queued prompt. */
   text: string;
 }
 
-/** The model begins a message. */
+/** The model starts a message. */
 export interface OpalMessageStart {
   type: "message_start";
   /** The session that the event belongs to. */
@@ -1817,39 +1818,39 @@ export interface OpalMessageStart {
 
 /** The model of a session. */
 export interface OpalModel {
-  /** The provider. */
+  /** Name of the provider. */
   provider: string;
-  /** The model's id. */
+  /** Id of the model. */
   id: string;
-  /** The thinking level. */
+  /** Thinking level of the model. */
   thinking_level: string;
 }
 
 /** The model of a new session. */
 export interface OpalModelChoice {
-  /** The provider. */
+  /** Name of the provider. */
   provider: string;
-  /** The model's id. */
+  /** Id of the model. */
   id: string;
 }
 
-/** A model that can be chosen. */
+/** An available model. */
 export interface OpalModelInfo {
-  /** Its id. */
+  /** Id of the model. */
   id: string;
-  /** A name for people. */
+  /** Display name. */
   name: string;
-  /** Its provider. */
+  /** Name of the provider. */
   provider: string;
-  /** Whether it can think. */
+  /** `true` if the model can think. */
   supports_thinking: boolean;
-  /** The levels that it has. */
+  /** Thinking levels that the model supports. */
   thinking_levels?: string[] | undefined;
 }
 
-/** The models that can be chosen. */
+/** The available models. */
 export interface OpalModels {
-  /** In the server's order. */
+  /** The models in the order of the server. */
   models: OpalModelInfo[];
 }
 
@@ -1858,23 +1859,23 @@ export interface OpalRunError {
   type: "error";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The error message. */
+  /** Error message of the run. */
   reason: string;
 }
 
-/** A session that is kept. */
+/** A stored session. */
 export interface OpalSessionInfo {
-  /** Its id. */
+  /** Id of the session. */
   id: string;
-  /** Its title. */
+  /** Title of the session. */
   title: string | null;
-  /** When it was changed, as in `2026-02-19T12:00:00`, without a zone. */
+  /** Time of the last change, as in `2026-02-19T12:00:00`, without a time zone. */
   modified: string;
 }
 
 /** The user's settings. */
 export interface OpalSettings {
-  /** An open object; keys are masked. */
+  /** The settings, an open object; keys are masked. */
   settings: JsonObject;
 }
 
@@ -1883,21 +1884,21 @@ export interface OpalSkillLoaded {
   type: "skill_loaded";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The skill's name. */
+  /** Name of the skill. */
   name: string;
-  /** What it is for. */
+  /** Purpose of the skill. */
   description: string;
 }
 
-/** What an agent is doing. */
+/** The activity of an agent. */
 export type OpalStatus = "idle" | "running" | "streaming" | "executing_tools" | (string & {});
 
-/** What the agent is doing, in a few words. */
+/** A short description of the agent's current activity. */
 export interface OpalStatusUpdate {
   type: "status_update";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The words. */
+  /** Text of the description. */
   message: string;
 }
 
@@ -1906,41 +1907,41 @@ export interface OpalSubAgentEvent {
   type: "sub_agent_event";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The tool call that started the child. */
+  /** Id of the tool call that started the child agent. */
   parent_call_id: string;
-  /** The child's session. */
+  /** Id of the child agent's session. */
   sub_session_id: string;
-  /** The child's event, with its `type` and without a session. */
+  /** Event of the child agent, with its `type` and without a session. */
   inner: JsonObject;
 }
 
 /** A task of a session. */
 export interface OpalTask {
-  /** Its id. */
+  /** Id of the task. */
   id: string;
-  /** What it is. */
+  /** Description of the task. */
   label: string;
-  /** The status. */
+  /** Status of the task. */
   status: string;
-  /** Notes. */
+  /** Notes about the task. */
   notes?: string | undefined;
-  /** Ids of tasks that have to be done before, with commas between. */
+  /** Ids of tasks that must be done first, separated by commas. */
   blocked_by?: string | undefined;
-  /** The task that it is a part of. */
+  /** Id of the parent task. */
   parent_id?: string | undefined;
-  /** What a child agent is told. */
+  /** Prompt for a child agent. */
   prompt?: string | undefined;
-  /** What came out. */
+  /** Result of the task. */
   result?: string | undefined;
-  /** When it was made. */
+  /** Time of the task's creation. */
   created_at?: string | undefined;
-  /** When it was changed. */
+  /** Time of the last change. */
   updated_at?: string | undefined;
 }
 
 /** The tasks of a session. */
 export interface OpalTasks {
-  /** Those that are not done. */
+  /** Unfinished tasks of the session. */
   tasks: OpalTask[];
 }
 
@@ -1949,103 +1950,103 @@ export interface OpalThinkingDelta {
   type: "thinking_delta";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The new piece. */
+  /** The new piece of reasoning. */
   delta: string;
 }
 
-/** The model begins to reason. */
+/** The model starts to reason. */
 export interface OpalThinkingStart {
   type: "thinking_start";
   /** The session that the event belongs to. */
   session_id: string;
 }
 
-/** A tool is done. */
+/** A tool ends. */
 export interface OpalToolExecutionEnd {
   type: "tool_execution_end";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   tool: string;
-  /** The call's id. */
+  /** Id of the tool call. */
   call_id: string;
-  /** What came of it. */
+  /** Result of the tool. */
   result: OpalToolResult;
 }
 
-/** A tool begins to run. */
+/** A tool starts to run. */
 export interface OpalToolExecutionStart {
   type: "tool_execution_start";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   tool: string;
-  /** The call's id. */
+  /** Id of the tool call. */
   call_id: string;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   args: JsonObject;
-  /** A description for people, in one line. */
+  /** One-line description of the call for the user. */
   meta?: string | undefined;
 }
 
-/** A tool that failed. */
+/** The result of a tool that failed. */
 export interface OpalToolFailure {
   ok: false;
-  /** The error message. */
+  /** Error message of the tool. */
   error: JsonValue;
 }
 
-/** What came of a tool call. */
+/** The result of a tool call. */
 export type OpalToolResult = OpalToolSuccess | OpalToolFailure;
 
-/** A tool that succeeded. */
+/** The result of a tool that succeeded. */
 export interface OpalToolSuccess {
   ok: true;
-  /** What it gives back. */
+  /** Output of the tool. */
   output: JsonValue;
-  /** Facts for a front end. */
+  /** Details for a client. */
   meta?: JsonValue | undefined;
 }
 
 /** The tools of a session. */
 export interface OpalTools {
-  /** All of them. */
+  /** Names of all tools. */
   all: string[];
-  /** Those that can be used. */
+  /** Names of the enabled tools. */
   enabled: string[];
-  /** Those that are switched off. */
+  /** Names of the disabled tools. */
   disabled: string[];
 }
 
-/** A message of the model is complete and another request follows, with tools in between. */
+/** A message of the model is complete and another request follows, after its tool calls. */
 export interface OpalTurnEnd {
   type: "turn_end";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The message's text. */
+  /** Text of the complete message. */
   message: string;
 }
 
-/** An internal event of the server that has no form of its own. To be ignored. */
+/** An internal event of the server without a form of its own. Clients ignore it. */
 export interface OpalUnknown {
   type: "unknown";
   /** The session that the event belongs to. */
   session_id: string;
-  /** A text form of it. */
+  /** Text form of the event. */
   raw: string;
 }
 
-/** Tokens of a session. */
+/** The token counts of a session. */
 export interface OpalUsage {
-  /** Input tokens so far. */
+  /** Number of input tokens so far. */
   prompt_tokens: number;
-  /** Output tokens so far. */
+  /** Number of output tokens so far. */
   completion_tokens: number;
-  /** All tokens so far. */
+  /** Number of all tokens so far. */
   total_tokens: number;
-  /** The context window in tokens. */
+  /** Size of the context window in tokens. */
   context_window: number;
-  /** Tokens in the context now. */
+  /** Number of tokens in the context now. */
   current_context_tokens: number;
 }
 
@@ -2054,113 +2055,114 @@ export interface OpalUsageUpdate {
   type: "usage_update";
   /** The session that the event belongs to. */
   session_id: string;
-  /** The numbers. */
+  /** Token counts of the session. */
   usage: OpalUsage;
 }
 
-/** Which server it is. */
+/** The version of the server. */
 export interface OpalVersion {
-  /** The server's version. */
+  /** Version of the server. */
   server_version: string;
-  /** The protocol's version. */
+  /** Version of the protocol. */
   protocol_version: string;
 }
 
-/** Asks the client to open a page, for a login. No answer is expected. Since omp@18.2. */
+/** Requests the client to open a page, for a login. No answer is expected. Since omp@18.2. */
 export interface OpenUrlNotice {
-  /** The page. */
+  /** Address of the page. */
   url: string;
-  /** A short address that leads there, for people who copy it. */
+  /** Short address that leads to the page, for copying. */
   launchUrl?: string | undefined;
-  /** What the person has to do there. */
+  /** Instructions for the user. */
   instructions?: string | undefined;
 }
 
 /** The model has answered. Since operator@live. */
 export interface OperatorAfterProviderResponse {
   type: "after_provider_response";
-  /** The model, as the agent keeps it. */
+  /** The model, as stored by the agent. */
   model?: JsonValue | null | undefined;
-  /** Its answer. */
+  /** Answer of the model. */
   response?: OperatorMessage | null | undefined;
 }
 
 /**
- * A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
- * the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+ * A run ends. In the document, the answer to its prompt follows. The published sources send this event twice:
+ * first with the outcome of the run, then with `completed` and the messages of the process. After a failure, which
+ * the agent may retry, they send it once.
  */
 export interface OperatorAgentEnd {
   type: "agent_end";
   /** The messages of the run. */
   messages: OperatorMessage[];
-  /** The outcome, such as `completed`. */
+  /** Outcome of the run, such as `completed`. */
   reason?: string | undefined;
 }
 
 /** The request to the model failed. Since operator@live. */
 export interface OperatorAgentError {
   type: "agent_error";
-  /** What went wrong. */
+  /** Error message of the request. */
   error: string;
 }
 
-/** A run begins. */
+/** A run starts. */
 export interface OperatorAgentStart {
   type: "agent_start";
 }
 
-/** Sounds that belong to a message. Since operator@live. */
+/** The audio of a message. Since operator@live. */
 export interface OperatorAudio {
   type: "audio";
-  /** Them, as the agent keeps them. */
+  /** The audio data, as stored by the agent. */
   audio: JsonValue[];
 }
 
-/** Whether the agent compacts on its own. Since operator@live. */
+/** The setting of automatic compaction. Since operator@live. */
 export interface OperatorAutoCompaction {
-  /** Whether it does. */
+  /** `true` if automatic compaction is on. */
   enabled: boolean;
 }
 
 /**
  * Parameters of `set_auto_compaction`.
  *
- * Sets whether the agent compacts on its own when the context fills up.
+ * Switches automatic compaction on or off.
  */
 export interface OperatorAutoCompactionParams {
-  /** Whether it is to. */
+  /** `true` to switch automatic compaction on. */
   enabled: boolean;
 }
 
-/** The system prompt was built, and a run will begin. Since operator@live. */
+/** The system prompt is complete, and a run is about to start. Since operator@live. */
 export interface OperatorBeforeAgentStart {
   type: "before_agent_start";
-  /** The user's words. */
+  /** Text of the user's prompt. */
   prompt: string;
-  /** The whole system prompt. */
+  /** The complete system prompt. */
   system_prompt?: string | null | undefined;
 }
 
 /**
- * A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
- * read it, and show its type alone. Since operator@live.
+ * A request to the model is about to be sent. The agent sends the provider's key in this event, so clients discard
+ * its content on arrival and show its type only. Since operator@live.
  */
 export interface OperatorBeforeProviderRequest {
   type: "before_provider_request";
 }
 
-/** A dialog dismissed: who asked gets nothing. Since operator@live. */
+/** The dismissal of a dialog: its origin receives no value. Since operator@live. */
 export interface OperatorCancelledAnswer {
   type: "extension_ui_response";
   cancelled: true;
-  /** The id of the question. */
+  /** Id of the dialog. */
   id: string;
 }
 
 /**
  * Parameters of `compact`.
  *
- * Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+ * Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
  * the next turn.
  */
 export interface OperatorCompactParams {
@@ -2168,41 +2170,41 @@ export interface OperatorCompactParams {
   custom_instructions?: string | undefined;
 }
 
-/** The entry that stands for what was compacted. Since operator@live. */
+/** The session entry that replaces the compacted messages. Since operator@live. */
 export interface OperatorCompactionEntry {
   type: "compaction";
-  /** Its id. */
+  /** Id of the entry. */
   id?: string | undefined;
-  /** When, in seconds since the epoch. */
+  /** Time of the entry in seconds since the epoch. */
   timestamp?: JsonValue | undefined;
-  /** The entry before it. */
+  /** Id of the parent entry. */
   parent_id?: string | null | undefined;
-  /** The summary. */
+  /** Text of the summary. */
   summary?: string | null | undefined;
-  /** The first entry that is kept. */
+  /** Id of the first kept entry. */
   first_kept_entry_id?: string | null | undefined;
-  /** How many tokens the context had. */
+  /** Number of tokens in the context before the compaction. */
   tokens_before?: number | null | undefined;
-  /** Facts of who made it. */
+  /** Additional data of the summary's author. */
   details?: JsonValue | null | undefined;
-  /** Whether an extension made it. */
+  /** `true` if an extension wrote the summary. */
   from_hook?: boolean | null | undefined;
 }
 
-/** Asks for yes or no. Since operator@live. */
+/** Requests a yes or no. Since operator@live. */
 export interface OperatorConfirmDialog {
-  /** The question. */
+  /** Text of the question. */
   title?: string | undefined;
-  /** What it is about. */
+  /** Subject of the question. */
   message?: string | undefined;
 }
 
-/** A dialog answered with yes or no. Since operator@live. */
+/** The answer to a dialog with yes or no. Since operator@live. */
 export interface OperatorConfirmedAnswer {
   type: "extension_ui_response";
-  /** The id of the question. */
+  /** Id of the dialog. */
   id: string;
-  /** Yes or no. */
+  /** `true` for yes, `false` for no. */
   value: boolean;
 }
 
@@ -2220,10 +2222,10 @@ export type OperatorContent =
   | OperatorAudio
   | UnknownVariant<"type">;
 
-/** The messages that the model will be told. Since operator@live. */
+/** The messages for the next request to the model. Since operator@live. */
 export interface OperatorContext {
   type: "context";
-  /** Them. */
+  /** Messages for the next request to the model. */
   messages: OperatorMessage[];
 }
 
@@ -2236,257 +2238,257 @@ export type OperatorDialogAnswer = OperatorCancelledAnswer | OperatorConfirmedAn
  * Forks the session from one of its entries.
  */
 export interface OperatorForkParams {
-  /** The session entry. */
+  /** Id of the session entry. */
   entry_id: string;
 }
 
-/** A session that was forked. Since operator@live. */
+/** The outcome of a fork. Since operator@live. */
 export interface OperatorForked {
-  /** The entry from which it goes on. */
+  /** Id of the entry at which the fork continues. */
   entry_id?: string | undefined;
-  /** Whether that was prevented; the agent always says false. */
+  /** `true` if the fork was prevented; the agent always sends `false`. */
   cancelled?: boolean | undefined;
 }
 
-/** What the agent works towards has changed. Since operator@live. */
+/** The goal of the agent has changed. Since operator@live. */
 export interface OperatorGoalUpdate {
   type: "goal_update";
 }
 
-/** Pictures that belong to a message. Since operator@live. */
+/** The images of a message. Since operator@live. */
 export interface OperatorImages {
   type: "image";
-  /** Them, as the agent keeps them. */
+  /** The images, as stored by the agent. */
   images: JsonValue[];
 }
 
-/** A prompt has reached the agent. Since operator@live. */
+/** The agent received a prompt. Since operator@live. */
 export interface OperatorInput {
   type: "input";
-  /** The words. */
+  /** Text of the prompt. */
   text: string;
-  /** Where they come from; `rpc` for prompts of this protocol. */
+  /** Source of the prompt; `rpc` for prompts of this protocol. */
   source?: string | undefined;
 }
 
-/** Asks for a line of text. Since operator@live. */
+/** Requests a line of text. Since operator@live. */
 export interface OperatorInputDialog {
-  /** The question. */
+  /** Text of the question. */
   title?: string | undefined;
-  /** What it is about. */
+  /** Subject of the question. */
   message?: string | undefined;
   /** Grey text in the empty field. */
   placeholder?: string | undefined;
 }
 
-/** The last answer. Since operator@live. */
+/** The text of the last answer. Since operator@live. */
 export interface OperatorLastText {
-  /** The last text of the last answer that has one; null where there is none. */
+  /** The last text of the latest answer with a text; null if there is none. */
   text: string | null;
 }
 
 /** A message of the conversation. */
 export interface OperatorMessage {
-  /** Its parts. */
+  /** Parts of the message. */
   contents: OperatorContent[];
-  /** Its id. */
+  /** Id of the message. */
   id?: string | undefined;
-  /** When, in seconds since the epoch. */
+  /** Time of the message in seconds since the epoch. */
   timestamp?: number | undefined;
-  /** The role of the speaker. */
+  /** Role of the author. */
   role: OperatorRole;
-  /** Tokens, with answers of the model. */
+  /** Token counts, present for answers of the model. */
   usage?: OperatorUsage | null | undefined;
-  /** Why the model stopped. */
+  /** Stop reason of the model. */
   stop_reason?: string | null | undefined;
-  /** The error message. */
+  /** Error of the request to the model. */
   error?: JsonValue | null | undefined;
 }
 
 /** A message is complete. */
 export interface OperatorMessageEnd {
   type: "message_end";
-  /** The whole message. */
+  /** The complete message. */
   message?: OperatorMessage | null | undefined;
 }
 
-/** A message begins. */
+/** A message starts. */
 export interface OperatorMessageStart {
   type: "message_start";
-  /** The message; the model's is empty. */
+  /** The message; empty for a message of the model. */
   message: OperatorMessage;
 }
 
-/** The model's message grows. The message carries the new piece only. */
+/** The message of the model grows. The event carries the new piece only. */
 export interface OperatorMessageUpdate {
   type: "message_update";
-  /** A message whose contents are the new piece. */
+  /** A message with the new piece as its contents. */
   message: OperatorMessage;
 }
 
-/** Messages of the process, without the user's prompts. Since operator@live. */
+/** The messages of the process, without the user's prompts. Since operator@live. */
 export interface OperatorMessages {
-  /** The messages, the oldest first. */
+  /** The messages, oldest first. */
   messages: OperatorMessage[];
 }
 
 /**
  * Parameters of `set_model`.
  *
- * Asks for a model. The agent says yes and goes on with the model that it has.
+ * Requests another model. The agent confirms the request but keeps its current model.
  */
 export interface OperatorModelParams {
-  /** The model's id. */
+  /** Id of the model. */
   model_id: string;
-  /** The provider's name. */
+  /** Name of the provider. */
   provider?: string | undefined;
 }
 
-/** Another model was chosen. Since operator@live. */
+/** The model was changed. Since operator@live. */
 export interface OperatorModelSelect {
   type: "model_select";
 }
 
-/** The model that was asked for. Since operator@live. */
+/** The requested model. Since operator@live. */
 export interface OperatorModelSet {
-  /** Its id, as it was sent. */
+  /** Id of the model, as in the command. */
   model_id: string;
 }
 
-/** Says something. No answer is expected. Since operator@live. */
+/** Shows a notice. No answer is expected. Since operator@live. */
 export interface OperatorNotice {
-  /** What it is about. */
+  /** Title of the notice. */
   title?: string | undefined;
-  /** The words. */
+  /** Text of the notice. */
   message?: string | undefined;
 }
 
-/** What a tool has given so far. Since operator@live. */
+/** The partial result of a tool. Since operator@live. */
 export interface OperatorPartialResult {
-  /** The id of the call. */
+  /** Id of the tool call. */
   id: string;
-  /** What the tool says. */
+  /** Text of the result. */
   content: string;
-  /** Whether the tool failed. */
+  /** `true` if the tool failed. */
   is_error?: boolean | undefined;
-  /** Facts of the tool. */
+  /** Additional data of the tool. */
   metadata?: JsonObject | null | undefined;
-  /** Whether the run stops here. */
+  /** `true` if the run stops here. */
   terminate?: boolean | undefined;
-  /** What to say when it stops. */
+  /** Message for the user when the run stops. */
   terminate_message?: string | null | undefined;
 }
 
-/** What the agent is doing. */
+/** The activity of the agent. */
 export type OperatorPhase = "idle" | "turn" | "compaction" | (string & {});
 
 /**
  * Parameters of `prompt`.
  *
- * Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
- * begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
- * agent there.
+ * Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+ * sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+ * text that begins with `/` is a command of the agent.
  */
 export interface OperatorPromptParams {
-  /** The prompt. Called `message` since operator@live. */
+  /** Text of the prompt. Called `message` since operator@live. */
   text: string;
-  /** Options of the turn; an open object. Until operator@live. */
+  /** Options of the turn, an open object. Until operator@live. */
   options?: JsonObject | undefined;
 }
 
-/** A queue of words of the user. Since operator@live. */
+/** A queue for input of the user. Since operator@live. */
 export type OperatorQueue = "steering" | "followup" | (string & {});
 
-/** Words of the user were queued. Nothing is said when they are taken out. Since operator@live. */
+/** Input of the user was queued. The agent sends no event when input leaves the queue. Since operator@live. */
 export interface OperatorQueueUpdate {
   type: "queue_update";
-  /** The queue. */
+  /** Queue that received the input. */
   queue: OperatorQueue;
-  /** The message that was queued. */
+  /** The queued message. */
   message?: OperatorMessage | null | undefined;
   /** All messages in the queue. */
   messages: OperatorMessage[];
 }
 
-/** Words of the user for the turn that is going on. Since operator@live. */
+/** Input of the user for the current turn. Since operator@live. */
 export interface OperatorQueuedWords {
-  /** The words. */
+  /** Text of the input. */
   message: string;
 }
 
-/** Skills, prompts and the like are looked for. Since operator@live. */
+/** The agent searches for skills, prompts and other resources. Since operator@live. */
 export interface OperatorResourcesDiscover {
   type: "resources_discover";
 }
 
-/** An attempt is judged; the first failure has number 0. Since operator@live. */
+/** The outcome of an attempt; the first failure has number 0. Since operator@live. */
 export interface OperatorRetryEnd {
   type: "retry_end";
-  /** The number of the attempt. */
+  /** Number of the attempt. */
   attempt: number;
-  /** Whether it went well. */
+  /** `true` if the attempt succeeded. */
   success: boolean;
-  /** What went wrong. */
+  /** Error message of the attempt. */
   error?: string | null | undefined;
 }
 
-/** A failed request will be made again after a pause, in a run of its own. Since operator@live. */
+/** The agent retries a failed request after a delay, in a new run. Since operator@live. */
 export interface OperatorRetryStart {
   type: "retry_start";
-  /** The number of the attempt, from 1. */
+  /** Number of the attempt, from 1. */
   attempt: number;
-  /** How often it is tried at most. */
+  /** Maximum number of retries. */
   max_retries?: number | undefined;
 }
 
-/** The role of the speaker. */
+/** The role of a message's author. */
 export type OperatorRole = "system" | "user" | "assistant" | "tool" | "custom" | "branch_summary" | "compaction_summary" | (string & {});
 
-/** The session is written. Since operator@live. */
+/** The agent wrote the session. Since operator@live. */
 export interface OperatorSavePoint {
   type: "save_point";
 }
 
-/** Asks to choose from a list. Since operator@live. */
+/** Requests a choice from a list. Since operator@live. */
 export interface OperatorSelectDialog {
-  /** The question. */
+  /** Text of the question. */
   title?: string | undefined;
-  /** What it is about. */
+  /** Subject of the question. */
   message?: string | undefined;
-  /** The choices. */
+  /** Choices of the user. */
   options?: string[] | undefined;
 }
 
-/** The conversation will be compacted. Since operator@live. */
+/** The agent is about to compact the conversation. Since operator@live. */
 export interface OperatorSessionBeforeCompact {
   type: "session_before_compact";
-  /** What will be summed up, and what is kept. */
+  /** Plan of the compaction: the messages to summarise, and the messages to keep. */
   preparation?: JsonObject | null | undefined;
   /** The entries of the branch. */
   branch_entries?: JsonValue[] | undefined;
-  /** The extra instructions. */
+  /** Extra instructions for the summary. */
   custom_instructions?: string | null | undefined;
 }
 
-/** The session will be forked. Since operator@live. */
+/** The agent is about to fork the session. Since operator@live. */
 export interface OperatorSessionBeforeFork {
   type: "session_before_fork";
-  /** From which entry. */
+  /** Id of the entry for the fork. */
   entry_id: string;
-  /** Whether the entry itself is kept, as in `at`. */
+  /** Position of the fork relative to the entry; `at` keeps the entry itself. */
   position?: string | undefined;
 }
 
-/** Another session will be opened. Since operator@live. */
+/** The agent is about to open another session. Since operator@live. */
 export interface OperatorSessionBeforeSwitch {
   type: "session_before_switch";
-  /** Why. */
+  /** Reason for the change. */
   reason: string;
-  /** Its file. */
+  /** Path of the new session's file. */
   target_session_file?: string | null | undefined;
 }
 
-/** Another place in the tree of the session will be gone to. Since operator@live. */
+/** The session is about to move to another position in its tree. Since operator@live. */
 export interface OperatorSessionBeforeTree {
   type: "session_before_tree";
 }
@@ -2496,88 +2498,88 @@ export interface OperatorSessionCompact {
   type: "session_compact";
   /** The summary as an entry of the session. */
   compaction_entry?: OperatorCompactionEntry | null | undefined;
-  /** Whether an extension made it. */
+  /** `true` if an extension wrote the summary. */
   from_extension?: boolean | undefined;
 }
 
 /**
  * Parameters of `set_session_name`.
  *
- * Names the session. Blanks around the name are left out.
+ * Sets the name of the session. White space around the name is removed.
  */
 export interface OperatorSessionNameParams {
-  /** The name. */
+  /** New name of the session. */
   name: string;
 }
 
-/** The session is left. Since operator@live. */
+/** A session ends. Since operator@live. */
 export interface OperatorSessionShutdown {
   type: "session_shutdown";
-  /** Why, as in `new`. */
+  /** Reason for the end, as in `new`. */
   reason: string;
-  /** The file of the session that follows. */
+  /** Path of the next session's file. */
   target_session_file?: string | null | undefined;
 }
 
-/** A session begins. Since operator@live. */
+/** A session starts. Since operator@live. */
 export interface OperatorSessionStart {
   type: "session_start";
-  /** Why, as in `fork`. */
+  /** Reason for the start, as in `fork`. */
   reason: string;
-  /** The file of the session before. */
+  /** Path of the previous session's file. */
   previous_session_file?: string | null | undefined;
 }
 
-/** Numbers of the session. Since operator@live. */
+/** Statistics of the session. Since operator@live. */
 export interface OperatorSessionStats {
-  /** The session's id. */
+  /** Id of the session. */
   session_id?: string | null | undefined;
-  /** The session's name. */
+  /** Name of the session. */
   session_name?: string | null | undefined;
-  /** The number of entries in the session. */
+  /** Number of entries in the session. */
   entry_count: number;
-  /** Tokens in the context. */
+  /** Number of tokens in the context. */
   context_tokens?: number | undefined;
-  /** The context window in tokens. */
+  /** Size of the context window in tokens. */
   context_window?: number | undefined;
 }
 
-/** Another place in the tree of the session was gone to. Since operator@live. */
+/** The session moved to another position in its tree. Since operator@live. */
 export interface OperatorSessionTree {
   type: "session_tree";
 }
 
-/** Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live. */
+/** The agent has no further work: the run has ended. Not sent after a failure or while input of the user is queued. Since operator@live. */
 export interface OperatorSettled {
   type: "settled";
 }
 
-/** The agent's current state. */
+/** The current state of the agent. */
 export interface OperatorState {
-  /** What it is doing. */
+  /** Activity of the agent. */
   phase: OperatorPhase;
-  /** Whether a turn is going on. */
+  /** `true` during a turn. */
   is_streaming?: boolean | undefined;
-  /** The session's file. */
+  /** Path of the session file. */
   session_file?: string | null | undefined;
-  /** The session's id. */
+  /** Id of the session. */
   session_id?: string | null | undefined;
-  /** The session's name. */
+  /** Name of the session. */
   session_name?: string | null | undefined;
-  /** Tokens in the context. */
+  /** Number of tokens in the context. */
   context_tokens?: number | undefined;
-  /** The context window in tokens. */
+  /** Size of the context window in tokens. */
   context_window?: number | undefined;
-  /** The number of messages in the conversation. */
+  /** Number of messages in the conversation. */
   message_count?: number | undefined;
 }
 
-/** Work of a subagent is over. Since operator@live. */
+/** A subagent ends. Since operator@live. */
 export interface OperatorSubagentEnd {
   type: "subagent_end";
 }
 
-/** Work of a subagent begins. Since operator@live. */
+/** A subagent starts. Since operator@live. */
 export interface OperatorSubagentStart {
   type: "subagent_start";
 }
@@ -2585,40 +2587,40 @@ export interface OperatorSubagentStart {
 /**
  * Parameters of `switch_session`.
  *
- * Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
- * the directory of sessions; both look like success.
+ * Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+ * of sessions; both look like success.
  */
 export interface OperatorSwitchSessionParams {
-  /** The session's file. Called `session_path` since operator@live. */
+  /** Path of the session file. Called `session_path` since operator@live. */
   session_file: string;
 }
 
-/** A session that another one took the place of. Since operator@live. */
+/** The outcome of a change of session. Since operator@live. */
 export interface OperatorSwitched {
-  /** Whether that was prevented; the agent always says false. */
+  /** `true` if the change was prevented; the agent always sends `false`. */
   cancelled?: boolean | undefined;
 }
 
-/** Text of a message. */
+/** A text in a message. */
 export interface OperatorText {
   type: "text";
-  /** The text; in `message_update` the new piece of it. */
+  /** The text; in `message_update` its new piece. */
   content: string;
 }
 
 /** Reasoning of the model. */
 export interface OperatorThinking {
   type: "thinking";
-  /** The reasoning; in `message_update` the new piece of it. */
+  /** The reasoning; in `message_update` its new piece. */
   content: string;
   /** An opaque signature from the provider. */
   signature?: string | null | undefined;
 }
 
-/** How long the model thinks. Since operator@live. */
+/** The amount of reasoning requested from the model. Since operator@live. */
 export type OperatorThinkingLevel = "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | (string & {});
 
-/** Another thinking level was chosen. Since operator@live. */
+/** The thinking level was changed. Since operator@live. */
 export interface OperatorThinkingLevelSelect {
   type: "thinking_level_select";
 }
@@ -2629,139 +2631,139 @@ export interface OperatorThinkingLevelSelect {
  * Sets the thinking level.
  */
 export interface OperatorThinkingParams {
-  /** The level. */
+  /** New thinking level. */
   level: OperatorThinkingLevel;
 }
 
-/** The thinking level that was set. Since operator@live. */
+/** The new thinking level. Since operator@live. */
 export interface OperatorThinkingSet {
-  /** The level. */
+  /** Thinking level of the model. */
   level: OperatorThinkingLevel;
 }
 
 /** A tool call of the model. */
 export interface OperatorToolCall {
   type: "tool_call";
-  /** The call's id. */
+  /** Id of the tool call. */
   id: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   name: string;
-  /** What kind of tool it is. */
+  /** Kind of the tool. */
   kind?: string | null | undefined;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   args: JsonObject;
-  /** Facts of the provider. */
+  /** Additional data of the provider. */
   metadata?: JsonObject | null | undefined;
 }
 
-/** A tool will run. Since operator@live. */
+/** A tool is about to run. Since operator@live. */
 export interface OperatorToolCalled {
   type: "tool_call";
-  /** The call's id. */
+  /** Id of the tool call. */
   tool_call_id: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   tool_name: string;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   input: JsonObject;
 }
 
-/** A tool is done. */
+/** A tool ends. */
 export interface OperatorToolExecutionEnd {
   type: "tool_execution_end";
-  /** The result. */
+  /** Result of the tool. */
   tool_result: OperatorToolResult;
 }
 
-/** A tool broke; its end follows. Since operator@live. */
+/** A tool failed with an exception; its end follows. Since operator@live. */
 export interface OperatorToolExecutionFailure {
   type: "tool_execution_failure";
-  /** The tool's name. */
+  /** Name of the tool. */
   tool_name: string;
-  /** The call's id. */
+  /** Id of the tool call. */
   tool_call_id: string;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   input: JsonObject;
-  /** What went wrong. */
+  /** Error message of the tool. */
   error: string;
 }
 
-/** A tool begins to run. */
+/** A tool starts to run. */
 export interface OperatorToolExecutionStart {
   type: "tool_execution_start";
-  /** The call. */
+  /** The tool call. */
   tool_call: OperatorToolCall;
 }
 
-/** A tool that runs has something to show. Since operator@live. */
+/** A running tool reports progress. Since operator@live. */
 export interface OperatorToolExecutionUpdate {
   type: "tool_execution_update";
-  /** What there is so far. */
+  /** The result so far. */
   partial_tool_result: OperatorPartialResult;
 }
 
 /** The result of a tool call. */
 export interface OperatorToolResult {
   type: "tool_result";
-  /** The id of the call. */
+  /** Id of the tool call. */
   id: string;
-  /** What the tool says. */
+  /** Text of the result. */
   content: string;
-  /** Whether the tool failed. */
+  /** `true` if the tool failed. */
   is_error: boolean;
-  /** Facts of the tool. */
+  /** Additional data of the tool. */
   metadata?: JsonObject | null | undefined;
-  /** Whether the run stops here. */
+  /** `true` if the run stops here. */
   terminate?: boolean | undefined;
-  /** What to say when it stops. */
+  /** Message for the user when the run stops. */
   terminate_message?: string | null | undefined;
 }
 
 /** A tool has returned. Since operator@live. */
 export interface OperatorToolReturned {
   type: "tool_result";
-  /** The call's id. */
+  /** Id of the tool call. */
   tool_call_id: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   tool_name: string;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   input: JsonObject;
-  /** What the tool says. */
+  /** Text of the result. */
   content: string;
-  /** Whether it failed. */
+  /** `true` if the tool failed. */
   is_error: boolean;
 }
 
-/** A request to the model and its tools are over. */
+/** A request to the model and its tools have ended. */
 export interface OperatorTurnEnd {
   type: "turn_end";
-  /** Its number; always 0. Since operator@live. */
+  /** Number of the turn; always 0. Since operator@live. */
   turn_index?: number | undefined;
-  /** The model's message; null where the request failed. */
+  /** The message of the model; null if the request failed. */
   message?: OperatorMessage | null | undefined;
   /** The results of the tools. */
   tool_results?: OperatorToolResult[] | undefined;
 }
 
-/** A request to the model begins. */
+/** A request to the model starts. */
 export interface OperatorTurnStart {
   type: "turn_start";
-  /** Its number; always 0. Since operator@live. */
+  /** Number of the turn; always 0. Since operator@live. */
   turn_index?: number | undefined;
-  /** When; always 0. Since operator@live. */
+  /** Time of the event; always 0. Since operator@live. */
   timestamp?: number | undefined;
 }
 
-/** Tokens used by an answer. */
+/** The token counts of an answer. */
 export interface OperatorUsage {
-  /** Input tokens. */
+  /** Number of input tokens. */
   input_tokens?: number | undefined;
-  /** Output tokens. */
+  /** Number of output tokens. */
   output_tokens?: number | undefined;
-  /** Tokens read from the provider's cache. */
+  /** Number of tokens read from the provider's cache. */
   cache_read_tokens?: number | undefined;
-  /** Tokens written to the provider's cache. */
+  /** Number of tokens written to the provider's cache. */
   cache_write_tokens?: number | undefined;
-  /** The cost in US dollars, by kind of token. */
+  /** Cost in US dollars, by kind of token. */
   cost?: Record<string, number> | null | undefined;
 }
 
@@ -2770,189 +2772,189 @@ export interface OperatorUserBash {
   type: "user_bash";
 }
 
-/** A dialog answered with a text. Since operator@live. */
+/** The answer to a dialog with a text. Since operator@live. */
 export interface OperatorValueAnswer {
   type: "extension_ui_response";
-  /** The id of the question. */
+  /** Id of the dialog. */
   id: string;
-  /** The chosen option, or the text entered. */
+  /** The chosen option or the entered text. */
   value: string;
 }
 
-/** How long a provider keeps the beginnings of prompts in its cache, in seconds. */
+/** The lifetimes of prompt prefixes in a provider's cache, in seconds. */
 export interface PromptCacheTimes {
-  /** With the usual retention. */
+  /** Lifetime with the usual retention. */
   short?: number | undefined;
-  /** With the long one. */
+  /** Lifetime with the long retention. */
   long?: number | undefined;
 }
 
 /**
  * Parameters of `prompt`.
  *
- * Sends a prompt to the agent. Events follow until the run has ended; while the agent is
- * working, `streamingBehavior` has to say how the prompt is queued.
+ * Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+ * the agent queues the prompt.
  */
 export interface PromptParams {
   /** The prompt. `/name` at its start names an extension command, a template or a skill. */
   message: string;
-  /** Images that go with it. */
+  /** Images of the prompt. */
   images?: ImageContent[] | undefined;
-  /** How the prompt is queued while the agent is working. */
+  /** Queue for a prompt that arrives during a run. */
   streamingBehavior?: StreamingBehavior | undefined;
 }
 
-/** Whether a prompt waits. */
+/** The outcome of a prompt: queued or started. */
 export interface PromptQueued {
-  /** True if the agent is busy and the prompt was queued. */
+  /** `true` if the agent is busy and queued the prompt. */
   queued: boolean;
 }
 
-/** A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2. */
+/** The outcome of a prompt that a command of an extension may have handled without the model. Since omp@18.2. */
 export interface PromptResult {
   type: "prompt_result";
-  /** The id of the prompt. */
+  /** Id of the prompt. */
   id?: JsonValue | undefined;
-  /** Whether the model is asked. Where it is not, no run follows. */
+  /** `true` if the prompt goes to the model. If `false`, no run follows. */
   agentInvoked: boolean;
 }
 
-/** The version of the transport that is spoken from here on. Since omp@18.2. */
+/** The version of the transport from here on. Since omp@18.2. */
 export interface ProtocolVersion {
-  /** Its number. */
+  /** Number of the version. */
   protocolVersion: number;
 }
 
-/** How many queued messages are delivered at a time. */
+/** The number of queued messages that are delivered at a time. */
 export type QueueMode = "all" | "one-at-a-time";
 
-/** A message joined a queue or left it. Both queues are told whole. Since pi@1.5. */
+/** A message entered or left a queue. The event carries both queues in full. Since pi@1.5. */
 export interface QueueUpdate {
   type: "queue_update";
-  /** The texts that interrupt. */
+  /** Texts of the queued messages that interrupt the run. */
   steering: string[];
-  /** The texts for the time when the agent would stop. */
+  /** Texts of the queued messages for the end of the run. */
   followUp: string[];
 }
 
-/** The texts that wait in the queues. */
+/** The texts of the messages in the queues. */
 export interface QueuedTexts {
-  /** Those that interrupt. */
+  /** Texts of the queued messages that interrupt the run. */
   steering: string[];
-  /** Those for the time when the agent would stop. */
+  /** Texts of the queued messages for the end of the run. */
   followUp: string[];
 }
 
-/** The agent reads commands from here on. Its first frame. Since omp@13.19. */
+/** The agent is ready to receive commands. Its first frame. Since omp@13.19. */
 export interface Ready {
   type: "ready";
-  /** The version of the transport that is spoken. Since omp@18.2. */
+  /** Current version of the transport. Since omp@18.2. */
   protocolVersion?: number | undefined;
-  /** The versions that can be chosen with `negotiate_protocol`. Since omp@18.2. */
+  /** Versions that `negotiate_protocol` accepts. Since omp@18.2. */
   supportedProtocolVersions?: number[] | undefined;
-  /** How long a line is at most, in bytes. Since omp@18.2. */
+  /** Maximum length of a line in bytes. Since omp@18.2. */
   maxFrameBytes?: number | undefined;
-  /** How long a frame in pieces is at most, in bytes. Since omp@18.2. */
+  /** Maximum length of a frame in pieces in bytes. Since omp@18.2. */
   maxReassembledFrameBytes?: number | undefined;
 }
 
-/** Another model takes the place of one that fails. Since omp@18.2. */
+/** Another model replaces a failing model. Since omp@18.2. */
 export interface RetryFallbackApplied {
   type: "retry_fallback_applied";
-  /** The model that failed. */
+  /** Model that fails. */
   from: string;
-  /** The other one. */
+  /** Model that replaces it. */
   to: string;
-  /** What the model is used for. */
+  /** Role of the model. */
   role: string;
 }
 
-/** The other model has answered. Since omp@18.2. */
+/** The replacement of a failing model has answered. Since omp@18.2. */
 export interface RetryFallbackSucceeded {
   type: "retry_fallback_succeeded";
-  /** It. */
+  /** Model that replaced the failing one. */
   model: string;
-  /** What it is used for. */
+  /** Role of the model. */
   role: string;
 }
 
-/** A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2. */
+/** A piece of a frame that is too long for one line. Clients join the pieces and report the complete frame only. Since omp@18.2. */
 export interface RpcChunk {
   type: "rpc_chunk";
-  /** What all pieces of the frame have in common. */
+  /** Id shared by all pieces of the frame. */
   chunkId: string;
-  /** The place of this piece, from 0. */
+  /** Index of this piece, from 0. */
   index: number;
-  /** How many there are. */
+  /** Number of pieces. */
   count: number;
-  /** How long the whole frame is, in bytes. */
+  /** Length of the complete frame in bytes. */
   byteLength: number;
-  /** The bytes of the piece, in base64. */
+  /** Bytes of the piece in base64. */
   data: string;
 }
 
-/** A frame was too long even for pieces; this stands in its place. Since omp@18.2. */
+/** A replacement for a frame that was too long even in pieces. Since omp@18.2. */
 export interface RpcFrameError {
   type: "rpc_frame_error";
-  /** What the frame was. */
+  /** Type of the original frame. */
   originalType?: string | undefined;
-  /** What went wrong. */
+  /** Error message about the original frame. */
   error: string;
 }
 
 /** Arguments of a scripted tool call: an object, or JSON text in pieces. */
 export type ScriptArguments = JsonObject | string | string[];
 
-/** A block of an answer. */
+/** A block of a scripted answer. */
 export type ScriptBlock = ScriptText | ScriptThinking | ScriptToolUse | ScriptTextRepeat | ScriptThinkingRepeat;
 
-/** The requests that an answer is for. All that is said has to hold. */
+/** The condition that selects the requests for an answer. All present members must match. */
 export interface ScriptCondition {
-  /** The user's last message has this text in it. */
+  /** Text that the user's last message contains. */
   user?: string | undefined;
-  /** The system prompt has this text in it. */
+  /** Text that the system prompt contains. */
   system?: string | undefined;
-  /** The model that is asked for. */
+  /** Name of the requested model. */
   model?: string | undefined;
-  /** Whether results of tools stand behind the user's last message. */
+  /** `true` if results of tools must follow the user's last message, `false` if they must not. */
   tool_results?: boolean | undefined;
-  /** The request's body has this text in it. */
+  /** Text that the body of the request contains. */
   body?: string | undefined;
 }
 
-/** How the login by device code goes, for agents that log in at their provider. */
+/** The login by device code, for agents that log in at their provider. */
 export interface ScriptDevice {
-  /** How often the client hears that the user has not agreed yet. */
+  /** Number of polls that receive the answer "authorization pending". */
   pending?: number | undefined;
-  /** The status of the answer to the request for a code; 200 by default. */
+  /** HTTP status of the response to the request for a code; 200 by default. */
   code_status?: number | undefined;
-  /** The status of the answer to the request for a token; 200 by default. */
+  /** HTTP status of the response to the request for a token; 200 by default. */
   token_status?: number | undefined;
-  /** Seconds between two questions of the client. */
+  /** Interval between two polls of the client in seconds. */
   interval?: number | undefined;
-  /** The error in place of the access. */
+  /** Error instead of the access token. */
   error?: JsonObject | undefined;
 }
 
-/** A failure in place of an answer. */
+/** A failure instead of an answer. */
 export interface ScriptError {
   /** The HTTP status. */
   status?: number | undefined;
   /** The provider's name for the failure. */
   type?: string | undefined;
-  /** What it says. */
+  /** Error message of the failure. */
   message?: string | undefined;
-  /** The provider's code for it, where its errors have one. */
+  /** The provider's error code, if its errors have one. */
   code?: string | undefined;
-  /** Headers of the response, as strings; null leaves out one that is sent otherwise. */
+  /** Headers of the response, as strings; null omits a header that is sent by default. */
   headers?: Record<string, JsonValue> | undefined;
 }
 
-/** A response of any kind: a page of HTML, a redirect, bytes that are no text. */
+/** A response of any kind, such as an HTML page, a redirect or binary data. */
 export interface ScriptRaw {
-  /** The status; 200 by default. */
+  /** The HTTP status; 200 by default. */
   status?: number | undefined;
-  /** Headers, as strings. */
+  /** Headers of the response. */
   headers?: Record<string, string> | undefined;
   /** The body as text. */
   body?: string | undefined;
@@ -2960,163 +2962,163 @@ export interface ScriptRaw {
   base64?: string | undefined;
 }
 
-/** A piece of text many times over; `{i}` in it becomes its number. */
+/** A repeated piece of text; each `{i}` in it becomes the number of the repetition. */
 export interface ScriptRepeat {
-  /** The piece. */
+  /** The piece of text. */
   chunk: string;
-  /** How often. */
+  /** Number of repetitions. */
   n: number;
 }
 
-/** What the model answers to one request. */
+/** The answer of the model to one request. */
 export interface ScriptResponse {
-  /** The requests that it is for; without it, the next one for which no other answer is meant. */
+  /** Requests for this answer. If absent, the answer serves the next request that no other answer matches. */
   when?: ScriptCondition | undefined;
-  /** Whether it answers all requests that fit its condition; by default an answer is used once. */
+  /** `true` if the answer serves all matching requests; by default it serves one. */
   keep?: boolean | undefined;
   /** The blocks in order. */
   blocks?: ScriptBlock[] | undefined;
-  /** Short for one text block. */
+  /** Shorthand for one text block. */
   text?: string | undefined;
-  /** Why it stops; by default `toolUse` with a tool call and `stop` without. */
+  /** Stop reason of the answer; by default `toolUse` if there is a tool call, otherwise `stop`. */
   stop?: ScriptStop | undefined;
-  /** Tokens that it reports. */
+  /** The reported token counts. */
   usage?: ScriptUsage | undefined;
-  /** A pause before every piece, in milliseconds. */
+  /** Pause before every piece in milliseconds. */
   delay_ms?: number | undefined;
-  /** A pause before the answer, in milliseconds. */
+  /** Pause before the answer in milliseconds. */
   first_ms?: number | undefined;
-  /** After that many pieces nothing more comes; -1: not even the beginning. */
+  /** Number of pieces before the answer hangs; -1 to hang before the start of the answer. */
   hang_after?: number | undefined;
-  /** After that many pieces the connection is reset. */
+  /** Number of pieces before the connection is reset. */
   drop_after?: number | undefined;
-  /** After that many pieces the connection is closed in good order. */
+  /** Number of pieces before an orderly close of the connection. */
   fin_after?: number | undefined;
-  /** After that many bytes of the body the connection is closed: in the middle of a line, or of a character. */
+  /** Number of bytes of the body before the connection closes, possibly within a line or a character. */
   cut_after_bytes?: number | undefined;
-  /** Whether the stream ends without its last events, although nothing breaks. */
+  /** `true` if the stream ends without its last events, over an intact connection. */
   no_end?: boolean | undefined;
-  /** Whether no tokens are reported. */
+  /** `true` to omit the token counts. */
   no_usage?: boolean | undefined;
-  /** A response in place of the answer. */
+  /** A raw response instead of the answer. */
   raw?: ScriptRaw | undefined;
-  /** Whether the body has chunked coding; true by default. */
+  /** `true` if the body has chunked coding, the default. */
   chunked?: boolean | undefined;
-  /** After that many pieces the error comes within the stream. */
+  /** Number of pieces before the error within the stream. */
   stream_error_after?: number | undefined;
-  /** A failure in place of the answer. */
+  /** A failure instead of the answer. */
   error?: ScriptError | undefined;
-  /** A failure without a body. */
+  /** A failure without a body, instead of the answer. */
   empty_error?: ScriptError | undefined;
 }
 
-/** Why a scripted answer stops. */
+/** The stop reason of a scripted answer. */
 export type ScriptStop = "stop" | "length" | "toolUse" | (string & {});
 
-/** A text block. */
+/** A scripted text block. */
 export interface ScriptText {
-  /** The text. */
+  /** Text of the block. */
   text: Chunks;
 }
 
-/** A text block of many equal pieces. */
+/** A scripted text block of many equal pieces. */
 export interface ScriptTextRepeat {
-  /** The pieces. */
+  /** The repeated piece of text. */
   text_repeat: ScriptRepeat;
 }
 
-/** A thinking block. */
+/** A scripted thinking block. */
 export interface ScriptThinking {
-  /** The reasoning. */
+  /** Text of the reasoning. */
   thinking: Chunks;
-  /** The provider's mark. */
+  /** Signature of the provider. */
   signature?: string | undefined;
 }
 
-/** A thinking block of many equal pieces. */
+/** A scripted thinking block of many equal pieces. */
 export interface ScriptThinkingRepeat {
-  /** The pieces. */
+  /** The repeated piece of reasoning. */
   thinking_repeat: ScriptRepeat;
-  /** The provider's mark. */
+  /** Signature of the provider. */
   signature?: string | undefined;
 }
 
-/** A tool call that the model makes. */
+/** A tool call of the model. */
 export interface ScriptTool {
-  /** The call's id; made up where it is missing. */
+  /** Id of the tool call; generated if absent. */
   id?: string | undefined;
-  /** The tool's name. */
+  /** Name of the tool. */
   name: string;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   args?: ScriptArguments | undefined;
 }
 
-/** A tool call. */
+/** A scripted tool call. */
 export interface ScriptToolUse {
-  /** The call. */
+  /** Tool call of the block. */
   tool: ScriptTool;
 }
 
-/** Tokens that an answer reports. */
+/** The token counts in a scripted answer. */
 export interface ScriptUsage {
-  /** Input tokens. */
+  /** Number of input tokens. */
   input?: number | undefined;
-  /** Output tokens. */
+  /** Number of output tokens. */
   output?: number | undefined;
-  /** Tokens read from the cache. */
+  /** Number of tokens read from the cache. */
   cacheRead?: number | undefined;
-  /** Tokens written to the cache. */
+  /** Number of tokens written to the cache. */
   cacheWrite?: number | undefined;
 }
 
-/** Asks to choose from a list. Resolves to nothing when the time is up. */
+/** Requests a choice from a list. Resolves to no value on timeout. */
 export interface SelectDialog {
-  /** The question. */
+  /** Text of the question. */
   title: string;
-  /** The choices. */
+  /** Choices of the user. */
   options: string[];
-  /** What more there is to say of each choice: the member `description`. Since omp@18.2. */
+  /** Details of each choice, in the member `description`. Since omp@18.2. */
   optionDetails?: JsonObject[] | undefined;
-  /** After how many milliseconds the agent answers for itself. */
+  /** Timeout in milliseconds, after which the agent answers the dialog itself. */
   timeout?: number | undefined;
 }
 
 /**
  * Parameters of `session_branch`.
  *
- * Moves a session's position back to one of its messages.
+ * Moves the current position of a session back to one of its messages.
  */
 export interface SessionBranchParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** The message's id; `session/history` lists them. */
+  /** Id of the message; `session/history` lists the possible values. */
   entry_id: string;
 }
 
 /**
  * Parameters of `session_compact`.
  *
- * Compacts a session now: a summary takes the place of its older messages.
+ * Compacts a session now: a summary replaces its older messages.
  */
 export interface SessionCompactParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** How many tokens stay as they are; 20,000 by default. */
+  /** Number of recent tokens that stay unchanged; 20,000 by default. */
   keep_recent?: number | undefined;
 }
 
 /**
  * Parameters of `session_delete`.
  *
- * Deletes a session that is kept.
+ * Deletes a stored session.
  */
 export interface SessionDeleteParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
 }
 
 /**
- * An entry of a session, told apart by `type`.
+ * An entry of a session; `type` determines the variant.
  *
  * Open: a newer agent may send a `type` that is not listed here, as an {@link UnknownVariant}.
  */
@@ -3136,7 +3138,7 @@ export type SessionEntry =
 
 /** The messages of a session. */
 export interface SessionHistory {
-  /** From the root to the current position. */
+  /** The messages from the root to the current position. */
   messages: OpalHistoryMessage[];
 }
 
@@ -3146,146 +3148,146 @@ export interface SessionHistory {
  * Returns the messages of a running session.
  */
 export interface SessionHistoryParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
 }
 
-/** The session was named. Since pi@1.5. */
+/** The name of the session changed. Since pi@1.5. */
 export interface SessionInfoChanged {
   type: "session_info_changed";
-  /** The name; absent where it was taken away. */
+  /** The new name; absent if the name was removed. */
   name?: string | undefined;
 }
 
-/** The session was named. */
+/** A new name of the session. */
 export interface SessionInfoEntry {
   type: "session_info";
-  /** The entry's id. */
+  /** Id of the entry. */
   id: string;
-  /** The entry that it follows; null where it is a root. */
+  /** Id of the parent entry; null for a root. */
   parentId: string | null;
-  /** When, as ISO 8601. */
+  /** Time of the entry, in ISO 8601. */
   timestamp: string;
-  /** The name. */
+  /** New name of the session. */
   name?: string | undefined;
 }
 
-/** The session has another name, or is another one. Since omp@18.2. */
+/** The session or its name changed. Since omp@18.2. */
 export interface SessionInfoUpdate {
   type: "session_info_update";
-  /** Its name. */
+  /** Name of the session. */
   title?: string | undefined;
-  /** Its id. */
+  /** Id of the session. */
   sessionId: string;
 }
 
-/** Sessions that are kept. */
+/** The stored sessions. */
 export interface SessionList {
-  /** Newest first. */
+  /** The sessions, newest first. */
   sessions: OpalSessionInfo[];
 }
 
 /**
  * Parameters of `session_start`.
  *
- * Starts a session (or loads one that is kept) and subscribes to its events.
+ * Starts a session (or loads a stored one) and subscribes to its events.
  */
 export interface SessionStartParams {
-  /** The model; by default that of the settings. */
+  /** Model of the session; by default the model of the settings. */
   model?: OpalModelChoice | undefined;
-  /** A system prompt of one's own. */
+  /** Custom system prompt of the session. */
   system_prompt?: string | undefined;
-  /** The working directory; by default the server's. */
+  /** Working directory; by default that of the server. */
   working_dir?: string | undefined;
-  /** The names of the tools that are switched on; by default all. */
+  /** Names of the enabled tools; by default all. */
   tools?: string[] | undefined;
   /** MCP servers to connect to. */
   mcp_servers?: JsonObject[] | undefined;
-  /** Which parts of the agent are switched on. */
+  /** Enabled parts of the agent. */
   features?: OpalFeatures | undefined;
-  /** Whether the session is kept. */
+  /** `true` to store the session. */
   session?: boolean | undefined;
-  /** The id of a session that is kept, or the id of the new one. */
+  /** Id of a stored session, or the id of the new one. */
   session_id?: string | undefined;
 }
 
-/** What a new session has found. */
+/** The discovered resources of a new session. */
 export interface SessionStarted {
-  /** The session's id. */
+  /** Id of the session. */
   session_id: string;
-  /** The directory of its files. */
+  /** Directory of the session's files. */
   session_dir?: string | undefined;
-  /** Context files that were read. */
+  /** Context files that the server read. */
   context_files?: string[] | undefined;
-  /** Names of skills. */
+  /** Names of available skills. */
   available_skills?: string[] | undefined;
   /** Names of MCP servers. */
   mcp_servers?: string[] | undefined;
-  /** The name of the server's node. */
+  /** Name of the server's node. */
   node_name?: string | undefined;
-  /** Which credentials were found. */
+  /** Discovered credentials. */
   auth?: OpalAuth | undefined;
 }
 
-/** The agent's current state. */
+/** The current state of the agent. */
 export interface SessionState {
-  /** The model in use; null or absent where there is none. */
+  /** The current model; null or absent if there is none. */
   model?: Model | null | undefined;
-  /** The thinking level. */
+  /** Thinking level of the model. */
   thinkingLevel: ThinkingLevel;
-  /** Whether a run is going on. */
+  /** `true` during a run. */
   isStreaming: boolean;
-  /** Whether the conversation is being compacted. */
+  /** `true` during a compaction. */
   isCompacting: boolean;
-  /** How steering messages are delivered. */
+  /** Delivery of steering messages. */
   steeringMode: QueueMode;
-  /** How follow-up messages are delivered. */
+  /** Delivery of follow-up messages. */
   followUpMode: QueueMode;
-  /** The session's file; absent where nothing is kept. */
+  /** Path of the session file; absent if the session is not stored. */
   sessionFile?: string | undefined;
-  /** The session's id. */
+  /** Id of the session. */
   sessionId: string;
-  /** The name that was given with `set_session_name`. */
+  /** Name of the session, as set by `set_session_name`. */
   sessionName?: string | undefined;
-  /** Whether the agent compacts on its own when the context fills up. */
+  /** `true` if the agent compacts on its own when the context fills up. */
   autoCompactionEnabled: boolean;
-  /** The number of messages in the conversation. */
+  /** Number of messages in the conversation. */
   messageCount: number;
-  /** The number of queued messages. */
+  /** Number of queued messages. */
   pendingMessageCount: number;
 }
 
 /** Statistics of a session. */
 export interface SessionStats {
-  /** The session's file; absent where nothing is kept. */
+  /** Path of the session file; absent if the session is not stored. */
   sessionFile?: string | undefined;
-  /** The session's id. */
+  /** Id of the session. */
   sessionId: string;
-  /** Messages of the user. */
+  /** Number of messages of the user. */
   userMessages: number;
-  /** Answers of the model. */
+  /** Number of answers of the model. */
   assistantMessages: number;
-  /** Tool calls. */
+  /** Number of tool calls. */
   toolCalls: number;
-  /** Results of tool calls. */
+  /** Number of results of tool calls. */
   toolResults: number;
-  /** All messages. */
+  /** Number of all messages. */
   totalMessages: number;
-  /** Tokens used. */
+  /** Token counts of the session. */
   tokens: TokenTotals;
   /** The cost in US dollars. */
   cost: number;
-  /** How full the context is; absent where there is no model. Since pi@1.5, omp@18.2. */
+  /** Use of the context window; absent if there is no model. Since pi@1.5, omp@18.2. */
   contextUsage?: ContextUsage | undefined;
-  /** How many requests the provider counts as premium ones. Since omp@18.2. */
+  /** Number of requests that the provider counts as premium requests. Since omp@18.2. */
   premiumRequests?: number | undefined;
 }
 
-/** The whole session. */
+/** The entries of a session as a tree. */
 export interface SessionTree {
-  /** The entries that follow none. */
+  /** The root entries with their children. */
   tree: TreeNode[];
-  /** The entry that the next one will follow; null in an empty session. */
+  /** Id of the current entry, the parent of the next one; null in an empty session. */
   leafId: string | null;
 }
 
@@ -3295,7 +3297,7 @@ export interface SessionTree {
  * Switches automatic compaction on or off.
  */
 export interface SetAutoCompactionParams {
-  /** On or off. */
+  /** `true` to switch automatic compaction on. */
   enabled: boolean;
 }
 
@@ -3305,64 +3307,65 @@ export interface SetAutoCompactionParams {
  * Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
  */
 export interface SetAutoRetryParams {
-  /** On or off. */
+  /** `true` to switch automatic retries on. */
   enabled: boolean;
 }
 
 /** Puts text into the input editor. No answer is expected. */
 export interface SetEditorTextNotice {
-  /** The text. */
+  /** New text of the input editor. */
   text: string;
 }
 
 /**
  * Parameters of `set_fast_mode`.
  *
- * Asks for faster answers at a higher price, or takes that back.
+ * Switches fast mode on or off: faster answers at a higher price.
  */
 export interface SetFastModeParams {
-  /** Whether. */
+  /** `true` to switch fast mode on. */
   enabled: boolean;
 }
 
 /**
  * Parameters of `set_follow_up_mode`.
  *
- * Sets how follow-up messages are delivered.
+ * Sets the delivery of follow-up messages: all at once or one at a time.
  */
 export interface SetFollowUpModeParams {
-  /** Whether follow-up messages are delivered all at once or one at a time. */
+  /** Delivery of follow-up messages: all at once or one at a time. */
   mode: QueueMode;
 }
 
 /**
  * Parameters of `set_host_tools`.
  *
- * Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
+ * Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+ * `host_tool_call`.
  */
 export interface SetHostToolsParams {
-  /** The tools. */
+  /** New tools of the client. */
   tools: ClientTool[];
 }
 
 /**
  * Parameters of `set_host_uri_schemes`.
  *
- * Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+ * Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
  * `host_uri_request`.
  */
 export interface SetHostUriSchemesParams {
-  /** The schemes. */
+  /** New URI schemes of the client. */
   schemes: HostUriScheme[];
 }
 
 /**
  * Parameters of `set_interrupt_mode`.
  *
- * Sets when steering messages reach the agent.
+ * Sets the time at which steering messages reach the agent.
  */
 export interface SetInterruptModeParams {
-  /** Between tool calls, or at the end of the turn. */
+  /** Time of delivery: between tool calls, or at the end of the turn. */
   mode: InterruptMode;
 }
 
@@ -3372,64 +3375,64 @@ export interface SetInterruptModeParams {
  * Switches to a model.
  */
 export interface SetModelParams {
-  /** The provider. */
+  /** Name of the provider. */
   provider: string;
-  /** The model's id at that provider. */
+  /** Id of the model at that provider. */
   modelId: string;
 }
 
 /**
  * Parameters of `set_session_name`.
  *
- * Names the session. White space around the name is dropped.
+ * Sets the name of the session. White space around the name is removed.
  */
 export interface SetSessionNameParams {
-  /** The name. */
+  /** New name of the session. */
   name: string;
 }
 
 /** Sets or clears an entry of the status bar. No answer is expected. */
 export interface SetStatusNotice {
-  /** The entry's key. */
+  /** Key of the entry. */
   statusKey: string;
-  /** The text; absent to clear the entry. */
+  /** Text of the entry; absent to clear it. */
   statusText?: string | undefined;
 }
 
 /**
  * Parameters of `set_steering_mode`.
  *
- * Sets how steering messages are delivered.
+ * Sets the delivery of steering messages: all at once or one at a time.
  */
 export interface SetSteeringModeParams {
-  /** Whether steering messages are delivered all at once or one at a time. */
+  /** Delivery of steering messages: all at once or one at a time. */
   mode: QueueMode;
 }
 
 /**
  * Parameters of `set_subagent_subscription`.
  *
- * Says how much the client is told of subagents.
+ * Sets the detail of the events about subagents.
  */
 export interface SetSubagentSubscriptionParams {
-  /** How much. */
+  /** Detail of the events. */
   level: SubagentLevel;
 }
 
 /**
  * Parameters of `set_thinking_level`.
  *
- * Sets the model's thinking level. A level that the model does not support becomes the
- * nearest one that it does.
+ * Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+ * level.
  */
 export interface SetThinkingLevelParams {
-  /** The level. */
+  /** New thinking level. */
   level: ThinkingLevel;
 }
 
 /** Sets the title of the window or tab. No answer is expected. */
 export interface SetTitleNotice {
-  /** The title. */
+  /** New title of the window or tab. */
   title: string;
 }
 
@@ -3439,17 +3442,17 @@ export interface SetTitleNotice {
  * Sets the todo list.
  */
 export interface SetTodosParams {
-  /** Its parts. */
+  /** Parts of the list. */
   phases: TodoPhase[];
 }
 
 /** Sets or clears a block of lines beside the editor. No answer is expected. */
 export interface SetWidgetNotice {
-  /** The block's key. */
+  /** Key of the block. */
   widgetKey: string;
-  /** The lines; absent to clear the block. */
+  /** Lines of the block; absent to clear it. */
   widgetLines?: string[] | undefined;
-  /** Where it stands; above the editor where this is missing. */
+  /** Position of the block; above the editor if absent. */
   widgetPlacement?: WidgetPlacement | undefined;
 }
 
@@ -3463,455 +3466,446 @@ export interface SettingsSaveParams {
   settings: JsonObject;
 }
 
-/** Where something was found that a prompt can invoke. */
+/** The location of a command, template or skill that a prompt can invoke. */
 export interface SourceInfo {
-  /** The absolute path. */
+  /** Absolute path of the file. */
   path: string;
-  /** How it was found, as in `local`, `auto` or `cli`. */
+  /** Method of discovery, as in `local`, `auto` or `cli`. */
   source: string;
-  /** Whose it is. */
+  /** Owner of the file. */
   scope: SourceScope;
-  /** What it came with. */
+  /** Origin of the file: on its own or part of a package. */
   origin: SourceOrigin;
-  /** The folder of the package or of the files that it belongs to. */
+  /** Base folder of the package or of the files. */
   baseDir?: string | undefined;
 }
 
-/** What something came with that a prompt can invoke. */
+/** The origin of a command, template or skill that a prompt can invoke. */
 export type SourceOrigin = "top-level" | "package" | (string & {});
 
-/** Whose something is that a prompt can invoke. */
+/** The owner of the file of a command, template or skill. */
 export type SourceScope = "user" | "project" | "temporary" | (string & {});
 
 /**
  * Parameters of `steer`.
  *
- * Queues a message that interrupts the agent: delivered after the tool that is running, the
- * remaining tools are skipped. While the agent is idle it waits for the next prompt.
+ * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+ * tools. If the agent is idle, the message waits for the next prompt.
  */
 export interface SteerParams {
-  /** The message. Skills and templates are expanded; extension commands are refused. */
+  /** The message. Skills and templates are expanded; extension commands are rejected. */
   message: string;
-  /** Images that go with it. */
+  /** Images of the message. */
   images?: ImageContent[] | undefined;
 }
 
-/** Why the model stopped. */
+/** The reason for the end of the model's answer. */
 export type StopReason = "stop" | "length" | "toolUse" | "error" | "aborted" | "pending" | "deferred";
 
-/**
- * The message is complete. Declared by the document; agents announce it with `message_end`
- * instead.
- */
+/** The message is complete. Declared by the document; agents send `message_end` instead. */
 export interface StreamDone {
   type: "done";
-  /** Why it ended. */
+  /** Reason for the end of the message. */
   reason: DoneReason;
-  /** The whole message. */
+  /** The complete message. */
   message?: AssistantMessage | undefined;
 }
 
-/**
- * The message broke off. Declared by the document; agents announce it with `message_end`
- * instead.
- */
+/** The message ended before it was complete. Declared by the document; agents send `message_end` instead. */
 export interface StreamError {
   type: "error";
-  /** Why it broke off. */
+  /** Reason for the end of the message. */
   reason: ErrorReason;
-  /** The message as far as it came. */
+  /** The incomplete message. */
   error?: AssistantMessage | undefined;
 }
 
-/** A rule that the model's stream ran into. */
+/** A rule that matched the output of the model. */
 export interface StreamRule {
-  /** The rule's name. */
+  /** Name of the rule. */
   name: string;
-  /** The rule's file. */
+  /** Path of the rule's file. */
   path?: string | undefined;
-  /** What it says. */
+  /** Text of the rule. */
   content?: string | undefined;
 }
 
-/**
- * Generation of the message started. Declared by the document; agents announce it with
- * `message_start` instead.
- */
+/** The generation of a message started. Declared by the document; agents send `message_start` instead. */
 export interface StreamStart {
   type: "start";
   /** The message so far. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
-/** How a prompt is queued that is sent while the agent is working. */
+/** The queue for a prompt that arrives during a run. */
 export type StreamingBehavior = "steer" | "followUp";
 
-/** A subagent has ended, and its verification with it. */
+/** A subagent and its verification have ended. */
 export interface SubagentEnd {
   type: "subagent_end";
-  /** The task's id. */
+  /** Id of the task. */
   id: string;
-  /** The agent's name. */
+  /** Name of the agent. */
   agent: string;
-  /** Its exit code. */
+  /** Exit code of the subagent. */
   exitCode: number;
-  /** The verification, where one was asked for. */
+  /** The verification, if one was requested. */
   verification?: VerificationResult | undefined;
 }
 
-/** A subagent sent an event. Since omp@18.2. */
+/** A subagent emitted an event. Since omp@18.2. */
 export interface SubagentEvent {
   type: "subagent_event";
-  /** Which one, and the event. */
+  /** The event with the id of the subagent. */
   payload: SubagentHappening;
 }
 
-/** An event and the subagent that it is of. Since omp@18.2. */
+/** An event of a subagent. Since omp@18.2. */
 export interface SubagentHappening {
-  /** The subagent's id. */
+  /** Id of the subagent. */
   id: string;
-  /** The event. */
+  /** Event of the subagent. */
   event: JsonObject;
 }
 
-/** How much of subagents a client is told. Since omp@18.2. */
+/** The detail of the events about subagents. Since omp@18.2. */
 export type SubagentLevel = "off" | "progress" | "events";
 
-/** A subagent that begins or ends. Since omp@18.2. */
+/** The start or end of a subagent. Since omp@18.2. */
 export interface SubagentLife {
-  /** Its id. */
+  /** Id of the subagent. */
   id: string;
-  /** The kind of agent. */
+  /** Kind of the agent. */
   agent: string;
-  /** Where that kind comes from. */
+  /** Source of that kind. */
   agentSource: string;
-  /** What it was asked for, in few words. */
+  /** Short description of the task. */
   description?: string | undefined;
-  /** `started`, `completed`, `failed` or `aborted`. */
+  /** Status: `started`, `completed`, `failed` or `aborted`. */
   status: string;
-  /** Its session's file. */
+  /** Path of the subagent's session file. */
   sessionFile?: string | undefined;
-  /** The call of the tool that began it. */
+  /** Id of the tool call that started the subagent. */
   parentToolCallId?: string | undefined;
-  /** Its place among those that were begun together, from 0. */
+  /** Index among the subagents that were started together, from 0. */
   index: number;
-  /** Whether the agent goes on beside it. */
+  /** `true` if the agent continues while the subagent works. */
   detached?: boolean | undefined;
 }
 
-/** A subagent began or ended. Since omp@18.2. */
+/** A subagent started or ended. Since omp@18.2. */
 export interface SubagentLifecycle {
   type: "subagent_lifecycle";
-  /** It. */
+  /** The subagent with its status. */
   payload: SubagentLife;
 }
 
 /** A part of a subagent's session file. Since omp@18.2. */
 export interface SubagentMessages {
-  /** The file. */
+  /** Path of the file. */
   sessionFile: string;
-  /** Where the part begins, in bytes. */
+  /** Start of the part in bytes. */
   fromByte: number;
-  /** Where the next part begins, in bytes. */
+  /** Start of the next part in bytes. */
   nextByte: number;
-  /** Whether the file was begun anew: what was read before counts no more. */
+  /** `true` if the file was rewritten, so that earlier parts are no longer valid. */
   reset: boolean;
-  /** The entries. */
+  /** Session entries in the part. */
   entries: JsonObject[];
-  /** The messages among them. */
+  /** Messages among the entries. */
   messages: AgentMessage[];
 }
 
-/** How far a subagent is. Since omp@18.2. */
+/** The progress of a subagent. Since omp@18.2. */
 export interface SubagentProgress {
-  /** Its place among those that were begun together, from 0. */
+  /** Index among the subagents that were started together, from 0. */
   index: number;
-  /** Its id. */
+  /** Id of the subagent. */
   id: string;
-  /** The kind of agent. */
+  /** Kind of the agent. */
   agent: string;
-  /** Where that kind comes from, as in `bundled`. */
+  /** Source of that kind, as in `bundled`. */
   agentSource: string;
-  /** What it is doing, as in `running`. */
+  /** Status of the subagent, as in `running`. */
   status: string;
-  /** What it was asked for, with everything that it was told. */
+  /** The complete task, with all instructions. */
   task: string;
-  /** What it was asked for. */
+  /** The task as assigned. */
   assignment?: string | undefined;
-  /** That, in few words. */
+  /** Short description of the task. */
   description?: string | undefined;
-  /** What its last call is for. */
+  /** Purpose of the last tool call. */
   lastIntent?: string | undefined;
-  /** The tool that runs. */
+  /** Name of the running tool. */
   currentTool?: string | undefined;
-  /** The arguments of that tool, as text. */
+  /** Arguments of the running tool, as text. */
   currentToolArgs?: string | undefined;
-  /** When that tool began, in milliseconds since the epoch. */
+  /** Start of the running tool in milliseconds since the epoch. */
   currentToolStartMs?: number | undefined;
-  /** The tools that ran last. */
+  /** Tools that ran last. */
   recentTools: JsonObject[];
-  /** The lines that it wrote last. */
+  /** The latest lines of output. */
   recentOutput: string[];
-  /** How many calls of tools it made. */
+  /** Number of tool calls. */
   toolCount: number;
-  /** How many answers of the model it got. */
+  /** Number of answers of the model. */
   requests: number;
   /** Tokens used so far, without those from the provider's cache. */
   tokens: number;
-  /** Tokens in its context. */
+  /** Number of tokens in the subagent's context. */
   contextTokens?: number | undefined;
-  /** The size of that context. */
+  /** Size of the subagent's context window in tokens. */
   contextWindow?: number | undefined;
-  /** What it cost, in US dollars. */
+  /** Cost in US dollars. */
   cost: number;
-  /** How long it has worked, in milliseconds. */
+  /** Duration of the work in milliseconds. */
   durationMs: number;
-  /** The models that it was told to use. */
+  /** Models requested for the subagent. */
   modelOverride?: JsonValue | undefined;
-  /** The model that it uses, with the thinking level. */
+  /** Model in use, with the thinking level. */
   resolvedModel?: string | undefined;
-  /** The model that it uses. */
+  /** Model in use, without the thinking level. */
   resolvedModelIdentity?: string | undefined;
-  /** The retry that it waits for. */
+  /** State of a pending retry. */
   retryState?: JsonObject | undefined;
-  /** Why it gave up. */
+  /** Failure of the last retry. */
   retryFailure?: JsonObject | undefined;
 }
 
-/** A subagent has come further. Since omp@18.2. */
+/** A subagent made progress. Since omp@18.2. */
 export interface SubagentProgressed {
   type: "subagent_progress";
-  /** How far. */
+  /** The subagent with its progress. */
   payload: SubagentReport;
 }
 
-/** A subagent and how far it is. Since omp@18.2. */
+/** A subagent with its progress. Since omp@18.2. */
 export interface SubagentReport {
-  /** Its place among those that were begun together, from 0. */
+  /** Index among the subagents that were started together, from 0. */
   index: number;
-  /** The kind of agent. */
+  /** Kind of the agent. */
   agent: string;
-  /** Where that kind comes from. */
+  /** Source of that kind. */
   agentSource: string;
-  /** What it was asked for, with everything that it was told. */
+  /** The complete task, with all instructions. */
   task: string;
-  /** The call of the tool that began it. */
+  /** Id of the tool call that started the subagent. */
   parentToolCallId?: string | undefined;
-  /** What it was asked for. */
+  /** The task as assigned. */
   assignment?: string | undefined;
-  /** How far it is. */
+  /** Progress of the subagent. */
   progress: SubagentProgress;
-  /** Its session's file. */
+  /** Path of the subagent's session file. */
   sessionFile?: string | undefined;
-  /** Whether the agent goes on beside it. */
+  /** `true` if the agent continues while the subagent works. */
   detached?: boolean | undefined;
 }
 
-/** What is known of a subagent. Since omp@18.2. */
+/** The known data of a subagent. Since omp@18.2. */
 export interface SubagentSnapshot {
-  /** Its id. */
+  /** Id of the subagent. */
   id: string;
-  /** Its place among those that were begun together, from 0. */
+  /** Index among the subagents that were started together, from 0. */
   index: number;
-  /** The kind of agent. */
+  /** Kind of the agent. */
   agent: string;
-  /** Where that kind comes from. */
+  /** Source of that kind. */
   agentSource: string;
-  /** What it was asked for, in few words. */
+  /** Short description of the task. */
   description?: string | undefined;
-  /** What it is doing, as in `running`. */
+  /** Status of the subagent, as in `running`. */
   status: string;
-  /** What it was asked for, with everything that it was told. */
+  /** The complete task, with all instructions. */
   task?: string | undefined;
-  /** What it was asked for. */
+  /** The task as assigned. */
   assignment?: string | undefined;
-  /** Its session's file. */
+  /** Path of the subagent's session file. */
   sessionFile?: string | undefined;
-  /** When it was last heard of, in milliseconds since the epoch. */
+  /** Time of the last update in milliseconds since the epoch. */
   lastUpdate: number;
-  /** How far it is. */
+  /** Progress of the subagent. */
   progress?: SubagentProgress | undefined;
-  /** The call of the tool that began it. */
+  /** Id of the tool call that started the subagent. */
   parentToolCallId?: string | undefined;
 }
 
 /** A subagent is about to start. */
 export interface SubagentStart {
   type: "subagent_start";
-  /** The task's id, the same for all its events. */
+  /** Id of the task, shared by all its events. */
   id: string;
-  /** The agent's name. */
+  /** Name of the agent. */
   agent: string;
-  /** Whether it works in a worktree of its own. */
+  /** `true` if the subagent works in its own worktree. */
   isolated: boolean;
 }
 
-/** How much is told from here on. Since omp@18.2. */
+/** The detail of the events about subagents from here on. Since omp@18.2. */
 export interface SubagentSubscription {
-  /** That much. */
+  /** Detail of the events. */
   level: SubagentLevel;
 }
 
 /** A verification command has ended. */
 export interface SubagentVerificationCommandEnd {
   type: "subagent_verification_command_end";
-  /** The task's id. */
+  /** Id of the task. */
   id: string;
-  /** The number of the attempt. */
+  /** Number of the attempt, from 1. */
   attempt: number;
-  /** The command's name. */
+  /** Name of the command. */
   commandName: string;
-  /** Its exit code. */
+  /** Exit code of the command. */
   exitCode: number;
-  /** The duration in milliseconds. */
+  /** Duration of the command in milliseconds. */
   durationMs: number;
-  /** The file with its output, where it wrote any. */
+  /** Id of the file with the output, if there was any. */
   artifactId?: string | undefined;
 }
 
 /** A verification command is about to run. */
 export interface SubagentVerificationCommandStart {
   type: "subagent_verification_command_start";
-  /** The task's id. */
+  /** Id of the task. */
   id: string;
-  /** The number of the attempt. */
+  /** Number of the attempt, from 1. */
   attempt: number;
-  /** The command's name. */
+  /** Name of the command. */
   commandName: string;
 }
 
 /** A verification attempt has ended. */
 export interface SubagentVerificationEnd {
   type: "subagent_verification_end";
-  /** The task's id. */
+  /** Id of the task. */
   id: string;
-  /** The number of the attempt. */
+  /** Number of the attempt, from 1. */
   attempt: number;
-  /** The outcome. */
+  /** Outcome of the attempt. */
   status: AttemptOutcome;
 }
 
-/** A verification attempt begins. */
+/** A verification attempt starts. */
 export interface SubagentVerificationStart {
   type: "subagent_verification_start";
-  /** The task's id. */
+  /** Id of the task. */
   id: string;
-  /** The number of the attempt, from 1. */
+  /** Number of the attempt, from 1. */
   attempt: number;
-  /** The profile, where one is used. */
+  /** Name of the verification profile, if there is one. */
   profile?: string | undefined;
 }
 
 /** The subagents of the session. Since omp@18.2. */
 export interface Subagents {
-  /** Them. */
+  /** The subagents of the session. */
   subagents: SubagentSnapshot[];
 }
 
-/** A word that can follow a command. Since omp@18.2. */
+/** A subcommand of a command. Since omp@18.2. */
 export interface Subcommand {
-  /** The word. */
+  /** Name of the subcommand. */
   name: string;
-  /** What it does. */
+  /** Description of the subcommand. */
   description?: string | undefined;
-  /** What can follow it. */
+  /** Syntax of its arguments. */
   usage?: string | undefined;
 }
 
-/** The request for a summary is made again. Since pi@1.5. */
+/** The agent retries the request for a summary. Since pi@1.5. */
 export interface SummarizationRetryAttemptStart {
   type: "summarization_retry_attempt_start";
-  /** What it is for. */
+  /** Purpose of the summary. */
   source: SummarySource;
-  /** Why the conversation is compacted; absent for a branch. */
+  /** Reason for the compaction; absent for a branch. */
   reason?: CompactionReason | undefined;
 }
 
-/** Retrying the request for a summary is over. Since pi@1.5. */
+/** The retries of the request for a summary are over. Since pi@1.5. */
 export interface SummarizationRetryFinished {
   type: "summarization_retry_finished";
 }
 
-/** The request for a summary failed; it is made again after a pause. Since pi@1.5. */
+/** The request for a summary failed; the agent retries it after a delay. Since pi@1.5. */
 export interface SummarizationRetryScheduled {
   type: "summarization_retry_scheduled";
-  /** The number of this retry, from 1. */
+  /** Number of this retry, from 1. */
   attempt: number;
-  /** How many there will be at most. */
+  /** Maximum number of retries. */
   maxAttempts: number;
-  /** How long the agent waits, in milliseconds. */
+  /** Delay before the retry in milliseconds. */
   delayMs: number;
-  /** What went wrong. */
+  /** Error message of the failed request. */
   errorMessage: string;
 }
 
-/** What a summary is for. */
+/** The purpose of a summary. */
 export type SummarySource = "compaction" | "branchSummary" | (string & {});
 
 /**
  * Parameters of `switch_session`.
  *
- * Opens another session. An extension can stop it.
+ * Opens another session. An extension can prevent it.
  */
 export interface SwitchSessionParams {
-  /** The session's file. */
+  /** File of the session. */
   sessionPath: string;
 }
 
-/** What the model is told before and between the messages: the prompt and the tools, or what has changed of them. Since pi@1.5. */
+/** The instructions and the tools of the model before and between the messages, complete or as changes. Since pi@1.5. */
 export interface SystemMessage {
   role: "system";
   /** Instructions in addition to the sections. */
   content: InputContent;
-  /** Sections of the prompt by name; null takes one away. */
+  /** Sections of the prompt by name; null removes a section. */
   sections?: Record<string, JsonValue> | undefined;
-  /** Tools that the model has from here on. */
+  /** Tools that are available from here on. */
   toolsAdded?: ToolDeclaration[] | undefined;
-  /** Tools that it no longer has. */
+  /** Tools that are no longer available. */
   toolsRemoved?: ToolReference[] | undefined;
-  /** When, in milliseconds since the epoch. */
+  /** Time of the message in milliseconds since the epoch. */
   timestamp: number;
 }
 
-/** How a task is verified: a profile of the settings, or the object form of `verify`. */
+/** The verification of a task: a profile of the settings, or the object form of `verify`. */
 export interface TaskVerifyConfig {
-  /** The profile to start from. */
+  /** Name of the base profile. */
   profile?: string | undefined;
-  /** What is done. */
+  /** Method of the verification. */
   mode?: VerificationMode | undefined;
   /** The commands; they replace the profile's. */
   commands?: VerifyCommand[] | undefined;
-  /** How the changes are handled on failure. */
+  /** Handling of the changes after a failure. */
   onFailure?: FailurePolicy | undefined;
-  /** The number of repairs allowed. */
+  /** Maximum number of repairs. */
   maxRetries?: number | undefined;
 }
 
 /**
  * Parameters of `tasks_list`.
  *
- * Lists the tasks of a session that are not done.
+ * Lists the unfinished tasks of a session.
  */
 export interface TasksListParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
 }
 
 /** A piece of text. */
 export interface TextContent {
   type: "text";
-  /** The text. */
+  /** Content of the text block. */
   text: string;
-  /** An opaque signature from the provider, to be sent back with the text. */
+  /** Opaque signature from the provider; the next request returns it with the text. */
   textSignature?: string | undefined;
 }
 
 /** A piece of text. */
 export interface TextDelta {
   type: "text_delta";
-  /** The block's index in the message's content. */
+  /** Index of the block in the message's content. */
   contentIndex: number;
-  /** The new piece. */
+  /** The new piece of text. */
   delta: string;
   /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
@@ -3920,9 +3914,9 @@ export interface TextDelta {
 /** A text block ended. */
 export interface TextEnd {
   type: "text_end";
-  /** The block's index in the message's content. */
+  /** Index of the block in the message's content. */
   contentIndex: number;
-  /** The whole text of the block. */
+  /** The complete text of the block. */
   content: string;
   /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
@@ -3931,29 +3925,29 @@ export interface TextEnd {
 /** A text block started. */
 export interface TextStart {
   type: "text_start";
-  /** The block's index in the message's content. */
+  /** Index of the block in the message's content. */
   contentIndex: number;
   /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
-/** Reasoning that the model shows. */
+/** Visible reasoning of the model. */
 export interface ThinkingContent {
   type: "thinking";
-  /** The reasoning text. */
+  /** Text of the reasoning. */
   thinking: string;
-  /** An opaque signature from the provider, to be sent back with the block. */
+  /** Opaque signature from the provider; the next request returns it with the block. */
   thinkingSignature?: string | undefined;
-  /** True where the provider sent the reasoning in a form that cannot be read. */
+  /** `true` if the provider sent the reasoning in an unreadable form. */
   redacted?: boolean | undefined;
 }
 
 /** A piece of reasoning. */
 export interface ThinkingDelta {
   type: "thinking_delta";
-  /** The block's index in the message's content. */
+  /** Index of the block in the message's content. */
   contentIndex: number;
-  /** The new piece. */
+  /** The new piece of reasoning. */
   delta: string;
   /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
@@ -3962,46 +3956,46 @@ export interface ThinkingDelta {
 /** A thinking block ended. */
 export interface ThinkingEnd {
   type: "thinking_end";
-  /** The block's index in the message's content. */
+  /** Index of the block in the message's content. */
   contentIndex: number;
-  /** The whole reasoning of the block. */
+  /** The complete reasoning of the block. */
   content: string;
   /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
-/** How hard the model should think. */
+/** The amount of reasoning requested from the model. */
 export type ThinkingLevel = "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | "auto";
 
-/** Another thinking level was chosen. */
+/** A change of the thinking level. */
 export interface ThinkingLevelChangeEntry {
   type: "thinking_level_change";
-  /** The entry's id. */
+  /** Id of the entry. */
   id: string;
-  /** The entry that it follows; null where it is a root. */
+  /** Id of the parent entry; null for a root. */
   parentId: string | null;
-  /** When, as ISO 8601. */
+  /** Time of the entry, in ISO 8601. */
   timestamp: string;
-  /** The level. */
+  /** New thinking level. */
   thinkingLevel: ThinkingLevel;
 }
 
-/** The model thinks more, or less, from here on. Since pi@1.5. */
+/** The thinking level of the model changed. Since pi@1.5. */
 export interface ThinkingLevelChanged {
   type: "thinking_level_changed";
-  /** The level. */
+  /** New thinking level. */
   level: ThinkingLevel;
 }
 
-/** The levels that a model has. */
+/** The thinking levels that a model supports. */
 export interface ThinkingLevels {
-  /** From the least on. */
+  /** The levels in ascending order. */
   levels: ThinkingLevel[];
 }
 
-/** The thinking level that a session has now. */
+/** The current thinking level of a session. */
 export interface ThinkingSet {
-  /** The level. */
+  /** Thinking level of the model. */
   thinking_level: string;
 }
 
@@ -4011,102 +4005,102 @@ export interface ThinkingSet {
  * Sets the thinking level of a session's model.
  */
 export interface ThinkingSetParams {
-  /** The session. */
+  /** Id of the session. */
   session_id: string;
-  /** The level: `off`, `low`, `medium`, `high` or `max`. */
+  /** New level: `off`, `low`, `medium`, `high` or `max`. */
   level: string;
 }
 
 /** A thinking block started. */
 export interface ThinkingStart {
   type: "thinking_start";
-  /** The block's index in the message's content. */
+  /** Index of the block in the message's content. */
   contentIndex: number;
   /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
-/** The todo list was emptied, for everything in it is done. Since omp@18.2. */
+/** The agent cleared the todo list, because all items were done. Since omp@18.2. */
 export interface TodoAutoClear {
   type: "todo_auto_clear";
 }
 
 /** An item of the todo list. */
 export interface TodoItem {
-  /** Its id. */
+  /** Id of the item. */
   id?: string | undefined;
-  /** What is to be done. */
+  /** Description of the task. */
   content: string;
-  /** The status, such as `pending`. */
+  /** Status of the item, such as `pending`. */
   status: string;
   /** Additional data from the tool. */
   notes?: JsonValue | null | undefined;
-  /** What it waits for, with the status `blocked`. Since omp@18.2. */
+  /** Reason for the status `blocked`. Since omp@18.2. */
   blocker?: string | undefined;
 }
 
 /** A part of the todo list. Since omp@18.2. */
 export interface TodoPhase {
-  /** Its name. */
+  /** Name of the part. */
   name: string;
-  /** What is to be done. */
+  /** Items of the part. */
   tasks: TodoItem[];
 }
 
-/** The todo list. Since omp@18.2. */
+/** The todo list, in parts. Since omp@18.2. */
 export interface TodoPhases {
-  /** Its parts. */
+  /** Parts of the list. */
   todoPhases: TodoPhase[];
 }
 
 /** The model stopped with unfinished todo items; the agent reminds it of them and continues. */
 export interface TodoReminder {
   type: "todo_reminder";
-  /** The unfinished items. */
+  /** Unfinished items of the todo list. */
   todos: TodoItem[];
-  /** The number of this reminder, from 1. */
+  /** Number of this reminder, from 1. */
   attempt: number;
-  /** The maximum number. */
+  /** Maximum number of reminders. */
   maxAttempts: number;
 }
 
-/** Tokens of a whole session. */
+/** The token counts of a whole session. */
 export interface TokenTotals {
-  /** Input tokens that did not come from the cache. */
+  /** Number of input tokens that did not come from the cache. */
   input: number;
-  /** Output tokens. */
+  /** Number of output tokens. */
   output: number;
-  /** Tokens read from the provider's cache. */
+  /** Number of tokens read from the provider's cache. */
   cacheRead: number;
-  /** Tokens written to the provider's cache. */
+  /** Number of tokens written to the provider's cache. */
   cacheWrite: number;
-  /** The sum. */
+  /** Sum of the counts. */
   total: number;
-  /** Those of `output` that went into reasoning. Since omp@18.2. */
+  /** Number of tokens in `output` used for reasoning. Since omp@18.2. */
   reasoning?: number | undefined;
 }
 
 /** A tool call of the model. */
 export interface ToolCall {
   type: "toolCall";
-  /** The call's id; its result carries the same. */
+  /** Id of the tool call, repeated in its result. */
   id: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   name: string;
-  /** The arguments. While they stream, as much of them as can be read. */
+  /** Arguments of the tool call. During streaming, as much of them as can be parsed. */
   arguments: JsonObject;
-  /** An opaque signature from the provider, to be sent back with the call. */
+  /** Opaque signature from the provider; the next request returns it with the call. */
   thoughtSignature?: string | undefined;
-  /** The provider's name for a group of tools that this one is in. Since pi@1.5. */
+  /** The provider's name for the group of tools that contains this tool. Since pi@1.5. */
   namespace?: string | undefined;
-  /** Why the arguments cannot be read. Since pi@1.5. */
+  /** Reason for arguments that cannot be parsed. Since pi@1.5. */
   argumentsError?: string | undefined;
 }
 
 /** A piece of a tool call's arguments. */
 export interface ToolCallDelta {
   type: "toolcall_delta";
-  /** The block's index in the message's content. */
+  /** Index of the block in the message's content. */
   contentIndex: number;
   /** The new piece of the arguments' JSON text. */
   delta: string;
@@ -4117,9 +4111,9 @@ export interface ToolCallDelta {
 /** A tool call is complete. */
 export interface ToolCallEnd {
   type: "toolcall_end";
-  /** The block's index in the message's content. */
+  /** Index of the block in the message's content. */
   contentIndex: number;
-  /** The whole call. */
+  /** The complete tool call. */
   toolCall: ToolCall;
   /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
@@ -4128,365 +4122,368 @@ export interface ToolCallEnd {
 /** A tool call started. */
 export interface ToolCallStart {
   type: "toolcall_start";
-  /** The block's index in the message's content. */
+  /** Index of the block in the message's content. */
   contentIndex: number;
-  /** The call's id. Since pi@1.5. */
+  /** Id of the tool call. Since pi@1.5. */
   id?: string | undefined;
-  /** The tool's name. Since pi@1.5. */
+  /** Name of the tool. Since pi@1.5. */
   toolName?: string | undefined;
   /** The message so far; absent in delta-only streams. Until pi@1.5. */
   partial?: AssistantMessage | undefined;
 }
 
-/** A tool, as the model is told of it. */
+/** The declaration of a tool for the model. */
 export interface ToolDeclaration {
-  /** Its name. */
+  /** Name of the tool. */
   name: string;
-  /** What it does. */
+  /** Description of the tool. */
   description: string;
-  /** The JSON Schema of its arguments. */
+  /** JSON Schema of the arguments. */
   parameters: JsonObject;
-  /** How the provider is asked to keep the arguments in shape. */
+  /** The method by which the provider constrains the arguments to their schema. */
   constrainedSampling?: JsonValue | undefined;
 }
 
-/** A tool is done. */
+/** A tool ends. */
 export interface ToolExecutionEnd {
   type: "tool_execution_end";
-  /** The id of the call. */
+  /** Id of the tool call. */
   toolCallId: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   toolName: string;
-  /** The result. */
+  /** The result of the tool. */
   result: ToolOutput;
-  /** Whether the tool failed. */
+  /** `true` if the tool failed. */
   isError: boolean;
-  /** How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5. */
+  /** Duration of the tool in milliseconds; absent if it did not run. Since pi@1.5. */
   durationMs?: number | undefined;
 }
 
-/** A tool begins to run. */
+/** A tool starts to run. */
 export interface ToolExecutionStart {
   type: "tool_execution_start";
-  /** The id of the call. */
+  /** Id of the tool call. */
   toolCallId: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   toolName: string;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   args: JsonObject;
-  /** What the call is for. Since omp@18.2. */
+  /** Purpose of the tool call. Since omp@18.2. */
   intent?: string | undefined;
 }
 
-/** A tool has something to show. `partialResult` is all of it so far, to replace what is shown. */
+/**
+ * A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+ * updates.
+ */
 export interface ToolExecutionUpdate {
   type: "tool_execution_update";
-  /** The id of the call. */
+  /** Id of the tool call. */
   toolCallId: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   toolName: string;
-  /** The arguments. */
+  /** Arguments of the tool call. */
   args: JsonObject;
   /** The result so far. */
   partialResult: ToolOutput;
 }
 
-/** When the model is told of a tool. Since omp@18.2. */
+/** The time at which the model receives a tool. Since omp@18.2. */
 export type ToolLoadMode = "essential" | "discoverable" | (string & {});
 
-/** What a tool gives back, whole or so far. */
+/** The output of a tool, complete or so far. */
 export interface ToolOutput {
   /** Text and images for the model. */
   content: InputBlock[];
-  /** Facts for a front end; their shape is the tool's own. */
+  /** Details for a client, in a shape defined by the tool. */
   details?: JsonValue | null | undefined;
-  /** The result as data, for programs. Since pi@1.5. */
+  /** The result as structured data, for programs. Since pi@1.5. */
   structuredContent?: JsonValue | undefined;
-  /** Whether a result that is there as data too is that of a failure. Since pi@1.5. */
+  /** `true` if the structured result is that of a failure. Since pi@1.5. */
   isError?: boolean | undefined;
 }
 
-/** A tool that the model no longer has. */
+/** A tool that is no longer available to the model. */
 export interface ToolReference {
-  /** Its name. */
+  /** Name of the tool. */
   name: string;
 }
 
-/** The result of a tool call, as the model sees it. */
+/** The result of a tool call, as the model receives it. */
 export interface ToolResultMessage {
   role: "toolResult";
-  /** The id of the call. */
+  /** Id of the tool call. */
   toolCallId: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   toolName: string;
-  /** Text and images. */
+  /** Text and images of the result. */
   content: InputBlock[];
-  /** Facts for a front end; their shape is the tool's own. */
+  /** Details for a client, in a shape defined by the tool. */
   details?: JsonValue | null | undefined;
-  /** Whether the tool failed. */
+  /** `true` if the tool failed. */
   isError: boolean;
-  /** How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5. */
+  /** Duration of the tool in milliseconds; absent if it did not run. Since pi@1.5. */
   durationMs?: number | undefined;
-  /** Tokens of models that the tool itself asked. Since pi@1.5. */
+  /** Tokens used by models that the tool itself called. Since pi@1.5. */
   usage?: Usage | undefined;
-  /** Calls of other tools that the tool made. Since pi@1.5. */
+  /** Calls of other tools by this tool. Since pi@1.5. */
   nestedCalls?: JsonValue | undefined;
-  /** When, in milliseconds since the epoch. */
+  /** Time of the result in milliseconds since the epoch. */
   timestamp: number;
 }
 
-/** A tool has something to show that is in no result. Since omp@18.2. */
+/** A tool reports progress that no result contains. Since omp@18.2. */
 export interface ToolStreamUpdate {
   type: "tool_stream_update";
-  /** The id of the call. */
+  /** Id of the tool call. */
   toolCallId: string;
-  /** The tool's name. */
+  /** Name of the tool. */
   toolName: string;
-  /** What it has to show. */
+  /** Progress data, in a shape defined by the tool. */
   update: JsonValue;
 }
 
-/** Something that happened beside the lines: stdin closed, a signal, the end of the process. */
+/** An event of the process: stdin closed, a signal, the end of the process. */
 export interface TranscriptControl {
   dir: "ctl";
-  /** When, in milliseconds since the start. */
+  /** Time since the start in milliseconds. */
   t?: number | undefined;
-  /** What happened, as in `stdin_closed` or `exit`. */
+  /** Name of the event, as in `stdin_closed` or `exit`. */
   event: string;
-  /** The exit code; for a process that a signal ended, the signal's number, negative. */
+  /** Exit code of the process. If a signal ended the process, the negated number of the signal. */
   code?: number | null | undefined;
-  /** The end of stderr. */
+  /** The last part of stderr. */
   stderr?: string | null | undefined;
-  /** What there is to say about it. */
+  /** Description of the event. */
   text?: string | undefined;
 }
 
-/** The first record of a transcript: what was recorded, and how it was started. */
+/** The first record of a transcript: the recorded agent, its command line and the scenario. */
 export interface TranscriptHeader {
-  /** The format's version, 1. */
+  /** Version of the format, 1. */
   transcript: number;
-  /** The agent. */
+  /** Name of the agent. */
   agent: string;
-  /** The agent's version. */
+  /** Version of the agent. */
   version?: string | null | undefined;
-  /** The scenario that was played. */
+  /** Name of the scenario. */
   scenario?: string | null | undefined;
-  /** What the scenario shows. */
+  /** Title of the scenario. */
   title?: string | null | undefined;
-  /** The command line. */
+  /** Command line of the agent. */
   argv?: string[] | null | undefined;
-  /** The model script that was played. */
+  /** Name of the model script. */
   provider_script?: string | null | undefined;
 }
 
-/** A line that went one way or the other. */
+/** A line in one of the two directions. */
 export interface TranscriptLine {
-  /** When, in milliseconds since the start. */
+  /** Time since the start in milliseconds. */
   t?: number | undefined;
-  /** Which way. */
+  /** Direction of the line. */
   dir: Direction;
   /** The line without its end. */
   line?: string | undefined;
-  /** The line in parts, where it is long. */
+  /** The line in parts, if it is long. */
   line_parts?: LinePart[] | undefined;
-  /** What ended the line where it was not a line feed. */
+  /** The end of the line, if it is not a line feed. */
   eol?: string | null | undefined;
 }
 
-/** A remark of the recorder, such as a command that it ran in between. */
+/** A note of the recorder, for example about a command that it ran. */
 export interface TranscriptNote {
   dir: "note";
-  /** When, in milliseconds since the start. */
+  /** Time since the start in milliseconds. */
   t?: number | undefined;
-  /** The remark. */
+  /** Text of the note. */
   line: string;
 }
 
-/** One record of a transcript, which is a file of JSON lines. */
+/** One record of a transcript, a file of JSON lines. */
 export type TranscriptRecord = TranscriptHeader | TranscriptControl | TranscriptNote | TranscriptLine;
 
-/** An entry and what follows it. */
+/** An entry with its children in the tree of a session. */
 export interface TreeNode {
-  /** The entry. */
+  /** The entry of this node. */
   entry: SessionEntry;
-  /** What follows it, one node for each branch. */
+  /** The children of the entry, one node for each branch. */
   children: TreeNode[];
-  /** The word that it is marked with. */
+  /** Label of the entry. */
   label?: string | undefined;
-  /** When it was marked, as ISO 8601. */
+  /** Time of the label, in ISO 8601. */
   labelTimestamp?: string | undefined;
 }
 
 /**
- * The model's stream ran into a rule. The turn is stopped and run again with the rule in the
- * context: `agent_end` follows, and then another `agent_start`.
+ * The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
+ * `agent_end` follows, and then another `agent_start`.
  */
 export interface TtsrTriggered {
   type: "ttsr_triggered";
-  /** The rules. */
+  /** Rules that matched the output. */
   rules: StreamRule[];
 }
 
-/** A turn is complete. */
+/** A turn ends. */
 export interface TurnEnd {
   type: "turn_end";
-  /** The model's answer. */
+  /** The answer of the model. */
   message: AgentMessage;
-  /** The results of the tools that it asked for. */
+  /** The results of the tool calls in the answer. */
   toolResults: ToolResultMessage[];
 }
 
-/** A turn begins: one answer of the model and the tools that it asks for. */
+/** A turn starts: one answer of the model, and the tools that the answer calls. */
 export interface TurnStart {
   type: "turn_start";
 }
 
 /** Tokens used by one answer of the model. */
 export interface Usage {
-  /** Input tokens that did not come from the cache. */
+  /** Number of input tokens that did not come from the cache. */
   input: number;
-  /** Output tokens, reasoning among them. */
+  /** Number of output tokens, including reasoning. */
   output: number;
-  /** Tokens read from the provider's cache. */
+  /** Number of tokens read from the provider's cache. */
   cacheRead: number;
-  /** Tokens written to the provider's cache. */
+  /** Number of tokens written to the provider's cache. */
   cacheWrite: number;
-  /** Those of `cacheWrite` that the provider keeps for an hour. Since pi@1.5. */
+  /** Number of tokens in `cacheWrite` that the provider caches for an hour. Since pi@1.5. */
   cacheWrite1h?: number | undefined;
-  /** Those of `output` that went into reasoning. Since pi@1.5. */
+  /** Number of tokens in `output` used for reasoning. Since pi@1.5. */
   reasoning?: number | undefined;
-  /** The sum of the four; the document leaves it out, agents send it. */
+  /** Sum of the four counts. The document omits this member; agents send it. */
   totalTokens?: number | undefined;
-  /** The cost. */
+  /** Cost of the tokens. */
   cost: Cost;
 }
 
-/** Tokens that were used for something that is no answer. */
+/** Tokens used for a purpose other than an answer. */
 export interface UsageEntry {
   type: "usage";
-  /** The entry's id. */
+  /** Id of the entry. */
   id: string;
-  /** The entry that it follows; null where it is a root. */
+  /** Id of the parent entry; null for a root. */
   parentId: string | null;
-  /** When, as ISO 8601. */
+  /** Time of the entry, in ISO 8601. */
   timestamp: string;
-  /** What for. */
+  /** Purpose of the request. */
   kind: string;
-  /** The provider. */
+  /** Name of the provider. */
   provider: string;
-  /** The model. */
+  /** Id of the model. */
   model: string;
-  /** The tokens. */
+  /** Tokens and costs of the request. */
   usage: Usage;
 }
 
 /** A message of the user. */
 export interface UserMessage {
   role: "user";
-  /** The words and images. */
+  /** Text and images of the message. */
   content: InputContent;
-  /** When, in milliseconds since the epoch. */
+  /** Time of the message in milliseconds since the epoch. */
   timestamp: number;
-  /** Files that a front end attached. */
+  /** Files attached by a client. */
   attachments?: Attachment[] | undefined;
-  /** Who it is from: `user`, or `agent` where another agent wrote it. Since omp@18.2. */
+  /** Author of the message: `user`, or `agent` if another agent wrote it. Since omp@18.2. */
   attribution?: string | undefined;
-  /** Whether it was sent to steer a run. Since omp@18.2. */
+  /** `true` if the message was sent to steer a run. Since omp@18.2. */
   steering?: boolean | undefined;
 }
 
-/** A dialog answered with a value. */
+/** The answer to a dialog with a value. */
 export interface ValueAnswer {
   type: "extension_ui_response";
-  /** The id of the question. */
+  /** Id of the dialog. */
   id: string;
-  /** The chosen option, the text entered, the text edited. */
+  /** The chosen option, the entered text or the edited text. */
   value: string;
 }
 
 /** One run over all verification commands. */
 export interface VerificationAttemptResult {
-  /** The number of the attempt, from 1. */
+  /** Number of the attempt, from 1. */
   attempt: number;
-  /** The outcome. */
+  /** Outcome of the attempt. */
   status: AttemptStatus;
-  /** When it began, in milliseconds since the epoch. */
+  /** Start of the attempt in milliseconds since the epoch. */
   startedAt: number;
-  /** When it ended, in milliseconds since the epoch. */
+  /** End of the attempt in milliseconds since the epoch. */
   endedAt: number;
   /** The commands in order. */
   commandResults: VerificationCommandResult[];
-  /** The error message. */
+  /** Error message of the attempt. */
   error?: string | undefined;
 }
 
-/** One verification command and how it ended. */
+/** A verification command with its outcome. */
 export interface VerificationCommandResult {
-  /** The command's name. */
+  /** Name of the command. */
   name: string;
-  /** The command line. */
+  /** Command line of the verification command. */
   command: string;
-  /** Its exit code; 143 where it was stopped for its time limit. */
+  /** Exit code of the command; 143 if it reached its timeout. */
   exitCode: number;
-  /** The duration in milliseconds. */
+  /** Duration of the command in milliseconds. */
   durationMs: number;
-  /** True where its failure does not matter. */
+  /** `true` if a failure of the command is ignored. */
   optional?: boolean | undefined;
-  /** True where it was stopped for its time limit. */
+  /** `true` if the command reached its timeout. */
   timedOut?: boolean | undefined;
-  /** The file with its output. */
+  /** Path of the file with the output. */
   artifactPath?: string | undefined;
-  /** The last 20 lines (4 KB) of its output. */
+  /** The last 20 lines (4 KB) of the output. */
   outputPreview?: string | undefined;
 }
 
-/** What a verification does. */
+/** The method of a verification. */
 export type VerificationMode = "none" | "command" | (string & {});
 
 /** The verification of a subagent's work. */
 export interface VerificationResult {
-  /** Whether it was asked for. */
+  /** `true` if a verification was requested. */
   requested: boolean;
-  /** The profile that was used. */
+  /** Name of the verification profile. */
   profile?: string | undefined;
-  /** What it did. */
+  /** Method of the verification. */
   mode?: VerificationMode | undefined;
-  /** The outcome. */
+  /** Outcome of the verification. */
   status: VerificationStatus;
   /** The attempts in order. */
   attempts: VerificationAttemptResult[];
-  /** The number of repairs tried. */
+  /** Number of repairs. */
   retriesUsed: number;
-  /** How the changes are handled on failure. */
+  /** Handling of the changes after a failure. */
   onFailure?: FailurePolicy | undefined;
 }
 
-/** How a verification ended. */
+/** The status of a verification. */
 export type VerificationStatus = "not_requested" | "passed" | "failed" | "skipped" | (string & {});
 
 /** A command of a verification profile. */
 export interface VerifyCommand {
-  /** Its name. */
+  /** Name of the command. */
   name: string;
   /** The command line, run with `bash -lc` in the worktree. */
   command: string;
-  /** Its time limit in milliseconds; none where it is missing. */
+  /** Timeout in milliseconds; no timeout if absent. */
   timeoutMs?: number | undefined;
-  /** True where its failure does not matter. */
+  /** `true` if a failure of the command is ignored. */
   optional?: boolean | undefined;
 }
 
-/** Where a widget stands. */
+/** The position of a widget. */
 export type WidgetPlacement = "aboveEditor" | "belowEditor" | (string & {});
 
-/** That words of the user were taken. */
+/** The agent accepted the user's input. */
 export interface WordsTaken {
-  /** What became of them. */
+  /** Disposition of the input. */
   disposition: Disposition;
 }
 
-/** Where something was written. */
+/** The location of a written file. */
 export interface WrittenFile {
-  /** The file's path. */
+  /** Path of the file. */
   path: string;
 }

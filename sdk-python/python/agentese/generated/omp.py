@@ -658,15 +658,15 @@ class Dialogs(DialogsBase):
     _methods = frozenset(["select", "confirm", "input", "editor", "notify", "set_status", "set_widget", "set_title", "set_editor_text", "host_tool_call", "host_uri_request", "open_url"])
 
     def select(self, dialog):
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
         return None
 
     def confirm(self, dialog):
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
         return None
 
     def input(self, dialog):
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
         return None
 
     def editor(self, dialog):
@@ -694,15 +694,15 @@ class Dialogs(DialogsBase):
         return None
 
     def host_tool_call(self, dialog):
-        """Asks the client to carry out one of its tools. Since omp@18.2."""
+        """Requests the execution of one of the client's tools. Since omp@18.2."""
         return None
 
     def host_uri_request(self, dialog):
-        """Asks the client to read or write one of its addresses. Since omp@18.2."""
+        """Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2."""
         return None
 
     def open_url(self, dialog):
-        """Asks the client to open a page, for a login. No answer is expected. Since omp@18.2."""
+        """Requests the client to open a page, for a login. No answer is expected. Since omp@18.2."""
         return None
 
 
@@ -719,15 +719,15 @@ class AsyncDialogs(DialogsBase):
     _methods = frozenset(["select", "confirm", "input", "editor", "notify", "set_status", "set_widget", "set_title", "set_editor_text", "host_tool_call", "host_uri_request", "open_url"])
 
     async def select(self, dialog):
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
         return None
 
     async def confirm(self, dialog):
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
         return None
 
     async def input(self, dialog):
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
         return None
 
     async def editor(self, dialog):
@@ -755,15 +755,15 @@ class AsyncDialogs(DialogsBase):
         return None
 
     async def host_tool_call(self, dialog):
-        """Asks the client to carry out one of its tools. Since omp@18.2."""
+        """Requests the execution of one of the client's tools. Since omp@18.2."""
         return None
 
     async def host_uri_request(self, dialog):
-        """Asks the client to read or write one of its addresses. Since omp@18.2."""
+        """Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2."""
         return None
 
     async def open_url(self, dialog):
-        """Asks the client to open a page, for a login. No answer is expected. Since omp@18.2."""
+        """Requests the client to open a page, for a login. No answer is expected. Since omp@18.2."""
         return None
 
 
@@ -788,8 +788,8 @@ class _Commands:
     __slots__ = ()
 
     def prompt(self, message, *, images=None, streaming_behavior=None, timeout=DEFAULT, limits=None):
-        """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        """Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        run, `streamingBehavior` must state how the agent queues the prompt.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -799,8 +799,8 @@ class _Commands:
         return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout, limits)
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -809,8 +809,7 @@ class _Commands:
         return self._call("steer", {"message": message, "images": images}, timeout)
 
     def follow_up(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -819,8 +818,8 @@ class _Commands:
         return self._call("follow_up", {"message": message, "images": images}, timeout)
 
     def abort(self, *, timeout=DEFAULT):
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -828,7 +827,7 @@ class _Commands:
         return self._call("abort", {}, timeout)
 
     def new_session(self, *, parent_session=None, timeout=DEFAULT):
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -836,7 +835,7 @@ class _Commands:
         return self._call("new_session", {"parentSession": parent_session}, timeout)
 
     def get_state(self, *, timeout=DEFAULT):
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -861,7 +860,7 @@ class _Commands:
         return self._call("set_model", {"provider": provider, "modelId": model_id}, timeout)
 
     def cycle_model(self, *, timeout=DEFAULT):
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -869,7 +868,7 @@ class _Commands:
         return self._call("cycle_model", {}, timeout)
 
     def get_available_models(self, *, timeout=DEFAULT):
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -877,8 +876,8 @@ class _Commands:
         return self._call("get_available_models", {}, timeout)
 
     def set_thinking_level(self, level, *, timeout=DEFAULT):
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -886,7 +885,7 @@ class _Commands:
         return self._call("set_thinking_level", {"level": level}, timeout)
 
     def cycle_thinking_level(self, *, timeout=DEFAULT):
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -894,7 +893,7 @@ class _Commands:
         return self._call("cycle_thinking_level", {}, timeout)
 
     def set_steering_mode(self, mode, *, timeout=DEFAULT):
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -902,7 +901,7 @@ class _Commands:
         return self._call("set_steering_mode", {"mode": mode}, timeout)
 
     def set_follow_up_mode(self, mode, *, timeout=DEFAULT):
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -910,7 +909,7 @@ class _Commands:
         return self._call("set_follow_up_mode", {"mode": mode}, timeout)
 
     def compact(self, *, custom_instructions=None, timeout=DEFAULT):
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
@@ -946,8 +945,8 @@ class _Commands:
         return self._call("abort_retry", {}, timeout)
 
     def bash(self, command, *, exclude_from_context=None, timeout=DEFAULT):
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
@@ -963,7 +962,7 @@ class _Commands:
         return self._call("abort_bash", {}, timeout)
 
     def get_session_stats(self, *, timeout=DEFAULT):
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -981,7 +980,7 @@ class _Commands:
         return self._call("export_html", {"outputPath": output_path}, timeout)
 
     def switch_session(self, session_path, *, timeout=DEFAULT):
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -997,7 +996,7 @@ class _Commands:
         return self._call("get_last_assistant_text", {}, timeout)
 
     def set_session_name(self, name, *, timeout=DEFAULT):
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -1006,8 +1005,8 @@ class _Commands:
         return self._call("set_session_name", {"name": name}, timeout)
 
     def abort_and_prompt(self, message, *, images=None, timeout=DEFAULT, limits=None):
-        """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        a failure with the same id may follow.
+        """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        the same id may follow.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
         No timeout by default.
@@ -1016,7 +1015,7 @@ class _Commands:
         return self._start("abort_and_prompt", {"message": message, "images": images}, timeout, limits)
 
     def set_interrupt_mode(self, mode, *, timeout=DEFAULT):
-        """Sets when steering messages reach the agent.
+        """Sets the time at which steering messages reach the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1024,8 +1023,7 @@ class _Commands:
         return self._call("set_interrupt_mode", {"mode": mode}, timeout)
 
     def branch(self, entry_id, *, timeout=DEFAULT):
-        """Makes a branch of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
         Raises EntryNotFound (`Invalid entry ID for branching`): there is no such message of the user.
@@ -1035,7 +1033,7 @@ class _Commands:
         return self._call("branch", {"entryId": entry_id}, timeout)
 
     def get_branch_messages(self, *, timeout=DEFAULT):
-        """Lists the user's messages from which a branch can be made.
+        """Lists the user's messages that can be the start of a branch.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1043,8 +1041,8 @@ class _Commands:
         return self._call("get_branch_messages", {}, timeout)
 
     def negotiate_protocol(self, protocol_version, *, timeout=DEFAULT):
-        """Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-        them in version 1. Since omp@18.2.
+        """Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+        it shortens them. Since omp@18.2.
 
         Raises UnsupportedProtocol (`Unsupported RPC protocol version: {version}`): the agent does not have that version.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -1053,7 +1051,8 @@ class _Commands:
         return self._call("negotiate_protocol", {"protocolVersion": protocol_version}, timeout)
 
     def set_host_tools(self, tools, *, timeout=DEFAULT):
-        """Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`. Since omp@18.2.
+        """Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+        `host_tool_call`. Since omp@18.2.
 
         Raises HostToolRefused (`Host tool "{name}" {reason}`): a tool has no name or no description, or takes the name of another one.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -1062,7 +1061,7 @@ class _Commands:
         return self._call("set_host_tools", {"tools": tools}, timeout)
 
     def set_host_uri_schemes(self, schemes, *, timeout=DEFAULT):
-        """Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+        """Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
         `host_uri_request`. Since omp@18.2.
 
         Raises HostSchemeRefused (`Host URI scheme {reason}`): a scheme is empty, has characters that none may have, or is the agent's own.
@@ -1072,7 +1071,7 @@ class _Commands:
         return self._call("set_host_uri_schemes", {"schemes": schemes}, timeout)
 
     def get_login_providers(self, *, timeout=DEFAULT):
-        """Lists the providers at which one can log in. Since omp@18.2.
+        """Lists the providers with a login. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1080,7 +1079,7 @@ class _Commands:
         return self._call("get_login_providers", {}, timeout)
 
     def login(self, provider_id, *, timeout=DEFAULT):
-        """Logs in at a provider. The page comes as `open_url`; answered when the person is done. Since omp@18.2.
+        """Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
 
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1088,7 +1087,7 @@ class _Commands:
         return self._call("login", {"providerId": provider_id}, timeout)
 
     def set_subagent_subscription(self, level, *, timeout=DEFAULT):
-        """Says how much the client is told of subagents. Since omp@18.2.
+        """Sets the detail of the events about subagents. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1096,7 +1095,7 @@ class _Commands:
         return self._call("set_subagent_subscription", {"level": level}, timeout)
 
     def get_subagents(self, *, timeout=DEFAULT):
-        """Lists the subagents that are known. Since omp@18.2.
+        """Lists the known subagents. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1104,7 +1103,8 @@ class _Commands:
         return self._call("get_subagents", {}, timeout)
 
     def get_subagent_messages(self, *, subagent_id=None, session_file=None, from_byte=None, timeout=DEFAULT):
-        """Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one. Since omp@18.2.
+        """Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+        subagent. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1120,7 +1120,7 @@ class _Commands:
         return self._call("set_todos", {"phases": phases}, timeout)
 
     def set_fast_mode(self, enabled, *, timeout=DEFAULT):
-        """Asks for faster answers at a higher price, or takes that back. Since omp@18.2.
+        """Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
 
         Raises FastModeUnavailable (`Fast mode is unavailable for the current model.`): the model has no such mode.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -1129,7 +1129,7 @@ class _Commands:
         return self._call("set_fast_mode", {"enabled": enabled}, timeout)
 
     def get_available_commands(self, *, timeout=DEFAULT):
-        """Lists the commands that prompts can begin with. Since omp@18.2.
+        """Lists the commands that can start a prompt. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1137,7 +1137,7 @@ class _Commands:
         return self._call("get_available_commands", {}, timeout)
 
     def get_messages_page(self, *, cursor=None, limit=None, timeout=DEFAULT):
-        """Gives the messages of the conversation in parts. Since omp@18.2.
+        """Returns the messages of the conversation in parts. Since omp@18.2.
 
         Raises SessionChanging (`Cannot page messages while the session is changing`): a run is going on.
         Raises StaleCursor (`RPC message cursor is stale`): the conversation is another one since the part before.
@@ -1147,7 +1147,7 @@ class _Commands:
         return self._call("get_messages_page", {"cursor": cursor, "limit": limit}, timeout)
 
     def handoff(self, *, custom_instructions=None, timeout=DEFAULT):
-        """Begins a new session with what the model says of the old one. Null where nothing was handed over. Since omp@18.2.
+        """Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
 
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1166,8 +1166,8 @@ class _Acts:
     __slots__ = ()
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -1176,8 +1176,7 @@ class _Acts:
         return self.client._call("steer", {"message": message, "images": images}, timeout)
 
     def follow_up(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -1186,8 +1185,8 @@ class _Acts:
         return self.client._call("follow_up", {"message": message, "images": images}, timeout)
 
     def abort(self, *, timeout=DEFAULT):
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1287,46 +1286,45 @@ class Service(ServiceBase):
     }
 
     async def prompt(self, params, call):
-        """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        """Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        run, `streamingBehavior` must state how the agent queues the prompt.
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
         raise Refusal.not_available("prompt")
 
     async def steer(self, params, call):
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("steer")
 
     async def follow_up(self, params, call):
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("follow_up")
 
     async def abort(self, call):
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("abort")
 
     async def new_session(self, params, call):
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("new_session")
 
     async def get_state(self, call):
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
@@ -1347,50 +1345,50 @@ class Service(ServiceBase):
         raise Refusal.not_available("set_model")
 
     async def cycle_model(self, call):
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("cycle_model")
 
     async def get_available_models(self, call):
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_available_models")
 
     async def set_thinking_level(self, params, call):
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_thinking_level")
 
     async def cycle_thinking_level(self, call):
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("cycle_thinking_level")
 
     async def set_steering_mode(self, params, call):
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_steering_mode")
 
     async def set_follow_up_mode(self, params, call):
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_follow_up_mode")
 
     async def compact(self, params, call):
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         The answer carries what this returns.
         """
@@ -1418,8 +1416,8 @@ class Service(ServiceBase):
         raise Refusal.not_available("abort_retry")
 
     async def bash(self, params, call):
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         The answer carries what this returns.
         """
@@ -1433,7 +1431,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("abort_bash")
 
     async def get_session_stats(self, call):
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         The answer carries what this returns.
         """
@@ -1447,7 +1445,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("export_html")
 
     async def switch_session(self, params, call):
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         The answer carries what this returns.
         """
@@ -1461,59 +1459,59 @@ class Service(ServiceBase):
         raise Refusal.not_available("get_last_assistant_text")
 
     async def set_session_name(self, params, call):
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_session_name")
 
     async def abort_and_prompt(self, params, call):
-        """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        a failure with the same id may follow.
+        """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        the same id may follow.
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
         raise Refusal.not_available("abort_and_prompt")
 
     async def set_interrupt_mode(self, params, call):
-        """Sets when steering messages reach the agent.
+        """Sets the time at which steering messages reach the agent.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_interrupt_mode")
 
     async def branch(self, params, call):
-        """Makes a branch of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("branch")
 
     async def get_branch_messages(self, call):
-        """Lists the user's messages from which a branch can be made.
+        """Lists the user's messages that can be the start of a branch.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_branch_messages")
 
     async def negotiate_protocol(self, params, call):
-        """Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-        them in version 1. Since omp@18.2.
+        """Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+        it shortens them. Since omp@18.2.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("negotiate_protocol")
 
     async def set_host_tools(self, params, call):
-        """Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`. Since omp@18.2.
+        """Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+        `host_tool_call`. Since omp@18.2.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_host_tools")
 
     async def set_host_uri_schemes(self, params, call):
-        """Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+        """Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
         `host_uri_request`. Since omp@18.2.
 
         The answer carries what this returns.
@@ -1521,35 +1519,36 @@ class Service(ServiceBase):
         raise Refusal.not_available("set_host_uri_schemes")
 
     async def get_login_providers(self, call):
-        """Lists the providers at which one can log in. Since omp@18.2.
+        """Lists the providers with a login. Since omp@18.2.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_login_providers")
 
     async def login(self, params, call):
-        """Logs in at a provider. The page comes as `open_url`; answered when the person is done. Since omp@18.2.
+        """Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("login")
 
     async def set_subagent_subscription(self, params, call):
-        """Says how much the client is told of subagents. Since omp@18.2.
+        """Sets the detail of the events about subagents. Since omp@18.2.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_subagent_subscription")
 
     async def get_subagents(self, call):
-        """Lists the subagents that are known. Since omp@18.2.
+        """Lists the known subagents. Since omp@18.2.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_subagents")
 
     async def get_subagent_messages(self, params, call):
-        """Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one. Since omp@18.2.
+        """Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+        subagent. Since omp@18.2.
 
         The answer carries what this returns.
         """
@@ -1563,28 +1562,28 @@ class Service(ServiceBase):
         raise Refusal.not_available("set_todos")
 
     async def set_fast_mode(self, params, call):
-        """Asks for faster answers at a higher price, or takes that back. Since omp@18.2.
+        """Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_fast_mode")
 
     async def get_available_commands(self, call):
-        """Lists the commands that prompts can begin with. Since omp@18.2.
+        """Lists the commands that can start a prompt. Since omp@18.2.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_available_commands")
 
     async def get_messages_page(self, params, call):
-        """Gives the messages of the conversation in parts. Since omp@18.2.
+        """Returns the messages of the conversation in parts. Since omp@18.2.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_messages_page")
 
     async def handoff(self, params, call):
-        """Begins a new session with what the model says of the old one. Null where nothing was handed over. Since omp@18.2.
+        """Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
 
         The answer carries what this returns.
         """

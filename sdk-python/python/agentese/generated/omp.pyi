@@ -564,11 +564,11 @@ class Dialogs(DialogsBase):
     runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.
     """
     def select(self, dialog: types.SelectDialog) -> str | None:
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
     def confirm(self, dialog: types.ConfirmDialog) -> bool | None:
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
     def input(self, dialog: types.InputDialog) -> str | None:
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
     def editor(self, dialog: types.EditorDialog) -> str | None:
         """Opens an editor for several lines of text."""
     def notify(self, dialog: types.NotifyNotice) -> None:
@@ -582,11 +582,11 @@ class Dialogs(DialogsBase):
     def set_editor_text(self, dialog: types.SetEditorTextNotice) -> None:
         """Puts text into the input editor. No answer is expected."""
     def host_tool_call(self, dialog: types.HostToolCall) -> shapes.HostToolResult | None:
-        """Asks the client to carry out one of its tools. Since omp@18.2."""
+        """Requests the execution of one of the client's tools. Since omp@18.2."""
     def host_uri_request(self, dialog: types.HostUriRequest) -> shapes.HostUriResult | None:
-        """Asks the client to read or write one of its addresses. Since omp@18.2."""
+        """Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2."""
     def open_url(self, dialog: types.OpenUrlNotice) -> None:
-        """Asks the client to open a page, for a login. No answer is expected. Since omp@18.2."""
+        """Requests the client to open a page, for a login. No answer is expected. Since omp@18.2."""
 
 class AsyncDialogs(DialogsBase):
     """Answers the agent's dialogs.
@@ -598,11 +598,11 @@ class AsyncDialogs(DialogsBase):
     runs out or the connection ends; no answer is sent then.
     """
     async def select(self, dialog: types.SelectDialog) -> str | None:
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
     async def confirm(self, dialog: types.ConfirmDialog) -> bool | None:
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
     async def input(self, dialog: types.InputDialog) -> str | None:
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
     async def editor(self, dialog: types.EditorDialog) -> str | None:
         """Opens an editor for several lines of text."""
     async def notify(self, dialog: types.NotifyNotice) -> None:
@@ -616,33 +616,32 @@ class AsyncDialogs(DialogsBase):
     async def set_editor_text(self, dialog: types.SetEditorTextNotice) -> None:
         """Puts text into the input editor. No answer is expected."""
     async def host_tool_call(self, dialog: types.HostToolCall) -> shapes.HostToolResult | None:
-        """Asks the client to carry out one of its tools. Since omp@18.2."""
+        """Requests the execution of one of the client's tools. Since omp@18.2."""
     async def host_uri_request(self, dialog: types.HostUriRequest) -> shapes.HostUriResult | None:
-        """Asks the client to read or write one of its addresses. Since omp@18.2."""
+        """Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2."""
     async def open_url(self, dialog: types.OpenUrlNotice) -> None:
-        """Asks the client to open a page, for a login. No answer is expected. Since omp@18.2."""
+        """Requests the client to open a page, for a login. No answer is expected. Since omp@18.2."""
 
 class Run(SyncRun[Event, Client]):
     """The work that a prompt of the omp dialect started."""
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort(self, *, timeout: Timeout = ...) -> None:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -651,24 +650,23 @@ class Run(SyncRun[Event, Client]):
 class AsyncRun(AsyncRunBase[Event, AsyncClient]):
     """The work that a prompt of the omp dialect started."""
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -678,8 +676,8 @@ class Client(SyncClient[Event, Dialogs]):
     """A client of the omp dialect: a method for every command."""
     dialect: ClassVar[str]
     def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
-        """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        """Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        run, `streamingBehavior` must state how the agent queues the prompt.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -687,36 +685,35 @@ class Client(SyncClient[Event, Dialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort(self, *, timeout: Timeout = ...) -> None:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def new_session(self, *, parent_session: str | None = None, timeout: Timeout = ...) -> types.Cancellation:
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_state(self, *, timeout: Timeout = ...) -> types.OmpSessionState:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -735,44 +732,44 @@ class Client(SyncClient[Event, Dialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def cycle_model(self, *, timeout: Timeout = ...) -> types.CycledModel | None:
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_available_models(self, *, timeout: Timeout = ...) -> types.AvailableModels:
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_thinking_level(self, level: shapes.ThinkingLevel, *, timeout: Timeout = ...) -> None:
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def cycle_thinking_level(self, *, timeout: Timeout = ...) -> types.CycledThinkingLevel | None:
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_steering_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> None:
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_follow_up_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> None:
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.CompactionResult:
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
@@ -800,8 +797,8 @@ class Client(SyncClient[Event, Dialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def bash(self, command: str, *, exclude_from_context: bool | None = None, timeout: Timeout = ...) -> types.BashResult:
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
@@ -813,7 +810,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> types.SessionStats:
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -827,7 +824,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def switch_session(self, session_path: str, *, timeout: Timeout = ...) -> types.Cancellation:
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -839,29 +836,28 @@ class Client(SyncClient[Event, Dialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> None:
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort_and_prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
-        """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        a failure with the same id may follow.
+        """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        the same id may follow.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_interrupt_mode(self, mode: shapes.InterruptMode, *, timeout: Timeout = ...) -> None:
-        """Sets when steering messages reach the agent.
+        """Sets the time at which steering messages reach the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def branch(self, entry_id: str, *, timeout: Timeout = ...) -> types.ForkResult:
-        """Makes a branch of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
         Raises EntryNotFound (`Invalid entry ID for branching`): there is no such message of the user.
@@ -869,28 +865,29 @@ class Client(SyncClient[Event, Dialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_branch_messages(self, *, timeout: Timeout = ...) -> types.ForkPoints:
-        """Lists the user's messages from which a branch can be made.
+        """Lists the user's messages that can be the start of a branch.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def negotiate_protocol(self, protocol_version: int, *, timeout: Timeout = ...) -> types.ProtocolVersion:
-        """Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-        them in version 1. Since omp@18.2.
+        """Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+        it shortens them. Since omp@18.2.
 
         Raises UnsupportedProtocol (`Unsupported RPC protocol version: {version}`): the agent does not have that version.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_host_tools(self, tools: Sequence[shapes.ClientTool], *, timeout: Timeout = ...) -> types.HostToolNames:
-        """Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`. Since omp@18.2.
+        """Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+        `host_tool_call`. Since omp@18.2.
 
         Raises HostToolRefused (`Host tool "{name}" {reason}`): a tool has no name or no description, or takes the name of another one.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_host_uri_schemes(self, schemes: Sequence[shapes.HostUriScheme], *, timeout: Timeout = ...) -> types.HostUriSchemes:
-        """Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+        """Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
         `host_uri_request`. Since omp@18.2.
 
         Raises HostSchemeRefused (`Host URI scheme {reason}`): a scheme is empty, has characters that none may have, or is the agent's own.
@@ -898,31 +895,32 @@ class Client(SyncClient[Event, Dialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_login_providers(self, *, timeout: Timeout = ...) -> types.LoginProviders:
-        """Lists the providers at which one can log in. Since omp@18.2.
+        """Lists the providers with a login. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def login(self, provider_id: str, *, timeout: Timeout = ...) -> types.LoggedIn:
-        """Logs in at a provider. The page comes as `open_url`; answered when the person is done. Since omp@18.2.
+        """Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
 
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_subagent_subscription(self, level: shapes.SubagentLevel, *, timeout: Timeout = ...) -> types.SubagentSubscription:
-        """Says how much the client is told of subagents. Since omp@18.2.
+        """Sets the detail of the events about subagents. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_subagents(self, *, timeout: Timeout = ...) -> types.Subagents:
-        """Lists the subagents that are known. Since omp@18.2.
+        """Lists the known subagents. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_subagent_messages(self, *, subagent_id: str | None = None, session_file: str | None = None, from_byte: int | None = None, timeout: Timeout = ...) -> types.SubagentMessages:
-        """Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one. Since omp@18.2.
+        """Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+        subagent. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -934,20 +932,20 @@ class Client(SyncClient[Event, Dialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_fast_mode(self, enabled: bool, *, timeout: Timeout = ...) -> types.FastMode:
-        """Asks for faster answers at a higher price, or takes that back. Since omp@18.2.
+        """Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
 
         Raises FastModeUnavailable (`Fast mode is unavailable for the current model.`): the model has no such mode.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_available_commands(self, *, timeout: Timeout = ...) -> types.AvailableCommands:
-        """Lists the commands that prompts can begin with. Since omp@18.2.
+        """Lists the commands that can start a prompt. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_messages_page(self, *, cursor: str | None = None, limit: int | None = None, timeout: Timeout = ...) -> types.MessagesPage:
-        """Gives the messages of the conversation in parts. Since omp@18.2.
+        """Returns the messages of the conversation in parts. Since omp@18.2.
 
         Raises SessionChanging (`Cannot page messages while the session is changing`): a run is going on.
         Raises StaleCursor (`RPC message cursor is stale`): the conversation is another one since the part before.
@@ -955,7 +953,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def handoff(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.HandedOver | None:
-        """Begins a new session with what the model says of the old one. Null where nothing was handed over. Since omp@18.2.
+        """Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
 
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
@@ -970,8 +968,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     """A client of the omp dialect for asyncio: a method for every command."""
     dialect: ClassVar[str]
     def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
-        """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        """Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        run, `streamingBehavior` must state how the agent queues the prompt.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -979,36 +977,35 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def new_session(self, *, parent_session: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Cancellation]:
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_state(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OmpSessionState]:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1027,44 +1024,44 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def cycle_model(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CycledModel | None]:
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_available_models(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AvailableModels]:
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_thinking_level(self, level: shapes.ThinkingLevel, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def cycle_thinking_level(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CycledThinkingLevel | None]:
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_steering_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_follow_up_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CompactionResult]:
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
@@ -1092,8 +1089,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def bash(self, command: str, *, exclude_from_context: bool | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.BashResult]:
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1105,7 +1102,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionStats]:
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1119,7 +1116,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def switch_session(self, session_path: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Cancellation]:
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1131,29 +1128,28 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def abort_and_prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
-        """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        a failure with the same id may follow.
+        """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        the same id may follow.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_interrupt_mode(self, mode: shapes.InterruptMode, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets when steering messages reach the agent.
+        """Sets the time at which steering messages reach the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def branch(self, entry_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ForkResult]:
-        """Makes a branch of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
         Raises EntryNotFound (`Invalid entry ID for branching`): there is no such message of the user.
@@ -1161,28 +1157,29 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_branch_messages(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ForkPoints]:
-        """Lists the user's messages from which a branch can be made.
+        """Lists the user's messages that can be the start of a branch.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def negotiate_protocol(self, protocol_version: int, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ProtocolVersion]:
-        """Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-        them in version 1. Since omp@18.2.
+        """Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+        it shortens them. Since omp@18.2.
 
         Raises UnsupportedProtocol (`Unsupported RPC protocol version: {version}`): the agent does not have that version.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_host_tools(self, tools: Sequence[shapes.ClientTool], *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.HostToolNames]:
-        """Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`. Since omp@18.2.
+        """Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+        `host_tool_call`. Since omp@18.2.
 
         Raises HostToolRefused (`Host tool "{name}" {reason}`): a tool has no name or no description, or takes the name of another one.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_host_uri_schemes(self, schemes: Sequence[shapes.HostUriScheme], *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.HostUriSchemes]:
-        """Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+        """Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
         `host_uri_request`. Since omp@18.2.
 
         Raises HostSchemeRefused (`Host URI scheme {reason}`): a scheme is empty, has characters that none may have, or is the agent's own.
@@ -1190,31 +1187,32 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_login_providers(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.LoginProviders]:
-        """Lists the providers at which one can log in. Since omp@18.2.
+        """Lists the providers with a login. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def login(self, provider_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.LoggedIn]:
-        """Logs in at a provider. The page comes as `open_url`; answered when the person is done. Since omp@18.2.
+        """Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
 
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_subagent_subscription(self, level: shapes.SubagentLevel, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SubagentSubscription]:
-        """Says how much the client is told of subagents. Since omp@18.2.
+        """Sets the detail of the events about subagents. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_subagents(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Subagents]:
-        """Lists the subagents that are known. Since omp@18.2.
+        """Lists the known subagents. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_subagent_messages(self, *, subagent_id: str | None = None, session_file: str | None = None, from_byte: int | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SubagentMessages]:
-        """Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one. Since omp@18.2.
+        """Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+        subagent. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1226,20 +1224,20 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def set_fast_mode(self, enabled: bool, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.FastMode]:
-        """Asks for faster answers at a higher price, or takes that back. Since omp@18.2.
+        """Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
 
         Raises FastModeUnavailable (`Fast mode is unavailable for the current model.`): the model has no such mode.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_available_commands(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AvailableCommands]:
-        """Lists the commands that prompts can begin with. Since omp@18.2.
+        """Lists the commands that can start a prompt. Since omp@18.2.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
     def get_messages_page(self, *, cursor: str | None = None, limit: int | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.MessagesPage]:
-        """Gives the messages of the conversation in parts. Since omp@18.2.
+        """Returns the messages of the conversation in parts. Since omp@18.2.
 
         Raises SessionChanging (`Cannot page messages while the session is changing`): a run is going on.
         Raises StaleCursor (`RPC message cursor is stale`): the conversation is another one since the part before.
@@ -1247,7 +1245,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: omp, docs/rpc.md (12.7.6).
         """
     def handoff(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.HandedOver | None]:
-        """Begins a new session with what the model says of the old one. Null where nothing was handed over. Since omp@18.2.
+        """Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
 
         No timeout by default.
         Source: omp, docs/rpc.md (12.7.6).
@@ -1265,36 +1263,35 @@ class Service(ServiceBase):
     """
     dialect: ClassVar[str]
     async def prompt(self, params: types.PromptParams, call: Call) -> None:
-        """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        """Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        run, `streamingBehavior` must state how the agent queues the prompt.
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
     async def steer(self, params: types.SteerParams, call: Call) -> None:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
     async def follow_up(self, params: types.FollowUpParams, call: Call) -> None:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
     async def abort(self, call: Call) -> None:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         The answer carries what this returns.
         """
     async def new_session(self, params: types.NewSessionParams, call: Call) -> shapes.Cancellation:
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         The answer carries what this returns.
         """
     async def get_state(self, call: Call) -> shapes.OmpSessionState:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
@@ -1309,38 +1306,38 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def cycle_model(self, call: Call) -> shapes.CycledModel | None:
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         The answer carries what this returns.
         """
     async def get_available_models(self, call: Call) -> shapes.AvailableModels:
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         The answer carries what this returns.
         """
     async def set_thinking_level(self, params: types.SetThinkingLevelParams, call: Call) -> None:
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         The answer carries what this returns.
         """
     async def cycle_thinking_level(self, call: Call) -> shapes.CycledThinkingLevel | None:
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         The answer carries what this returns.
         """
     async def set_steering_mode(self, params: types.SetSteeringModeParams, call: Call) -> None:
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
     async def set_follow_up_mode(self, params: types.SetFollowUpModeParams, call: Call) -> None:
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
     async def compact(self, params: types.CompactParams, call: Call) -> shapes.CompactionResult:
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         The answer carries what this returns.
         """
@@ -1360,8 +1357,8 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def bash(self, params: types.BashParams, call: Call) -> shapes.BashResult:
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         The answer carries what this returns.
         """
@@ -1371,7 +1368,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def get_session_stats(self, call: Call) -> shapes.SessionStats:
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         The answer carries what this returns.
         """
@@ -1381,7 +1378,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def switch_session(self, params: types.SwitchSessionParams, call: Call) -> shapes.Cancellation:
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         The answer carries what this returns.
         """
@@ -1391,71 +1388,72 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def set_session_name(self, params: types.SetSessionNameParams, call: Call) -> None:
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         The answer carries what this returns.
         """
     async def abort_and_prompt(self, params: types.AbortAndPromptParams, call: Call) -> None:
-        """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        a failure with the same id may follow.
+        """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        the same id may follow.
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
     async def set_interrupt_mode(self, params: types.SetInterruptModeParams, call: Call) -> None:
-        """Sets when steering messages reach the agent.
+        """Sets the time at which steering messages reach the agent.
 
         The answer carries what this returns.
         """
     async def branch(self, params: types.BranchParams, call: Call) -> shapes.ForkResult:
-        """Makes a branch of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         The answer carries what this returns.
         """
     async def get_branch_messages(self, call: Call) -> shapes.ForkPoints:
-        """Lists the user's messages from which a branch can be made.
+        """Lists the user's messages that can be the start of a branch.
 
         The answer carries what this returns.
         """
     async def negotiate_protocol(self, params: types.NegotiateProtocolParams, call: Call) -> shapes.ProtocolVersion:
-        """Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-        them in version 1. Since omp@18.2.
+        """Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+        it shortens them. Since omp@18.2.
 
         The answer carries what this returns.
         """
     async def set_host_tools(self, params: types.SetHostToolsParams, call: Call) -> shapes.HostToolNames:
-        """Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`. Since omp@18.2.
+        """Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+        `host_tool_call`. Since omp@18.2.
 
         The answer carries what this returns.
         """
     async def set_host_uri_schemes(self, params: types.SetHostUriSchemesParams, call: Call) -> shapes.HostUriSchemes:
-        """Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+        """Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
         `host_uri_request`. Since omp@18.2.
 
         The answer carries what this returns.
         """
     async def get_login_providers(self, call: Call) -> shapes.LoginProviders:
-        """Lists the providers at which one can log in. Since omp@18.2.
+        """Lists the providers with a login. Since omp@18.2.
 
         The answer carries what this returns.
         """
     async def login(self, params: types.LoginParams, call: Call) -> shapes.LoggedIn:
-        """Logs in at a provider. The page comes as `open_url`; answered when the person is done. Since omp@18.2.
+        """Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
 
         The answer carries what this returns.
         """
     async def set_subagent_subscription(self, params: types.SetSubagentSubscriptionParams, call: Call) -> shapes.SubagentSubscription:
-        """Says how much the client is told of subagents. Since omp@18.2.
+        """Sets the detail of the events about subagents. Since omp@18.2.
 
         The answer carries what this returns.
         """
     async def get_subagents(self, call: Call) -> shapes.Subagents:
-        """Lists the subagents that are known. Since omp@18.2.
+        """Lists the known subagents. Since omp@18.2.
 
         The answer carries what this returns.
         """
     async def get_subagent_messages(self, params: types.GetSubagentMessagesParams, call: Call) -> shapes.SubagentMessages:
-        """Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one. Since omp@18.2.
+        """Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+        subagent. Since omp@18.2.
 
         The answer carries what this returns.
         """
@@ -1465,22 +1463,22 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def set_fast_mode(self, params: types.SetFastModeParams, call: Call) -> shapes.FastMode:
-        """Asks for faster answers at a higher price, or takes that back. Since omp@18.2.
+        """Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
 
         The answer carries what this returns.
         """
     async def get_available_commands(self, call: Call) -> shapes.AvailableCommands:
-        """Lists the commands that prompts can begin with. Since omp@18.2.
+        """Lists the commands that can start a prompt. Since omp@18.2.
 
         The answer carries what this returns.
         """
     async def get_messages_page(self, params: types.GetMessagesPageParams, call: Call) -> shapes.MessagesPage:
-        """Gives the messages of the conversation in parts. Since omp@18.2.
+        """Returns the messages of the conversation in parts. Since omp@18.2.
 
         The answer carries what this returns.
         """
     async def handoff(self, params: types.HandoffParams, call: Call) -> shapes.HandedOver | None:
-        """Begins a new session with what the model says of the old one. Null where nothing was handed over. Since omp@18.2.
+        """Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
 
         The answer carries what this returns.
         """

@@ -364,15 +364,15 @@ class Dialogs(DialogsBase):
     _methods = frozenset(["confirm", "input", "ask_user"])
 
     def confirm(self, dialog):
-        """Asks for permission for an action of a tool."""
+        """Requests permission for an action of a tool."""
         return None
 
     def input(self, dialog):
-        """Asks for free text."""
+        """Requests free text from the user."""
         return None
 
     def ask_user(self, dialog):
-        """Asks a question, with or without choices."""
+        """Asks the user a question, with or without choices."""
         return None
 
 
@@ -389,15 +389,15 @@ class AsyncDialogs(DialogsBase):
     _methods = frozenset(["confirm", "input", "ask_user"])
 
     async def confirm(self, dialog):
-        """Asks for permission for an action of a tool."""
+        """Requests permission for an action of a tool."""
         return None
 
     async def input(self, dialog):
-        """Asks for free text."""
+        """Requests free text from the user."""
         return None
 
     async def ask_user(self, dialog):
-        """Asks a question, with or without choices."""
+        """Asks the user a question, with or without choices."""
         return None
 
 
@@ -413,7 +413,7 @@ class _Commands:
     __slots__ = ()
 
     def session_start(self, *, model=None, system_prompt=None, working_dir=None, tools=None, mcp_servers=None, features=None, session=None, session_id=None, timeout=DEFAULT):
-        """Starts a session (or loads one that is kept) and subscribes to its events.
+        """Starts a session (or loads a stored one) and subscribes to its events.
 
         Raises InvalidModel (`model must be {provider, id} with non-empty strings`, code -32602): `model` is wrong.
         Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
@@ -429,7 +429,7 @@ class _Commands:
         return self._call("session/start", {"model": model, "system_prompt": system_prompt, "working_dir": working_dir, "tools": tools, "mcp_servers": mcp_servers, "features": features, "session": session, "session_id": session_id}, timeout)
 
     def agent_prompt(self, *, session_id, text, timeout=DEFAULT, limits=None):
-        """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+        """Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
 
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
         Raises MissingParameters (`Missing required params: session_id, text`, code -32602): a parameter is missing.
@@ -440,7 +440,7 @@ class _Commands:
         return self._start("agent/prompt", {"session_id": session_id, "text": text}, timeout, limits)
 
     def agent_abort(self, session_id, *, timeout=DEFAULT):
-        """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+        """Stops the current turn. `agent_abort` follows, even if the agent is idle.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -449,7 +449,7 @@ class _Commands:
         return self._call("agent/abort", {"session_id": session_id}, timeout)
 
     def agent_state(self, session_id, *, timeout=DEFAULT):
-        """Returns an agent's current state.
+        """Returns the current state of an agent.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -458,7 +458,7 @@ class _Commands:
         return self._call("agent/state", {"session_id": session_id}, timeout)
 
     def session_list(self, *, timeout=DEFAULT):
-        """Lists the sessions that are kept.
+        """Lists the stored sessions.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -466,7 +466,7 @@ class _Commands:
         return self._call("session/list", {}, timeout)
 
     def session_branch(self, *, session_id, entry_id, timeout=DEFAULT):
-        """Moves a session's position back to one of its messages.
+        """Moves the current position of a session back to one of its messages.
 
         Raises BranchFailed (`Branch failed`, code -32603): there is no such message.
         Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
@@ -476,7 +476,7 @@ class _Commands:
         return self._call("session/branch", {"session_id": session_id, "entry_id": entry_id}, timeout)
 
     def session_compact(self, session_id, *, keep_recent=None, timeout=DEFAULT):
-        """Compacts a session now: a summary takes the place of its older messages.
+        """Compacts a session now: a summary replaces its older messages.
 
         Raises NotKept (`Session persistence not enabled — cannot compact`, code -32603): the session is not kept.
         Raises CompactionFailed (`Compaction failed`, code -32603): the model gave no summary.
@@ -496,7 +496,7 @@ class _Commands:
         return self._call("session/history", {"session_id": session_id}, timeout)
 
     def session_delete(self, session_id, *, timeout=DEFAULT):
-        """Deletes a session that is kept.
+        """Deletes a stored session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
         Raises DeleteFailed (`Delete failed`, code -32603): its file could not be removed.
@@ -506,7 +506,7 @@ class _Commands:
         return self._call("session/delete", {"session_id": session_id}, timeout)
 
     def models_list(self, *, providers=None, timeout=DEFAULT):
-        """Lists the models that can be chosen.
+        """Lists the available models.
 
         Raises UnknownProviderInList (`Unknown provider in providers list`, code -32602): a provider is not known.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -534,7 +534,7 @@ class _Commands:
         return self._call("thinking/set", {"session_id": session_id, "level": level}, timeout)
 
     def auth_status(self, *, timeout=DEFAULT):
-        """Looks for credentials in all places.
+        """Searches for credentials in all locations.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -570,7 +570,7 @@ class _Commands:
         return self._call("auth/set_key", {"provider": provider, "api_key": api_key}, timeout)
 
     def tasks_list(self, session_id, *, timeout=DEFAULT):
-        """Lists the tasks of a session that are not done.
+        """Lists the unfinished tasks of a session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -619,7 +619,7 @@ class _Commands:
         return self._call("opal/config/set", {"session_id": session_id, "features": features, "tools": tools}, timeout)
 
     def opal_ping(self, *, timeout=DEFAULT):
-        """Shows that the server is alive.
+        """Confirms that the server is running.
 
         Raises TimedOutError after 5 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -627,7 +627,7 @@ class _Commands:
         return self._call("opal/ping", {}, timeout)
 
     def opal_version(self, *, timeout=DEFAULT):
-        """Returns the server's name and version.
+        """Returns the versions of the server and of the protocol.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -646,7 +646,7 @@ class _Acts:
     __slots__ = ()
 
     def abort(self, *, timeout=DEFAULT):
-        """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+        """Stops the current turn. `agent_abort` follows, even if the agent is idle.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -728,49 +728,49 @@ class Service(ServiceBase):
     }
 
     async def session_start(self, params, call):
-        """Starts a session (or loads one that is kept) and subscribes to its events.
+        """Starts a session (or loads a stored one) and subscribes to its events.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("session/start")
 
     async def agent_prompt(self, params, call):
-        """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+        """Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
 
         Return as soon as the work can start: the answer is sent then.
         """
         raise Refusal.not_available("agent/prompt")
 
     async def agent_abort(self, params, call):
-        """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+        """Stops the current turn. `agent_abort` follows, even if the agent is idle.
 
         Return as soon as the work can start: the answer is sent then.
         """
         raise Refusal.not_available("agent/abort")
 
     async def agent_state(self, params, call):
-        """Returns an agent's current state.
+        """Returns the current state of an agent.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("agent/state")
 
     async def session_list(self, call):
-        """Lists the sessions that are kept.
+        """Lists the stored sessions.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("session/list")
 
     async def session_branch(self, params, call):
-        """Moves a session's position back to one of its messages.
+        """Moves the current position of a session back to one of its messages.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("session/branch")
 
     async def session_compact(self, params, call):
-        """Compacts a session now: a summary takes the place of its older messages.
+        """Compacts a session now: a summary replaces its older messages.
 
         The answer carries what this returns.
         """
@@ -784,14 +784,14 @@ class Service(ServiceBase):
         raise Refusal.not_available("session/history")
 
     async def session_delete(self, params, call):
-        """Deletes a session that is kept.
+        """Deletes a stored session.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("session/delete")
 
     async def models_list(self, params, call):
-        """Lists the models that can be chosen.
+        """Lists the available models.
 
         The answer carries what this returns.
         """
@@ -812,7 +812,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("thinking/set")
 
     async def auth_status(self, call):
-        """Looks for credentials in all places.
+        """Searches for credentials in all locations.
 
         The answer carries what this returns.
         """
@@ -840,7 +840,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("auth/set_key")
 
     async def tasks_list(self, params, call):
-        """Lists the tasks of a session that are not done.
+        """Lists the unfinished tasks of a session.
 
         The answer carries what this returns.
         """
@@ -875,14 +875,14 @@ class Service(ServiceBase):
         raise Refusal.not_available("opal/config/set")
 
     async def opal_ping(self, call):
-        """Shows that the server is alive.
+        """Confirms that the server is running.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("opal/ping")
 
     async def opal_version(self, call):
-        """Returns the server's name and version.
+        """Returns the versions of the server and of the protocol.
 
         The answer carries what this returns.
         """

@@ -308,11 +308,11 @@ class Dialogs(DialogsBase):
     runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.
     """
     def confirm(self, dialog: types.OpalConfirm) -> str | None:
-        """Asks for permission for an action of a tool."""
+        """Requests permission for an action of a tool."""
     def input(self, dialog: types.OpalInput) -> str | None:
-        """Asks for free text."""
+        """Requests free text from the user."""
     def ask_user(self, dialog: types.OpalAskUser) -> str | None:
-        """Asks a question, with or without choices."""
+        """Asks the user a question, with or without choices."""
 
 class AsyncDialogs(DialogsBase):
     """Answers the agent's dialogs.
@@ -324,16 +324,16 @@ class AsyncDialogs(DialogsBase):
     runs out or the connection ends; no answer is sent then.
     """
     async def confirm(self, dialog: types.OpalConfirm) -> str | None:
-        """Asks for permission for an action of a tool."""
+        """Requests permission for an action of a tool."""
     async def input(self, dialog: types.OpalInput) -> str | None:
-        """Asks for free text."""
+        """Requests free text from the user."""
     async def ask_user(self, dialog: types.OpalAskUser) -> str | None:
-        """Asks a question, with or without choices."""
+        """Asks the user a question, with or without choices."""
 
 class Run(SyncRun[Event, Client]):
     """The work that a prompt of the opal dialect started."""
     def abort(self, *, timeout: Timeout = ...) -> None:
-        """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+        """Stops the current turn. `agent_abort` follows, even if the agent is idle.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -343,7 +343,7 @@ class Run(SyncRun[Event, Client]):
 class AsyncRun(AsyncRunBase[Event, AsyncClient]):
     """The work that a prompt of the opal dialect started."""
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+        """Stops the current turn. `agent_abort` follows, even if the agent is idle.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -354,7 +354,7 @@ class Client(SyncClient[Event, Dialogs]):
     """A client of the opal dialect: a method for every command."""
     dialect: ClassVar[str]
     def session_start(self, *, model: shapes.OpalModelChoice | None = None, system_prompt: str | None = None, working_dir: str | None = None, tools: Sequence[str] | None = None, mcp_servers: Sequence[Mapping[str, JsonValue]] | None = None, features: shapes.OpalFeatures | None = None, session: bool | None = None, session_id: str | None = None, timeout: Timeout = ...) -> types.SessionStarted:
-        """Starts a session (or loads one that is kept) and subscribes to its events.
+        """Starts a session (or loads a stored one) and subscribes to its events.
 
         Raises InvalidModel (`model must be {provider, id} with non-empty strings`, code -32602): `model` is wrong.
         Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
@@ -368,7 +368,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_prompt(self, *, session_id: str, text: str, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
-        """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+        """Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
 
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
         Raises MissingParameters (`Missing required params: session_id, text`, code -32602): a parameter is missing.
@@ -377,27 +377,27 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_abort(self, session_id: str, *, timeout: Timeout = ...) -> None:
-        """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+        """Stops the current turn. `agent_abort` follows, even if the agent is idle.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_state(self, session_id: str, *, timeout: Timeout = ...) -> types.AgentState:
-        """Returns an agent's current state.
+        """Returns the current state of an agent.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_list(self, *, timeout: Timeout = ...) -> types.SessionList:
-        """Lists the sessions that are kept.
+        """Lists the stored sessions.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_branch(self, *, session_id: str, entry_id: str, timeout: Timeout = ...) -> None:
-        """Moves a session's position back to one of its messages.
+        """Moves the current position of a session back to one of its messages.
 
         Raises BranchFailed (`Branch failed`, code -32603): there is no such message.
         Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
@@ -405,7 +405,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_compact(self, session_id: str, *, keep_recent: int | None = None, timeout: Timeout = ...) -> None:
-        """Compacts a session now: a summary takes the place of its older messages.
+        """Compacts a session now: a summary replaces its older messages.
 
         Raises NotKept (`Session persistence not enabled — cannot compact`, code -32603): the session is not kept.
         Raises CompactionFailed (`Compaction failed`, code -32603): the model gave no summary.
@@ -421,7 +421,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_delete(self, session_id: str, *, timeout: Timeout = ...) -> types.OpalDone:
-        """Deletes a session that is kept.
+        """Deletes a stored session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
         Raises DeleteFailed (`Delete failed`, code -32603): its file could not be removed.
@@ -429,7 +429,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def models_list(self, *, providers: Sequence[str] | None = None, timeout: Timeout = ...) -> types.OpalModels:
-        """Lists the models that can be chosen.
+        """Lists the available models.
 
         Raises UnknownProviderInList (`Unknown provider in providers list`, code -32602): a provider is not known.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -451,7 +451,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_status(self, *, timeout: Timeout = ...) -> types.AuthStatusResult:
-        """Looks for credentials in all places.
+        """Searches for credentials in all locations.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -479,7 +479,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def tasks_list(self, session_id: str, *, timeout: Timeout = ...) -> types.OpalTasks:
-        """Lists the tasks of a session that are not done.
+        """Lists the unfinished tasks of a session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -518,13 +518,13 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_ping(self, *, timeout: Timeout = ...) -> None:
-        """Shows that the server is alive.
+        """Confirms that the server is running.
 
         Raises TimedOutError after 5 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_version(self, *, timeout: Timeout = ...) -> types.OpalVersion:
-        """Returns the server's name and version.
+        """Returns the versions of the server and of the protocol.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -539,7 +539,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     """A client of the opal dialect for asyncio: a method for every command."""
     dialect: ClassVar[str]
     def session_start(self, *, model: shapes.OpalModelChoice | None = None, system_prompt: str | None = None, working_dir: str | None = None, tools: Sequence[str] | None = None, mcp_servers: Sequence[Mapping[str, JsonValue]] | None = None, features: shapes.OpalFeatures | None = None, session: bool | None = None, session_id: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionStarted]:
-        """Starts a session (or loads one that is kept) and subscribes to its events.
+        """Starts a session (or loads a stored one) and subscribes to its events.
 
         Raises InvalidModel (`model must be {provider, id} with non-empty strings`, code -32602): `model` is wrong.
         Raises UnknownFeature (`Unknown feature keys`, code -32602): `features` has a key that is not known.
@@ -553,7 +553,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_prompt(self, *, session_id: str, text: str, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
-        """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+        """Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         Raises MissingParameters (`Missing required params: session_id, text`, code -32602): a parameter is missing.
@@ -562,27 +562,27 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_abort(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+        """Stops the current turn. `agent_abort` follows, even if the agent is idle.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def agent_state(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AgentState]:
-        """Returns an agent's current state.
+        """Returns the current state of an agent.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_list(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionList]:
-        """Lists the sessions that are kept.
+        """Lists the stored sessions.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_branch(self, *, session_id: str, entry_id: str, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Moves a session's position back to one of its messages.
+        """Moves the current position of a session back to one of its messages.
 
         Raises BranchFailed (`Branch failed`, code -32603): there is no such message.
         Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
@@ -590,7 +590,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_compact(self, session_id: str, *, keep_recent: int | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Compacts a session now: a summary takes the place of its older messages.
+        """Compacts a session now: a summary replaces its older messages.
 
         Raises NotKept (`Session persistence not enabled — cannot compact`, code -32603): the session is not kept.
         Raises CompactionFailed (`Compaction failed`, code -32603): the model gave no summary.
@@ -606,7 +606,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def session_delete(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalDone]:
-        """Deletes a session that is kept.
+        """Deletes a stored session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no kept session has that id.
         Raises DeleteFailed (`Delete failed`, code -32603): its file could not be removed.
@@ -614,7 +614,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def models_list(self, *, providers: Sequence[str] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalModels]:
-        """Lists the models that can be chosen.
+        """Lists the available models.
 
         Raises UnknownProviderInList (`Unknown provider in providers list`, code -32602): a provider is not known.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -636,7 +636,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def auth_status(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AuthStatusResult]:
-        """Looks for credentials in all places.
+        """Searches for credentials in all locations.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -664,7 +664,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def tasks_list(self, session_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalTasks]:
-        """Lists the tasks of a session that are not done.
+        """Lists the unfinished tasks of a session.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -703,13 +703,13 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_ping(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Shows that the server is alive.
+        """Confirms that the server is running.
 
         Raises TimedOutError after 5 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
     def opal_version(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OpalVersion]:
-        """Returns the server's name and version.
+        """Returns the versions of the server and of the protocol.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
@@ -727,37 +727,37 @@ class Service(ServiceBase):
     """
     dialect: ClassVar[str]
     async def session_start(self, params: types.SessionStartParams, call: Call) -> shapes.SessionStarted:
-        """Starts a session (or loads one that is kept) and subscribes to its events.
+        """Starts a session (or loads a stored one) and subscribes to its events.
 
         The answer carries what this returns.
         """
     async def agent_prompt(self, params: types.AgentPromptParams, call: Call) -> shapes.PromptQueued:
-        """Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+        """Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
 
         Return as soon as the work can start: the answer is sent then.
         """
     async def agent_abort(self, params: types.AgentAbortParams, call: Call) -> None:
-        """Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+        """Stops the current turn. `agent_abort` follows, even if the agent is idle.
 
         Return as soon as the work can start: the answer is sent then.
         """
     async def agent_state(self, params: types.AgentStateParams, call: Call) -> shapes.AgentState:
-        """Returns an agent's current state.
+        """Returns the current state of an agent.
 
         The answer carries what this returns.
         """
     async def session_list(self, call: Call) -> shapes.SessionList:
-        """Lists the sessions that are kept.
+        """Lists the stored sessions.
 
         The answer carries what this returns.
         """
     async def session_branch(self, params: types.SessionBranchParams, call: Call) -> None:
-        """Moves a session's position back to one of its messages.
+        """Moves the current position of a session back to one of its messages.
 
         The answer carries what this returns.
         """
     async def session_compact(self, params: types.SessionCompactParams, call: Call) -> None:
-        """Compacts a session now: a summary takes the place of its older messages.
+        """Compacts a session now: a summary replaces its older messages.
 
         The answer carries what this returns.
         """
@@ -767,12 +767,12 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def session_delete(self, params: types.SessionDeleteParams, call: Call) -> shapes.OpalDone:
-        """Deletes a session that is kept.
+        """Deletes a stored session.
 
         The answer carries what this returns.
         """
     async def models_list(self, params: types.ModelsListParams, call: Call) -> shapes.OpalModels:
-        """Lists the models that can be chosen.
+        """Lists the available models.
 
         The answer carries what this returns.
         """
@@ -787,7 +787,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def auth_status(self, call: Call) -> shapes.AuthStatusResult:
-        """Looks for credentials in all places.
+        """Searches for credentials in all locations.
 
         The answer carries what this returns.
         """
@@ -807,7 +807,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def tasks_list(self, params: types.TasksListParams, call: Call) -> shapes.OpalTasks:
-        """Lists the tasks of a session that are not done.
+        """Lists the unfinished tasks of a session.
 
         The answer carries what this returns.
         """
@@ -832,12 +832,12 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def opal_ping(self, call: Call) -> None:
-        """Shows that the server is alive.
+        """Confirms that the server is running.
 
         The answer carries what this returns.
         """
     async def opal_version(self, call: Call) -> shapes.OpalVersion:
-        """Returns the server's name and version.
+        """Returns the versions of the server and of the protocol.
 
         The answer carries what this returns.
         """

@@ -366,19 +366,19 @@ class Dialogs(DialogsBase):
     _methods = frozenset(["confirm", "select", "input", "notify"])
 
     def confirm(self, dialog):
-        """Asks for yes or no. Since operator@live."""
+        """Requests a yes or no. Since operator@live."""
         return None
 
     def select(self, dialog):
-        """Asks to choose from a list. Since operator@live."""
+        """Requests a choice from a list. Since operator@live."""
         return None
 
     def input(self, dialog):
-        """Asks for a line of text. Since operator@live."""
+        """Requests a line of text. Since operator@live."""
         return None
 
     def notify(self, dialog):
-        """Says something. No answer is expected. Since operator@live."""
+        """Shows a notice. No answer is expected. Since operator@live."""
         return None
 
 
@@ -395,19 +395,19 @@ class AsyncDialogs(DialogsBase):
     _methods = frozenset(["confirm", "select", "input", "notify"])
 
     async def confirm(self, dialog):
-        """Asks for yes or no. Since operator@live."""
+        """Requests a yes or no. Since operator@live."""
         return None
 
     async def select(self, dialog):
-        """Asks to choose from a list. Since operator@live."""
+        """Requests a choice from a list. Since operator@live."""
         return None
 
     async def input(self, dialog):
-        """Asks for a line of text. Since operator@live."""
+        """Requests a line of text. Since operator@live."""
         return None
 
     async def notify(self, dialog):
-        """Says something. No answer is expected. Since operator@live."""
+        """Shows a notice. No answer is expected. Since operator@live."""
         return None
 
 
@@ -424,9 +424,9 @@ class _Commands:
     __slots__ = ()
 
     def prompt(self, text, *, options=None, timeout=DEFAULT, limits=None):
-        """Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-        begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-        agent there.
+        """Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+        sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+        text that begins with `/` is a command of the agent.
 
         Returns the run at once; the run's result says how the command ended.
         Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
@@ -437,7 +437,7 @@ class _Commands:
         return self._start("prompt", {"text": text, "options": options}, timeout, limits)
 
     def compact(self, *, custom_instructions=None, timeout=DEFAULT):
-        """Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+        """Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
         the next turn.
 
         Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
@@ -448,7 +448,7 @@ class _Commands:
         return self._call("compact", {"custom_instructions": custom_instructions}, timeout)
 
     def abort(self, *, timeout=DEFAULT):
-        """Stops the turn that is going on.
+        """Stops the current turn.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -474,8 +474,8 @@ class _Commands:
         return self._call("fork", {"entry_id": entry_id}, timeout)
 
     def switch_session(self, session_file, *, timeout=DEFAULT):
-        """Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-        the directory of sessions; both look like success. Answered with data since operator@live.
+        """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+        of sessions; both look like success. Answered with data since operator@live.
 
         Raises SessionFileNotFound (`session file not found: {session_file}`): there is no such file.
         Raises MissingParameters (`'session_path' is required`): the file is missing or empty.
@@ -485,7 +485,7 @@ class _Commands:
         return self._call("switch_session", {"session_file": session_file}, timeout)
 
     def get_state(self, *, timeout=DEFAULT):
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -493,7 +493,8 @@ class _Commands:
         return self._call("get_state", {}, timeout)
 
     def steer(self, message, *, timeout=DEFAULT):
-        """Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+        """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+        the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -502,8 +503,8 @@ class _Commands:
         return self._call("steer", {"message": message}, timeout)
 
     def follow_up(self, message, *, timeout=DEFAULT):
-        """Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-        next one. Since operator@live.
+        """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+        input waits for the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -512,7 +513,7 @@ class _Commands:
         return self._call("follow_up", {"message": message}, timeout)
 
     def get_messages(self, *, timeout=DEFAULT):
-        """Returns the messages of this process; the user's prompts are not among them. Since operator@live.
+        """Returns the messages of this process, without the user's prompts. Since operator@live.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -528,7 +529,7 @@ class _Commands:
         return self._call("get_last_assistant_text", {}, timeout)
 
     def get_session_stats(self, *, timeout=DEFAULT):
-        """Returns the numbers of the session. Since operator@live.
+        """Returns statistics of the session. Since operator@live.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -536,7 +537,7 @@ class _Commands:
         return self._call("get_session_stats", {}, timeout)
 
     def set_session_name(self, name, *, timeout=DEFAULT):
-        """Names the session. Blanks around the name are left out. Since operator@live.
+        """Sets the name of the session. White space around the name is removed. Since operator@live.
 
         Raises MissingParameters (`'name' is required`): the name is missing or blank.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -545,7 +546,7 @@ class _Commands:
         return self._call("set_session_name", {"name": name}, timeout)
 
     def set_model(self, model_id, *, provider=None, timeout=DEFAULT):
-        """Asks for a model. The agent says yes and goes on with the model that it has. Since operator@live.
+        """Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
 
         Raises MissingParameters (`'model_id' is required`): the model is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -564,7 +565,7 @@ class _Commands:
         return self._call("set_thinking_level", {"level": level}, timeout)
 
     def set_auto_compaction(self, enabled, *, timeout=DEFAULT):
-        """Sets whether the agent compacts on its own when the context fills up. Since operator@live.
+        """Switches automatic compaction on or off. Since operator@live.
 
         Raises MissingParameters (`'enabled' required`): it is missing.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -584,7 +585,7 @@ class _Acts:
     __slots__ = ()
 
     def abort(self, *, timeout=DEFAULT):
-        """Stops the turn that is going on.
+        """Stops the current turn.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -592,7 +593,8 @@ class _Acts:
         return self.client._call("abort", {}, timeout)
 
     def steer(self, message, *, timeout=DEFAULT):
-        """Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+        """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+        the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -601,8 +603,8 @@ class _Acts:
         return self.client._call("steer", {"message": message}, timeout)
 
     def follow_up(self, message, *, timeout=DEFAULT):
-        """Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-        next one. Since operator@live.
+        """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+        input waits for the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -677,16 +679,16 @@ class Service(ServiceBase):
     }
 
     async def prompt(self, params, call):
-        """Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-        begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-        agent there.
+        """Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+        sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+        text that begins with `/` is a command of the agent.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("prompt")
 
     async def compact(self, params, call):
-        """Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+        """Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
         the next turn.
 
         The answer carries what this returns.
@@ -694,7 +696,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("compact")
 
     async def abort(self, call):
-        """Stops the turn that is going on.
+        """Stops the current turn.
 
         The answer carries what this returns.
         """
@@ -715,37 +717,38 @@ class Service(ServiceBase):
         raise Refusal.not_available("fork")
 
     async def switch_session(self, params, call):
-        """Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-        the directory of sessions; both look like success. Answered with data since operator@live.
+        """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+        of sessions; both look like success. Answered with data since operator@live.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("switch_session")
 
     async def get_state(self, call):
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_state")
 
     async def steer(self, params, call):
-        """Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+        """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+        the next one. Since operator@live.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("steer")
 
     async def follow_up(self, params, call):
-        """Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-        next one. Since operator@live.
+        """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+        input waits for the next one. Since operator@live.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("follow_up")
 
     async def get_messages(self, call):
-        """Returns the messages of this process; the user's prompts are not among them. Since operator@live.
+        """Returns the messages of this process, without the user's prompts. Since operator@live.
 
         The answer carries what this returns.
         """
@@ -759,21 +762,21 @@ class Service(ServiceBase):
         raise Refusal.not_available("get_last_assistant_text")
 
     async def get_session_stats(self, call):
-        """Returns the numbers of the session. Since operator@live.
+        """Returns statistics of the session. Since operator@live.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_session_stats")
 
     async def set_session_name(self, params, call):
-        """Names the session. Blanks around the name are left out. Since operator@live.
+        """Sets the name of the session. White space around the name is removed. Since operator@live.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_session_name")
 
     async def set_model(self, params, call):
-        """Asks for a model. The agent says yes and goes on with the model that it has. Since operator@live.
+        """Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
 
         The answer carries what this returns.
         """
@@ -787,7 +790,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("set_thinking_level")
 
     async def set_auto_compaction(self, params, call):
-        """Sets whether the agent compacts on its own when the context fills up. Since operator@live.
+        """Switches automatic compaction on or off. Since operator@live.
 
         The answer carries what this returns.
         """

@@ -324,13 +324,13 @@ class Dialogs(DialogsBase):
     runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.
     """
     def confirm(self, dialog: types.OperatorConfirmDialog) -> bool | None:
-        """Asks for yes or no. Since operator@live."""
+        """Requests a yes or no. Since operator@live."""
     def select(self, dialog: types.OperatorSelectDialog) -> str | None:
-        """Asks to choose from a list. Since operator@live."""
+        """Requests a choice from a list. Since operator@live."""
     def input(self, dialog: types.OperatorInputDialog) -> str | None:
-        """Asks for a line of text. Since operator@live."""
+        """Requests a line of text. Since operator@live."""
     def notify(self, dialog: types.OperatorNotice) -> None:
-        """Says something. No answer is expected. Since operator@live."""
+        """Shows a notice. No answer is expected. Since operator@live."""
 
 class AsyncDialogs(DialogsBase):
     """Answers the agent's dialogs.
@@ -342,32 +342,33 @@ class AsyncDialogs(DialogsBase):
     runs out or the connection ends; no answer is sent then.
     """
     async def confirm(self, dialog: types.OperatorConfirmDialog) -> bool | None:
-        """Asks for yes or no. Since operator@live."""
+        """Requests a yes or no. Since operator@live."""
     async def select(self, dialog: types.OperatorSelectDialog) -> str | None:
-        """Asks to choose from a list. Since operator@live."""
+        """Requests a choice from a list. Since operator@live."""
     async def input(self, dialog: types.OperatorInputDialog) -> str | None:
-        """Asks for a line of text. Since operator@live."""
+        """Requests a line of text. Since operator@live."""
     async def notify(self, dialog: types.OperatorNotice) -> None:
-        """Says something. No answer is expected. Since operator@live."""
+        """Shows a notice. No answer is expected. Since operator@live."""
 
 class Run(SyncRun[Event, Client]):
     """The work that a prompt of the operator dialect started."""
     def abort(self, *, timeout: Timeout = ...) -> None:
-        """Stops the turn that is going on.
+        """Stops the current turn.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def steer(self, message: str, *, timeout: Timeout = ...) -> None:
-        """Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+        """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+        the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def follow_up(self, message: str, *, timeout: Timeout = ...) -> None:
-        """Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-        next one. Since operator@live.
+        """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+        input waits for the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -377,21 +378,22 @@ class Run(SyncRun[Event, Client]):
 class AsyncRun(AsyncRunBase[Event, AsyncClient]):
     """The work that a prompt of the operator dialect started."""
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Stops the turn that is going on.
+        """Stops the current turn.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def steer(self, message: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+        """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+        the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def follow_up(self, message: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-        next one. Since operator@live.
+        """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+        input waits for the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -402,9 +404,9 @@ class Client(SyncClient[Event, Dialogs]):
     """A client of the operator dialect: a method for every command."""
     dialect: ClassVar[str]
     def prompt(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
-        """Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-        begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-        agent there.
+        """Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+        sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+        text that begins with `/` is a command of the agent.
 
         Returns the run at once; the run's result says how the command ended.
         Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
@@ -413,7 +415,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Operator, docs/rpc.md.
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> None:
-        """Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+        """Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
         the next turn.
 
         Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
@@ -422,7 +424,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Operator, docs/rpc.md.
         """
     def abort(self, *, timeout: Timeout = ...) -> None:
-        """Stops the turn that is going on.
+        """Stops the current turn.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -442,8 +444,8 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Operator, docs/rpc.md.
         """
     def switch_session(self, session_file: str, *, timeout: Timeout = ...) -> types.OperatorSwitched | None:
-        """Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-        the directory of sessions; both look like success. Answered with data since operator@live.
+        """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+        of sessions; both look like success. Answered with data since operator@live.
 
         Raises SessionFileNotFound (`session file not found: {session_file}`): there is no such file.
         Raises MissingParameters (`'session_path' is required`): the file is missing or empty.
@@ -451,28 +453,29 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Operator, docs/rpc.md.
         """
     def get_state(self, *, timeout: Timeout = ...) -> types.OperatorState:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def steer(self, message: str, *, timeout: Timeout = ...) -> None:
-        """Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+        """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+        the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def follow_up(self, message: str, *, timeout: Timeout = ...) -> None:
-        """Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-        next one. Since operator@live.
+        """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+        input waits for the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def get_messages(self, *, timeout: Timeout = ...) -> types.OperatorMessages:
-        """Returns the messages of this process; the user's prompts are not among them. Since operator@live.
+        """Returns the messages of this process, without the user's prompts. Since operator@live.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -484,20 +487,20 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Operator, docs/rpc.md.
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> types.OperatorSessionStats:
-        """Returns the numbers of the session. Since operator@live.
+        """Returns statistics of the session. Since operator@live.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> None:
-        """Names the session. Blanks around the name are left out. Since operator@live.
+        """Sets the name of the session. White space around the name is removed. Since operator@live.
 
         Raises MissingParameters (`'name' is required`): the name is missing or blank.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def set_model(self, model_id: str, *, provider: str | None = None, timeout: Timeout = ...) -> types.OperatorModelSet:
-        """Asks for a model. The agent says yes and goes on with the model that it has. Since operator@live.
+        """Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
 
         Raises MissingParameters (`'model_id' is required`): the model is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -512,7 +515,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: Operator, docs/rpc.md.
         """
     def set_auto_compaction(self, enabled: bool, *, timeout: Timeout = ...) -> types.OperatorAutoCompaction:
-        """Sets whether the agent compacts on its own when the context fills up. Since operator@live.
+        """Switches automatic compaction on or off. Since operator@live.
 
         Raises MissingParameters (`'enabled' required`): it is missing.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -528,9 +531,9 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     """A client of the operator dialect for asyncio: a method for every command."""
     dialect: ClassVar[str]
     def prompt(self, text: str, *, options: Mapping[str, JsonValue] | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
-        """Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-        begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-        agent there.
+        """Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+        sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+        text that begins with `/` is a command of the agent.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
@@ -539,7 +542,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Operator, docs/rpc.md.
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+        """Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
         the next turn.
 
         Raises AgentBusy (`Agent is busy (phase='{phase}'). Wait for the current operation to finish.`): a turn is going on.
@@ -548,7 +551,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Operator, docs/rpc.md.
         """
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Stops the turn that is going on.
+        """Stops the current turn.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -568,8 +571,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Operator, docs/rpc.md.
         """
     def switch_session(self, session_file: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorSwitched | None]:
-        """Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-        the directory of sessions; both look like success. Answered with data since operator@live.
+        """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+        of sessions; both look like success. Answered with data since operator@live.
 
         Raises SessionFileNotFound (`session file not found: {session_file}`): there is no such file.
         Raises MissingParameters (`'session_path' is required`): the file is missing or empty.
@@ -577,28 +580,29 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Operator, docs/rpc.md.
         """
     def get_state(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorState]:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def steer(self, message: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+        """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+        the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def follow_up(self, message: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-        next one. Since operator@live.
+        """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+        input waits for the next one. Since operator@live.
 
         Raises MissingParameters (`'message' required and session must be active`): the words are missing or empty, or there is no session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def get_messages(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorMessages]:
-        """Returns the messages of this process; the user's prompts are not among them. Since operator@live.
+        """Returns the messages of this process, without the user's prompts. Since operator@live.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
@@ -610,20 +614,20 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Operator, docs/rpc.md.
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorSessionStats]:
-        """Returns the numbers of the session. Since operator@live.
+        """Returns statistics of the session. Since operator@live.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Names the session. Blanks around the name are left out. Since operator@live.
+        """Sets the name of the session. White space around the name is removed. Since operator@live.
 
         Raises MissingParameters (`'name' is required`): the name is missing or blank.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
     def set_model(self, model_id: str, *, provider: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorModelSet]:
-        """Asks for a model. The agent says yes and goes on with the model that it has. Since operator@live.
+        """Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
 
         Raises MissingParameters (`'model_id' is required`): the model is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -638,7 +642,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: Operator, docs/rpc.md.
         """
     def set_auto_compaction(self, enabled: bool, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorAutoCompaction]:
-        """Sets whether the agent compacts on its own when the context fills up. Since operator@live.
+        """Switches automatic compaction on or off. Since operator@live.
 
         Raises MissingParameters (`'enabled' required`): it is missing.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -657,20 +661,20 @@ class Service(ServiceBase):
     """
     dialect: ClassVar[str]
     async def prompt(self, params: types.OperatorPromptParams, call: Call) -> None:
-        """Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-        begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-        agent there.
+        """Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+        sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+        text that begins with `/` is a command of the agent.
 
         The answer carries what this returns.
         """
     async def compact(self, params: types.OperatorCompactParams, call: Call) -> None:
-        """Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+        """Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
         the next turn.
 
         The answer carries what this returns.
         """
     async def abort(self, call: Call) -> None:
-        """Stops the turn that is going on.
+        """Stops the current turn.
 
         The answer carries what this returns.
         """
@@ -685,29 +689,30 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def switch_session(self, params: types.OperatorSwitchSessionParams, call: Call) -> shapes.OperatorSwitched | None:
-        """Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-        the directory of sessions; both look like success. Answered with data since operator@live.
+        """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+        of sessions; both look like success. Answered with data since operator@live.
 
         The answer carries what this returns.
         """
     async def get_state(self, call: Call) -> shapes.OperatorState:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
     async def steer(self, params: types.OperatorQueuedWords, call: Call) -> None:
-        """Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+        """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+        the next one. Since operator@live.
 
         The answer carries what this returns.
         """
     async def follow_up(self, params: types.OperatorQueuedWords, call: Call) -> None:
-        """Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-        next one. Since operator@live.
+        """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+        input waits for the next one. Since operator@live.
 
         The answer carries what this returns.
         """
     async def get_messages(self, call: Call) -> shapes.OperatorMessages:
-        """Returns the messages of this process; the user's prompts are not among them. Since operator@live.
+        """Returns the messages of this process, without the user's prompts. Since operator@live.
 
         The answer carries what this returns.
         """
@@ -717,17 +722,17 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def get_session_stats(self, call: Call) -> shapes.OperatorSessionStats:
-        """Returns the numbers of the session. Since operator@live.
+        """Returns statistics of the session. Since operator@live.
 
         The answer carries what this returns.
         """
     async def set_session_name(self, params: types.OperatorSessionNameParams, call: Call) -> None:
-        """Names the session. Blanks around the name are left out. Since operator@live.
+        """Sets the name of the session. White space around the name is removed. Since operator@live.
 
         The answer carries what this returns.
         """
     async def set_model(self, params: types.OperatorModelParams, call: Call) -> shapes.OperatorModelSet:
-        """Asks for a model. The agent says yes and goes on with the model that it has. Since operator@live.
+        """Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
 
         The answer carries what this returns.
         """
@@ -737,7 +742,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def set_auto_compaction(self, params: types.OperatorAutoCompactionParams, call: Call) -> shapes.OperatorAutoCompaction:
-        """Sets whether the agent compacts on its own when the context fills up. Since operator@live.
+        """Switches automatic compaction on or off. Since operator@live.
 
         The answer carries what this returns.
         """

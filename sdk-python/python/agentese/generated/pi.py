@@ -532,15 +532,15 @@ class Dialogs(DialogsBase):
     _methods = frozenset(["select", "confirm", "input", "editor", "notify", "set_status", "set_widget", "set_title", "set_editor_text"])
 
     def select(self, dialog):
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
         return None
 
     def confirm(self, dialog):
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
         return None
 
     def input(self, dialog):
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
         return None
 
     def editor(self, dialog):
@@ -581,15 +581,15 @@ class AsyncDialogs(DialogsBase):
     _methods = frozenset(["select", "confirm", "input", "editor", "notify", "set_status", "set_widget", "set_title", "set_editor_text"])
 
     async def select(self, dialog):
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
         return None
 
     async def confirm(self, dialog):
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
         return None
 
     async def input(self, dialog):
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
         return None
 
     async def editor(self, dialog):
@@ -635,8 +635,8 @@ class _Commands:
     __slots__ = ()
 
     def prompt(self, message, *, images=None, streaming_behavior=None, timeout=DEFAULT, limits=None):
-        """Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-        working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
+        """Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+        the agent queues the prompt. Answered with data since pi@1.5.
 
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -647,8 +647,8 @@ class _Commands:
         return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout, limits)
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -657,8 +657,7 @@ class _Commands:
         return self._call("steer", {"message": message, "images": images}, timeout)
 
     def follow_up(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt. Answered with data since pi@1.5.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -667,8 +666,8 @@ class _Commands:
         return self._call("follow_up", {"message": message, "images": images}, timeout)
 
     def abort(self, *, timeout=DEFAULT):
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -676,7 +675,7 @@ class _Commands:
         return self._call("abort", {}, timeout)
 
     def clear_queue(self, *, timeout=DEFAULT):
-        """Takes the messages that wait out of the queues, and gives their texts. Since pi@1.5.
+        """Removes all messages from the queues and returns their texts. Since pi@1.5.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -684,7 +683,7 @@ class _Commands:
         return self._call("clear_queue", {}, timeout)
 
     def new_session(self, *, parent_session=None, timeout=DEFAULT):
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -692,7 +691,7 @@ class _Commands:
         return self._call("new_session", {"parentSession": parent_session}, timeout)
 
     def get_state(self, *, timeout=DEFAULT):
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -717,7 +716,7 @@ class _Commands:
         return self._call("set_model", {"provider": provider, "modelId": model_id}, timeout)
 
     def cycle_model(self, *, timeout=DEFAULT):
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -725,7 +724,7 @@ class _Commands:
         return self._call("cycle_model", {}, timeout)
 
     def get_available_models(self, *, timeout=DEFAULT):
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -733,8 +732,8 @@ class _Commands:
         return self._call("get_available_models", {}, timeout)
 
     def set_thinking_level(self, level, *, timeout=DEFAULT):
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -742,7 +741,7 @@ class _Commands:
         return self._call("set_thinking_level", {"level": level}, timeout)
 
     def cycle_thinking_level(self, *, timeout=DEFAULT):
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -750,7 +749,7 @@ class _Commands:
         return self._call("cycle_thinking_level", {}, timeout)
 
     def get_available_thinking_levels(self, *, timeout=DEFAULT):
-        """Lists the thinking levels of the model in use. Since pi@1.5.
+        """Lists the thinking levels of the current model. Since pi@1.5.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -758,7 +757,7 @@ class _Commands:
         return self._call("get_available_thinking_levels", {}, timeout)
 
     def set_steering_mode(self, mode, *, timeout=DEFAULT):
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -766,7 +765,7 @@ class _Commands:
         return self._call("set_steering_mode", {"mode": mode}, timeout)
 
     def set_follow_up_mode(self, mode, *, timeout=DEFAULT):
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -774,7 +773,7 @@ class _Commands:
         return self._call("set_follow_up_mode", {"mode": mode}, timeout)
 
     def compact(self, *, custom_instructions=None, timeout=DEFAULT):
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         Raises AlreadyCompacted (`Already compacted`): nothing was said since the last compaction.
         Raises NothingToCompact (`Nothing to compact (session too small)`): there is nothing to summarise.
@@ -810,8 +809,8 @@ class _Commands:
         return self._call("abort_retry", {}, timeout)
 
     def bash(self, command, *, exclude_from_context=None, timeout=DEFAULT):
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -827,7 +826,7 @@ class _Commands:
         return self._call("abort_bash", {}, timeout)
 
     def get_session_stats(self, *, timeout=DEFAULT):
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -845,7 +844,7 @@ class _Commands:
         return self._call("export_html", {"outputPath": output_path}, timeout)
 
     def switch_session(self, session_path, *, timeout=DEFAULT):
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -853,8 +852,7 @@ class _Commands:
         return self._call("switch_session", {"sessionPath": session_path}, timeout)
 
     def fork(self, entry_id, *, timeout=DEFAULT):
-        """Makes a fork of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
 
         Raises EntryNotFound (`Invalid entry ID for forking`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -863,7 +861,7 @@ class _Commands:
         return self._call("fork", {"entryId": entry_id}, timeout)
 
     def clone_session(self, *, timeout=DEFAULT):
-        """Makes a copy of the session that ends where it stands. An extension can stop it. Since pi@1.5.
+        """Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
 
         Raises NothingSaid (`This session has not been saved yet. Send a message before cloning or forking it.`): nothing was said in the session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -872,8 +870,8 @@ class _Commands:
         return self._call("clone", {}, timeout)
 
     def get_entries(self, *, since=None, timeout=DEFAULT):
-        """Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-        among them. The id of the last one is a cursor that stays good. Since pi@1.5.
+        """Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+        The id of the last entry is a cursor that stays valid. Since pi@1.5.
 
         Raises EntryNotFound (`Entry not found: {since}`): no entry has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -882,7 +880,7 @@ class _Commands:
         return self._call("get_entries", {"since": since}, timeout)
 
     def get_tree(self, *, timeout=DEFAULT):
-        """Gives the entries of the session's file as a tree. Since pi@1.5.
+        """Returns the entries of the session file as a tree. Since pi@1.5.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -890,7 +888,7 @@ class _Commands:
         return self._call("get_tree", {}, timeout)
 
     def get_fork_messages(self, *, timeout=DEFAULT):
-        """Lists the user's messages from which a fork can be made.
+        """Lists the user's messages that can be the start of a fork.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -906,7 +904,7 @@ class _Commands:
         return self._call("get_last_assistant_text", {}, timeout)
 
     def set_session_name(self, name, *, timeout=DEFAULT):
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -915,7 +913,7 @@ class _Commands:
         return self._call("set_session_name", {"name": name}, timeout)
 
     def get_commands(self, *, timeout=DEFAULT):
-        """Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+        """Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -934,8 +932,8 @@ class _Acts:
     __slots__ = ()
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -944,8 +942,7 @@ class _Acts:
         return self.client._call("steer", {"message": message, "images": images}, timeout)
 
     def follow_up(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt. Answered with data since pi@1.5.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -954,8 +951,8 @@ class _Acts:
         return self.client._call("follow_up", {"message": message, "images": images}, timeout)
 
     def abort(self, *, timeout=DEFAULT):
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -1046,53 +1043,52 @@ class Service(ServiceBase):
     }
 
     async def prompt(self, params, call):
-        """Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-        working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
+        """Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+        the agent queues the prompt. Answered with data since pi@1.5.
 
         Return as soon as the work can start: the answer is sent then.
         """
         raise Refusal.not_available("prompt")
 
     async def steer(self, params, call):
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("steer")
 
     async def follow_up(self, params, call):
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt. Answered with data since pi@1.5.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("follow_up")
 
     async def abort(self, call):
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("abort")
 
     async def clear_queue(self, call):
-        """Takes the messages that wait out of the queues, and gives their texts. Since pi@1.5.
+        """Removes all messages from the queues and returns their texts. Since pi@1.5.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("clear_queue")
 
     async def new_session(self, params, call):
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("new_session")
 
     async def get_state(self, call):
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
@@ -1113,57 +1109,57 @@ class Service(ServiceBase):
         raise Refusal.not_available("set_model")
 
     async def cycle_model(self, call):
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("cycle_model")
 
     async def get_available_models(self, call):
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_available_models")
 
     async def set_thinking_level(self, params, call):
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_thinking_level")
 
     async def cycle_thinking_level(self, call):
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("cycle_thinking_level")
 
     async def get_available_thinking_levels(self, call):
-        """Lists the thinking levels of the model in use. Since pi@1.5.
+        """Lists the thinking levels of the current model. Since pi@1.5.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_available_thinking_levels")
 
     async def set_steering_mode(self, params, call):
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_steering_mode")
 
     async def set_follow_up_mode(self, params, call):
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_follow_up_mode")
 
     async def compact(self, params, call):
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         The answer carries what this returns.
         """
@@ -1191,8 +1187,8 @@ class Service(ServiceBase):
         raise Refusal.not_available("abort_retry")
 
     async def bash(self, params, call):
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         The answer carries what this returns.
         """
@@ -1206,7 +1202,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("abort_bash")
 
     async def get_session_stats(self, call):
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         The answer carries what this returns.
         """
@@ -1220,44 +1216,43 @@ class Service(ServiceBase):
         raise Refusal.not_available("export_html")
 
     async def switch_session(self, params, call):
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("switch_session")
 
     async def fork(self, params, call):
-        """Makes a fork of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("fork")
 
     async def clone_session(self, call):
-        """Makes a copy of the session that ends where it stands. An extension can stop it. Since pi@1.5.
+        """Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("clone")
 
     async def get_entries(self, params, call):
-        """Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-        among them. The id of the last one is a cursor that stays good. Since pi@1.5.
+        """Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+        The id of the last entry is a cursor that stays valid. Since pi@1.5.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_entries")
 
     async def get_tree(self, call):
-        """Gives the entries of the session's file as a tree. Since pi@1.5.
+        """Returns the entries of the session file as a tree. Since pi@1.5.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_tree")
 
     async def get_fork_messages(self, call):
-        """Lists the user's messages from which a fork can be made.
+        """Lists the user's messages that can be the start of a fork.
 
         The answer carries what this returns.
         """
@@ -1271,14 +1266,14 @@ class Service(ServiceBase):
         raise Refusal.not_available("get_last_assistant_text")
 
     async def set_session_name(self, params, call):
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_session_name")
 
     async def get_commands(self, call):
-        """Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+        """Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
 
         The answer carries what this returns.
         """

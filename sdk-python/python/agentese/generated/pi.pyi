@@ -456,11 +456,11 @@ class Dialogs(DialogsBase):
     runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.
     """
     def select(self, dialog: types.SelectDialog) -> str | None:
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
     def confirm(self, dialog: types.ConfirmDialog) -> bool | None:
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
     def input(self, dialog: types.InputDialog) -> str | None:
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
     def editor(self, dialog: types.EditorDialog) -> str | None:
         """Opens an editor for several lines of text."""
     def notify(self, dialog: types.NotifyNotice) -> None:
@@ -484,11 +484,11 @@ class AsyncDialogs(DialogsBase):
     runs out or the connection ends; no answer is sent then.
     """
     async def select(self, dialog: types.SelectDialog) -> str | None:
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
     async def confirm(self, dialog: types.ConfirmDialog) -> bool | None:
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
     async def input(self, dialog: types.InputDialog) -> str | None:
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
     async def editor(self, dialog: types.EditorDialog) -> str | None:
         """Opens an editor for several lines of text."""
     async def notify(self, dialog: types.NotifyNotice) -> None:
@@ -505,24 +505,23 @@ class AsyncDialogs(DialogsBase):
 class Run(SyncRun[Event, Client]):
     """The work that a prompt of the pi dialect started."""
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.WordsTaken | None:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.WordsTaken | None:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt. Answered with data since pi@1.5.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def abort(self, *, timeout: Timeout = ...) -> None:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -531,24 +530,23 @@ class Run(SyncRun[Event, Client]):
 class AsyncRun(AsyncRunBase[Event, AsyncClient]):
     """The work that a prompt of the pi dialect started."""
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WordsTaken | None]:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WordsTaken | None]:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt. Answered with data since pi@1.5.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -558,8 +556,8 @@ class Client(SyncClient[Event, Dialogs]):
     """A client of the pi dialect: a method for every command."""
     dialect: ClassVar[str]
     def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
-        """Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-        working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
+        """Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+        the agent queues the prompt. Answered with data since pi@1.5.
 
         Returns the run when the agent has accepted the command; raises RefusedError where it rejects it.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -568,42 +566,41 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.WordsTaken | None:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.WordsTaken | None:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt. Answered with data since pi@1.5.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def abort(self, *, timeout: Timeout = ...) -> None:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def clear_queue(self, *, timeout: Timeout = ...) -> types.QueuedTexts:
-        """Takes the messages that wait out of the queues, and gives their texts. Since pi@1.5.
+        """Removes all messages from the queues and returns their texts. Since pi@1.5.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def new_session(self, *, parent_session: str | None = None, timeout: Timeout = ...) -> types.Cancellation:
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_state(self, *, timeout: Timeout = ...) -> types.SessionState:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -622,50 +619,50 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def cycle_model(self, *, timeout: Timeout = ...) -> types.CycledModel | None:
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_available_models(self, *, timeout: Timeout = ...) -> types.AvailableModels:
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def set_thinking_level(self, level: shapes.ThinkingLevel, *, timeout: Timeout = ...) -> None:
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def cycle_thinking_level(self, *, timeout: Timeout = ...) -> types.CycledThinkingLevel | None:
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_available_thinking_levels(self, *, timeout: Timeout = ...) -> types.ThinkingLevels:
-        """Lists the thinking levels of the model in use. Since pi@1.5.
+        """Lists the thinking levels of the current model. Since pi@1.5.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def set_steering_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> None:
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def set_follow_up_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> None:
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.CompactionResult:
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         Raises AlreadyCompacted (`Already compacted`): nothing was said since the last compaction.
         Raises NothingToCompact (`Nothing to compact (session too small)`): there is nothing to summarise.
@@ -693,8 +690,8 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def bash(self, command: str, *, exclude_from_context: bool | None = None, timeout: Timeout = ...) -> types.BashResult:
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -706,7 +703,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> types.SessionStats:
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -720,42 +717,41 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def switch_session(self, session_path: str, *, timeout: Timeout = ...) -> types.Cancellation:
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def fork(self, entry_id: str, *, timeout: Timeout = ...) -> types.ForkResult:
-        """Makes a fork of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
 
         Raises EntryNotFound (`Invalid entry ID for forking`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def clone_session(self, *, timeout: Timeout = ...) -> types.Cancellation:
-        """Makes a copy of the session that ends where it stands. An extension can stop it. Since pi@1.5.
+        """Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
 
         Raises NothingSaid (`This session has not been saved yet. Send a message before cloning or forking it.`): nothing was said in the session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_entries(self, *, since: str | None = None, timeout: Timeout = ...) -> types.Entries:
-        """Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-        among them. The id of the last one is a cursor that stays good. Since pi@1.5.
+        """Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+        The id of the last entry is a cursor that stays valid. Since pi@1.5.
 
         Raises EntryNotFound (`Entry not found: {since}`): no entry has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_tree(self, *, timeout: Timeout = ...) -> types.SessionTree:
-        """Gives the entries of the session's file as a tree. Since pi@1.5.
+        """Returns the entries of the session file as a tree. Since pi@1.5.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_fork_messages(self, *, timeout: Timeout = ...) -> types.ForkPoints:
-        """Lists the user's messages from which a fork can be made.
+        """Lists the user's messages that can be the start of a fork.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -767,14 +763,14 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> None:
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_commands(self, *, timeout: Timeout = ...) -> types.Commands:
-        """Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+        """Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -789,8 +785,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     """A client of the pi dialect for asyncio: a method for every command."""
     dialect: ClassVar[str]
     def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
-        """Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-        working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
+        """Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+        the agent queues the prompt. Answered with data since pi@1.5.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -799,42 +795,41 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WordsTaken | None]:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WordsTaken | None]:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt. Answered with data since pi@1.5.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def clear_queue(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.QueuedTexts]:
-        """Takes the messages that wait out of the queues, and gives their texts. Since pi@1.5.
+        """Removes all messages from the queues and returns their texts. Since pi@1.5.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def new_session(self, *, parent_session: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Cancellation]:
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_state(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionState]:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -853,50 +848,50 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def cycle_model(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CycledModel | None]:
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_available_models(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AvailableModels]:
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def set_thinking_level(self, level: shapes.ThinkingLevel, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def cycle_thinking_level(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CycledThinkingLevel | None]:
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_available_thinking_levels(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ThinkingLevels]:
-        """Lists the thinking levels of the model in use. Since pi@1.5.
+        """Lists the thinking levels of the current model. Since pi@1.5.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def set_steering_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def set_follow_up_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CompactionResult]:
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         Raises AlreadyCompacted (`Already compacted`): nothing was said since the last compaction.
         Raises NothingToCompact (`Nothing to compact (session too small)`): there is nothing to summarise.
@@ -924,8 +919,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def bash(self, command: str, *, exclude_from_context: bool | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.BashResult]:
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -937,7 +932,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionStats]:
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -951,42 +946,41 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def switch_session(self, session_path: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Cancellation]:
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def fork(self, entry_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ForkResult]:
-        """Makes a fork of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
 
         Raises EntryNotFound (`Invalid entry ID for forking`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def clone_session(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Cancellation]:
-        """Makes a copy of the session that ends where it stands. An extension can stop it. Since pi@1.5.
+        """Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
 
         Raises NothingSaid (`This session has not been saved yet. Send a message before cloning or forking it.`): nothing was said in the session.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_entries(self, *, since: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Entries]:
-        """Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-        among them. The id of the last one is a cursor that stays good. Since pi@1.5.
+        """Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+        The id of the last entry is a cursor that stays valid. Since pi@1.5.
 
         Raises EntryNotFound (`Entry not found: {since}`): no entry has that id.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_tree(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionTree]:
-        """Gives the entries of the session's file as a tree. Since pi@1.5.
+        """Returns the entries of the session file as a tree. Since pi@1.5.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_fork_messages(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ForkPoints]:
-        """Lists the user's messages from which a fork can be made.
+        """Lists the user's messages that can be the start of a fork.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -998,14 +992,14 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
     def get_commands(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Commands]:
-        """Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+        """Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
@@ -1023,41 +1017,40 @@ class Service(ServiceBase):
     """
     dialect: ClassVar[str]
     async def prompt(self, params: types.PromptParams, call: Call) -> shapes.WordsTaken | None:
-        """Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-        working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
+        """Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+        the agent queues the prompt. Answered with data since pi@1.5.
 
         Return as soon as the work can start: the answer is sent then.
         """
     async def steer(self, params: types.SteerParams, call: Call) -> shapes.WordsTaken | None:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         The answer carries what this returns.
         """
     async def follow_up(self, params: types.FollowUpParams, call: Call) -> shapes.WordsTaken | None:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt. Answered with data since pi@1.5.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         The answer carries what this returns.
         """
     async def abort(self, call: Call) -> None:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         The answer carries what this returns.
         """
     async def clear_queue(self, call: Call) -> shapes.QueuedTexts:
-        """Takes the messages that wait out of the queues, and gives their texts. Since pi@1.5.
+        """Removes all messages from the queues and returns their texts. Since pi@1.5.
 
         The answer carries what this returns.
         """
     async def new_session(self, params: types.NewSessionParams, call: Call) -> shapes.Cancellation:
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         The answer carries what this returns.
         """
     async def get_state(self, call: Call) -> shapes.SessionState:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
@@ -1072,43 +1065,43 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def cycle_model(self, call: Call) -> shapes.CycledModel | None:
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         The answer carries what this returns.
         """
     async def get_available_models(self, call: Call) -> shapes.AvailableModels:
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         The answer carries what this returns.
         """
     async def set_thinking_level(self, params: types.SetThinkingLevelParams, call: Call) -> None:
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         The answer carries what this returns.
         """
     async def cycle_thinking_level(self, call: Call) -> shapes.CycledThinkingLevel | None:
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         The answer carries what this returns.
         """
     async def get_available_thinking_levels(self, call: Call) -> shapes.ThinkingLevels:
-        """Lists the thinking levels of the model in use. Since pi@1.5.
+        """Lists the thinking levels of the current model. Since pi@1.5.
 
         The answer carries what this returns.
         """
     async def set_steering_mode(self, params: types.SetSteeringModeParams, call: Call) -> None:
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
     async def set_follow_up_mode(self, params: types.SetFollowUpModeParams, call: Call) -> None:
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
     async def compact(self, params: types.CompactParams, call: Call) -> shapes.CompactionResult:
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         The answer carries what this returns.
         """
@@ -1128,8 +1121,8 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def bash(self, params: types.BashParams, call: Call) -> shapes.BashResult:
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         The answer carries what this returns.
         """
@@ -1139,7 +1132,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def get_session_stats(self, call: Call) -> shapes.SessionStats:
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         The answer carries what this returns.
         """
@@ -1149,34 +1142,33 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def switch_session(self, params: types.SwitchSessionParams, call: Call) -> shapes.Cancellation:
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         The answer carries what this returns.
         """
     async def fork(self, params: types.ForkParams, call: Call) -> shapes.ForkResult:
-        """Makes a fork of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
 
         The answer carries what this returns.
         """
     async def clone_session(self, call: Call) -> shapes.Cancellation:
-        """Makes a copy of the session that ends where it stands. An extension can stop it. Since pi@1.5.
+        """Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
 
         The answer carries what this returns.
         """
     async def get_entries(self, params: types.GetEntriesParams, call: Call) -> shapes.Entries:
-        """Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-        among them. The id of the last one is a cursor that stays good. Since pi@1.5.
+        """Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+        The id of the last entry is a cursor that stays valid. Since pi@1.5.
 
         The answer carries what this returns.
         """
     async def get_tree(self, call: Call) -> shapes.SessionTree:
-        """Gives the entries of the session's file as a tree. Since pi@1.5.
+        """Returns the entries of the session file as a tree. Since pi@1.5.
 
         The answer carries what this returns.
         """
     async def get_fork_messages(self, call: Call) -> shapes.ForkPoints:
-        """Lists the user's messages from which a fork can be made.
+        """Lists the user's messages that can be the start of a fork.
 
         The answer carries what this returns.
         """
@@ -1186,12 +1178,12 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def set_session_name(self, params: types.SetSessionNameParams, call: Call) -> None:
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         The answer carries what this returns.
         """
     async def get_commands(self, call: Call) -> shapes.Commands:
-        """Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+        """Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
 
         The answer carries what this returns.
         """

@@ -494,15 +494,15 @@ class Dialogs(DialogsBase):
     _methods = frozenset(["select", "confirm", "input", "editor", "notify", "set_status", "set_widget", "set_title", "set_editor_text"])
 
     def select(self, dialog):
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
         return None
 
     def confirm(self, dialog):
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
         return None
 
     def input(self, dialog):
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
         return None
 
     def editor(self, dialog):
@@ -543,15 +543,15 @@ class AsyncDialogs(DialogsBase):
     _methods = frozenset(["select", "confirm", "input", "editor", "notify", "set_status", "set_widget", "set_title", "set_editor_text"])
 
     async def select(self, dialog):
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
         return None
 
     async def confirm(self, dialog):
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
         return None
 
     async def input(self, dialog):
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
         return None
 
     async def editor(self, dialog):
@@ -597,8 +597,8 @@ class _Commands:
     __slots__ = ()
 
     def prompt(self, message, *, images=None, streaming_behavior=None, timeout=DEFAULT, limits=None):
-        """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        """Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        run, `streamingBehavior` must state how the agent queues the prompt.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -608,8 +608,8 @@ class _Commands:
         return self._start("prompt", {"message": message, "images": images, "streamingBehavior": streaming_behavior}, timeout, limits)
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -618,8 +618,7 @@ class _Commands:
         return self._call("steer", {"message": message, "images": images}, timeout)
 
     def follow_up(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -628,8 +627,8 @@ class _Commands:
         return self._call("follow_up", {"message": message, "images": images}, timeout)
 
     def abort(self, *, timeout=DEFAULT):
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -637,7 +636,7 @@ class _Commands:
         return self._call("abort", {}, timeout)
 
     def new_session(self, *, parent_session=None, timeout=DEFAULT):
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -645,7 +644,7 @@ class _Commands:
         return self._call("new_session", {"parentSession": parent_session}, timeout)
 
     def get_state(self, *, timeout=DEFAULT):
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -670,7 +669,7 @@ class _Commands:
         return self._call("set_model", {"provider": provider, "modelId": model_id}, timeout)
 
     def cycle_model(self, *, timeout=DEFAULT):
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -678,7 +677,7 @@ class _Commands:
         return self._call("cycle_model", {}, timeout)
 
     def get_available_models(self, *, timeout=DEFAULT):
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -686,8 +685,8 @@ class _Commands:
         return self._call("get_available_models", {}, timeout)
 
     def set_thinking_level(self, level, *, timeout=DEFAULT):
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -695,7 +694,7 @@ class _Commands:
         return self._call("set_thinking_level", {"level": level}, timeout)
 
     def cycle_thinking_level(self, *, timeout=DEFAULT):
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -703,7 +702,7 @@ class _Commands:
         return self._call("cycle_thinking_level", {}, timeout)
 
     def set_steering_mode(self, mode, *, timeout=DEFAULT):
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -711,7 +710,7 @@ class _Commands:
         return self._call("set_steering_mode", {"mode": mode}, timeout)
 
     def set_follow_up_mode(self, mode, *, timeout=DEFAULT):
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -719,7 +718,7 @@ class _Commands:
         return self._call("set_follow_up_mode", {"mode": mode}, timeout)
 
     def compact(self, *, custom_instructions=None, timeout=DEFAULT):
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
@@ -753,8 +752,8 @@ class _Commands:
         return self._call("abort_retry", {}, timeout)
 
     def bash(self, command, *, exclude_from_context=None, timeout=DEFAULT):
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -770,7 +769,7 @@ class _Commands:
         return self._call("abort_bash", {}, timeout)
 
     def get_session_stats(self, *, timeout=DEFAULT):
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -787,7 +786,7 @@ class _Commands:
         return self._call("export_html", {"outputPath": output_path}, timeout)
 
     def switch_session(self, session_path, *, timeout=DEFAULT):
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -803,7 +802,7 @@ class _Commands:
         return self._call("get_last_assistant_text", {}, timeout)
 
     def set_session_name(self, name, *, timeout=DEFAULT):
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -812,8 +811,8 @@ class _Commands:
         return self._call("set_session_name", {"name": name}, timeout)
 
     def abort_and_prompt(self, message, *, images=None, timeout=DEFAULT, limits=None):
-        """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        a failure with the same id may follow.
+        """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        the same id may follow.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
         No timeout by default.
@@ -822,7 +821,7 @@ class _Commands:
         return self._start("abort_and_prompt", {"message": message, "images": images}, timeout, limits)
 
     def set_interrupt_mode(self, mode, *, timeout=DEFAULT):
-        """Sets when steering messages reach the agent.
+        """Sets the time at which steering messages reach the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -830,8 +829,7 @@ class _Commands:
         return self._call("set_interrupt_mode", {"mode": mode}, timeout)
 
     def branch(self, entry_id, *, timeout=DEFAULT):
-        """Makes a branch of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -840,7 +838,7 @@ class _Commands:
         return self._call("branch", {"entryId": entry_id}, timeout)
 
     def get_branch_messages(self, *, timeout=DEFAULT):
-        """Lists the user's messages from which a branch can be made.
+        """Lists the user's messages that can be the start of a branch.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -859,8 +857,8 @@ class _Acts:
     __slots__ = ()
 
     def steer(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -869,8 +867,7 @@ class _Acts:
         return self.client._call("steer", {"message": message, "images": images}, timeout)
 
     def follow_up(self, message, *, images=None, timeout=DEFAULT):
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
@@ -879,8 +876,8 @@ class _Acts:
         return self.client._call("follow_up", {"message": message, "images": images}, timeout)
 
     def abort(self, *, timeout=DEFAULT):
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -967,46 +964,45 @@ class Service(ServiceBase):
     }
 
     async def prompt(self, params, call):
-        """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        """Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        run, `streamingBehavior` must state how the agent queues the prompt.
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
         raise Refusal.not_available("prompt")
 
     async def steer(self, params, call):
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("steer")
 
     async def follow_up(self, params, call):
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("follow_up")
 
     async def abort(self, call):
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("abort")
 
     async def new_session(self, params, call):
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("new_session")
 
     async def get_state(self, call):
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
@@ -1027,50 +1023,50 @@ class Service(ServiceBase):
         raise Refusal.not_available("set_model")
 
     async def cycle_model(self, call):
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("cycle_model")
 
     async def get_available_models(self, call):
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("get_available_models")
 
     async def set_thinking_level(self, params, call):
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_thinking_level")
 
     async def cycle_thinking_level(self, call):
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("cycle_thinking_level")
 
     async def set_steering_mode(self, params, call):
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_steering_mode")
 
     async def set_follow_up_mode(self, params, call):
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_follow_up_mode")
 
     async def compact(self, params, call):
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         The answer carries what this returns.
         """
@@ -1098,8 +1094,8 @@ class Service(ServiceBase):
         raise Refusal.not_available("abort_retry")
 
     async def bash(self, params, call):
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         The answer carries what this returns.
         """
@@ -1113,7 +1109,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("abort_bash")
 
     async def get_session_stats(self, call):
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         The answer carries what this returns.
         """
@@ -1127,7 +1123,7 @@ class Service(ServiceBase):
         raise Refusal.not_available("export_html")
 
     async def switch_session(self, params, call):
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         The answer carries what this returns.
         """
@@ -1141,37 +1137,36 @@ class Service(ServiceBase):
         raise Refusal.not_available("get_last_assistant_text")
 
     async def set_session_name(self, params, call):
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_session_name")
 
     async def abort_and_prompt(self, params, call):
-        """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        a failure with the same id may follow.
+        """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        the same id may follow.
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
         raise Refusal.not_available("abort_and_prompt")
 
     async def set_interrupt_mode(self, params, call):
-        """Sets when steering messages reach the agent.
+        """Sets the time at which steering messages reach the agent.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("set_interrupt_mode")
 
     async def branch(self, params, call):
-        """Makes a branch of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         The answer carries what this returns.
         """
         raise Refusal.not_available("branch")
 
     async def get_branch_messages(self, call):
-        """Lists the user's messages from which a branch can be made.
+        """Lists the user's messages that can be the start of a branch.
 
         The answer carries what this returns.
         """

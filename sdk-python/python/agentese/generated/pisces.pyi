@@ -426,11 +426,11 @@ class Dialogs(DialogsBase):
     runs out or the connection ends: then `agentese.withdrawn()` is true in its handler, and no answer is sent.
     """
     def select(self, dialog: types.SelectDialog) -> str | None:
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
     def confirm(self, dialog: types.ConfirmDialog) -> bool | None:
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
     def input(self, dialog: types.InputDialog) -> str | None:
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
     def editor(self, dialog: types.EditorDialog) -> str | None:
         """Opens an editor for several lines of text."""
     def notify(self, dialog: types.NotifyNotice) -> None:
@@ -454,11 +454,11 @@ class AsyncDialogs(DialogsBase):
     runs out or the connection ends; no answer is sent then.
     """
     async def select(self, dialog: types.SelectDialog) -> str | None:
-        """Asks to choose from a list. Resolves to nothing when the time is up."""
+        """Requests a choice from a list. Resolves to no value on timeout."""
     async def confirm(self, dialog: types.ConfirmDialog) -> bool | None:
-        """Asks for yes or no. Resolves to no when the time is up."""
+        """Requests a yes or no. Resolves to no on timeout."""
     async def input(self, dialog: types.InputDialog) -> str | None:
-        """Asks for a line of text. Resolves to nothing when the time is up."""
+        """Requests a line of text. Resolves to no value on timeout."""
     async def editor(self, dialog: types.EditorDialog) -> str | None:
         """Opens an editor for several lines of text."""
     async def notify(self, dialog: types.NotifyNotice) -> None:
@@ -475,24 +475,23 @@ class AsyncDialogs(DialogsBase):
 class Run(SyncRun[Event, Client]):
     """The work that a prompt of the pisces dialect started."""
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def abort(self, *, timeout: Timeout = ...) -> None:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -501,24 +500,23 @@ class Run(SyncRun[Event, Client]):
 class AsyncRun(AsyncRunBase[Event, AsyncClient]):
     """The work that a prompt of the pisces dialect started."""
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -528,8 +526,8 @@ class Client(SyncClient[Event, Dialogs]):
     """A client of the pisces dialect: a method for every command."""
     dialect: ClassVar[str]
     def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
-        """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        """Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        run, `streamingBehavior` must state how the agent queues the prompt.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -537,36 +535,35 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> None:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def abort(self, *, timeout: Timeout = ...) -> None:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def new_session(self, *, parent_session: str | None = None, timeout: Timeout = ...) -> types.Cancellation:
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def get_state(self, *, timeout: Timeout = ...) -> types.OmpSessionState:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -585,44 +582,44 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def cycle_model(self, *, timeout: Timeout = ...) -> types.CycledModel | None:
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def get_available_models(self, *, timeout: Timeout = ...) -> types.AvailableModels:
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def set_thinking_level(self, level: shapes.ThinkingLevel, *, timeout: Timeout = ...) -> None:
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def cycle_thinking_level(self, *, timeout: Timeout = ...) -> types.CycledThinkingLevel | None:
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def set_steering_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> None:
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def set_follow_up_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> None:
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.CompactionResult:
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
@@ -648,8 +645,8 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def bash(self, command: str, *, exclude_from_context: bool | None = None, timeout: Timeout = ...) -> types.BashResult:
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -661,7 +658,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> types.SessionStats:
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -674,7 +671,7 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def switch_session(self, session_path: str, *, timeout: Timeout = ...) -> types.Cancellation:
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -686,36 +683,35 @@ class Client(SyncClient[Event, Dialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> None:
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def abort_and_prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> Run:
-        """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        a failure with the same id may follow.
+        """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        the same id may follow.
 
         Returns the run when the agent has acknowledged the command; a later failure is raised by the run.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def set_interrupt_mode(self, mode: shapes.InterruptMode, *, timeout: Timeout = ...) -> None:
-        """Sets when steering messages reach the agent.
+        """Sets the time at which steering messages reach the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def branch(self, entry_id: str, *, timeout: Timeout = ...) -> types.ForkResult:
-        """Makes a branch of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def get_branch_messages(self, *, timeout: Timeout = ...) -> types.ForkPoints:
-        """Lists the user's messages from which a branch can be made.
+        """Lists the user's messages that can be the start of a branch.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -730,8 +726,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     """A client of the pisces dialect for asyncio: a method for every command."""
     dialect: ClassVar[str]
     def prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, streaming_behavior: shapes.StreamingBehavior | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
-        """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        """Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        run, `streamingBehavior` must state how the agent queues the prompt.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         Raises AgentBusy (`Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.`): the agent is working and `streamingBehavior` is missing.
@@ -739,36 +735,35 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def abort(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def new_session(self, *, parent_session: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Cancellation]:
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def get_state(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OmpSessionState]:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -787,44 +782,44 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def cycle_model(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CycledModel | None]:
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def get_available_models(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AvailableModels]:
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def set_thinking_level(self, level: shapes.ThinkingLevel, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def cycle_thinking_level(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CycledThinkingLevel | None]:
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def set_steering_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def set_follow_up_mode(self, mode: shapes.QueueMode, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def compact(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.CompactionResult]:
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         Raises AlreadyCompacted (`Failed to parse command: Already compacted`): nothing was said since the last compaction.
         Raises NothingToCompact (`Failed to parse command: Nothing to compact (session too small)`): there is nothing to summarise.
@@ -850,8 +845,8 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def bash(self, command: str, *, exclude_from_context: bool | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.BashResult]:
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -863,7 +858,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def get_session_stats(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionStats]:
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -876,7 +871,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def switch_session(self, session_path: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Cancellation]:
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -888,36 +883,35 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def set_session_name(self, name: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         Raises EmptySessionName (`Session name cannot be empty`): nothing is left of the name.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def abort_and_prompt(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ..., limits: RunLimits | None = None) -> AsyncRun:
-        """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        a failure with the same id may follow.
+        """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        the same id may follow.
 
         Sends the command and returns the run at once. Await the run to wait until the agent has accepted it.
         No timeout by default.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def set_interrupt_mode(self, mode: shapes.InterruptMode, *, timeout: Timeout = ...) -> Coroutine[Any, Any, None]:
-        """Sets when steering messages reach the agent.
+        """Sets the time at which steering messages reach the agent.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def branch(self, entry_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ForkResult]:
-        """Makes a branch of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         Raises EntryNotFound (`Failed to parse command: Invalid entry ID for branching`): there is no such message of the user.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
         """
     def get_branch_messages(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ForkPoints]:
-        """Lists the user's messages from which a branch can be made.
+        """Lists the user's messages that can be the start of a branch.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pisces, docs/rpc.md (13.18.0).
@@ -935,36 +929,35 @@ class Service(ServiceBase):
     """
     dialect: ClassVar[str]
     async def prompt(self, params: types.PromptParams, call: Call) -> None:
-        """Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-        While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+        """Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+        run, `streamingBehavior` must state how the agent queues the prompt.
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
     async def steer(self, params: types.SteerParams, call: Call) -> None:
-        """Queues a message that interrupts the agent: delivered after the tool that is running, the
-        remaining tools are skipped. While the agent is idle it waits for the next prompt.
+        """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+        tools. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
     async def follow_up(self, params: types.FollowUpParams, call: Call) -> None:
-        """Queues a message for the time when the agent would stop. While the agent is idle it waits
-        for the next prompt.
+        """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
     async def abort(self, call: Call) -> None:
-        """Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-        Queued messages stay queued.
+        """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+        messages stay queued.
 
         The answer carries what this returns.
         """
     async def new_session(self, params: types.NewSessionParams, call: Call) -> shapes.Cancellation:
-        """Starts a new session. An extension can stop it.
+        """Starts a new session. An extension can prevent it.
 
         The answer carries what this returns.
         """
     async def get_state(self, call: Call) -> shapes.OmpSessionState:
-        """Returns the agent's current state.
+        """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
@@ -979,38 +972,38 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def cycle_model(self, call: Call) -> shapes.CycledModel | None:
-        """Switches to the next model. The data is null where there is only one.
+        """Switches to the next model. The data is null if only one model is available.
 
         The answer carries what this returns.
         """
     async def get_available_models(self, call: Call) -> shapes.AvailableModels:
-        """Lists the models that are configured.
+        """Lists the configured models.
 
         The answer carries what this returns.
         """
     async def set_thinking_level(self, params: types.SetThinkingLevelParams, call: Call) -> None:
-        """Sets the model's thinking level. A level that the model does not support becomes the
-        nearest one that it does.
+        """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+        level.
 
         The answer carries what this returns.
         """
     async def cycle_thinking_level(self, call: Call) -> shapes.CycledThinkingLevel | None:
-        """Switches to the next thinking level. The data is null where the model cannot think.
+        """Switches to the next thinking level. The data is null if the model cannot think.
 
         The answer carries what this returns.
         """
     async def set_steering_mode(self, params: types.SetSteeringModeParams, call: Call) -> None:
-        """Sets how steering messages are delivered.
+        """Sets the delivery of steering messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
     async def set_follow_up_mode(self, params: types.SetFollowUpModeParams, call: Call) -> None:
-        """Sets how follow-up messages are delivered.
+        """Sets the delivery of follow-up messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
     async def compact(self, params: types.CompactParams, call: Call) -> shapes.CompactionResult:
-        """Compacts the conversation now: a summary takes the place of its older part.
+        """Compacts the conversation now: a summary replaces its older part.
 
         The answer carries what this returns.
         """
@@ -1030,8 +1023,8 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def bash(self, params: types.BashParams, call: Call) -> shapes.BashResult:
-        """Runs a shell command; the model sees its output with the next prompt. Several may run at
-        once. No event is sent for the message that it leaves.
+        """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+        agent emits no event for the message that the command adds to the conversation.
 
         The answer carries what this returns.
         """
@@ -1041,7 +1034,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def get_session_stats(self, call: Call) -> shapes.SessionStats:
-        """Returns the session's token counts and costs.
+        """Returns the token counts and costs of the session.
 
         The answer carries what this returns.
         """
@@ -1051,7 +1044,7 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def switch_session(self, params: types.SwitchSessionParams, call: Call) -> shapes.Cancellation:
-        """Opens another session. An extension can stop it.
+        """Opens another session. An extension can prevent it.
 
         The answer carries what this returns.
         """
@@ -1061,29 +1054,28 @@ class Service(ServiceBase):
         The answer carries what this returns.
         """
     async def set_session_name(self, params: types.SetSessionNameParams, call: Call) -> None:
-        """Names the session. White space around the name is dropped.
+        """Sets the name of the session. White space around the name is removed.
 
         The answer carries what this returns.
         """
     async def abort_and_prompt(self, params: types.AbortAndPromptParams, call: Call) -> None:
-        """Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-        a failure with the same id may follow.
+        """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+        the same id may follow.
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
     async def set_interrupt_mode(self, params: types.SetInterruptModeParams, call: Call) -> None:
-        """Sets when steering messages reach the agent.
+        """Sets the time at which steering messages reach the agent.
 
         The answer carries what this returns.
         """
     async def branch(self, params: types.BranchParams, call: Call) -> shapes.ForkResult:
-        """Makes a branch of the session that ends before one of the user's messages. An extension can
-        stop it.
+        """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         The answer carries what this returns.
         """
     async def get_branch_messages(self, call: Call) -> shapes.ForkPoints:
-        """Lists the user's messages from which a branch can be made.
+        """Lists the user's messages that can be the start of a branch.
 
         The answer carries what this returns.
         """

@@ -16,168 +16,168 @@ else:
 class AbortAndPromptParams(TypedDict):
     """Parameters of `abort_and_prompt`.
 
-    Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-    a failure with the same id may follow.
+    Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+    the same id may follow.
     """
     message: "str"
-    """The prompt."""
+    """Text of the prompt."""
     images: NotRequired["Sequence[ImageContent]"]
-    """Images that go with it."""
+    """Images of the prompt."""
 
 
 class AdvisorCostChanged(TypedDict):
-    """What the advisor cost is more now. Since omp@18.2."""
+    """The cost of the advisor has increased. Since omp@18.2."""
     type: Literal["advisor_cost_changed"]
 
 
 class AdvisorYielded(TypedDict):
-    """The advisor has nothing more to say. Since omp@18.2."""
+    """The advisor has no further advice. Since omp@18.2."""
     type: Literal["advisor_yielded"]
 
 
 class AgentAbortParams(TypedDict):
     """Parameters of `agent_abort`.
 
-    Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+    Stops the current turn. `agent_abort` follows, even if the agent is idle.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
 
 
 class AgentEnd(TypedDict):
     """The agent stops. A retry, a compaction or a follow-up may still come after it."""
     type: Literal["agent_end"]
     messages: "Sequence[AgentMessage]"
-    """All messages of this run, the prompt among them."""
+    """All messages of this run, including the prompt."""
     willRetry: NotRequired["bool"]
-    """Whether the agent tries again on its own. Since pi@1.5."""
+    """`true` if the agent retries on its own. Since pi@1.5."""
     isTerminal: NotRequired["bool"]
-    """Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run. Since omp@18.2."""
+    """`true` if the agent has no further work of its own. If `false`, this event is not the end of the run. Since omp@18.2."""
     messageCount: NotRequired["int"]
-    """How many messages the run has, where those that were told before are left out of `messages`. Since omp@18.2."""
+    """Number of messages in the run, present if `messages` leaves out those that earlier events carried. Since omp@18.2."""
 
 
 class AgentPromptParams(TypedDict):
     """Parameters of `agent_prompt`.
 
-    Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+    Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
     text: "str"
-    """The prompt."""
+    """Text of the prompt."""
 
 
 class AgentSettled(TypedDict):
-    """The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5."""
+    """The agent has no further work of its own: no retry, no compaction, empty queues. This event ends the run. Since pi@1.5."""
     type: Literal["agent_settled"]
     aborted: "bool"
-    """Whether somebody stopped it."""
+    """`true` if the run was aborted."""
 
 
 class AgentStart(TypedDict):
-    """The agent begins to work on a prompt, or begins again after a retry or a compaction."""
+    """The agent starts to work on a prompt, or starts again after a retry or a compaction."""
     type: Literal["agent_start"]
 
 
 class AgentState(TypedDict):
-    """An agent's current state."""
+    """The current state of an agent."""
     session_id: "str"
-    """The session."""
+    """Id of the session."""
     status: "OpalStatus"
-    """What it is doing."""
+    """Current activity of the agent."""
     model: "OpalModel"
-    """The model."""
+    """Current model of the session."""
     message_count: "int"
-    """The number of messages in the conversation."""
+    """Number of messages in the conversation."""
     tools: "Sequence[str]"
     """Names of all tools."""
     token_usage: NotRequired["OpalUsage"]
-    """Tokens used."""
+    """Token counts of the session."""
 
 
 class AgentStateParams(TypedDict):
     """Parameters of `agent_state`.
 
-    Returns an agent's current state.
+    Returns the current state of an agent.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
 
 
 class AskUserResult(TypedDict):
-    """What the user answered."""
+    """The answer of the user."""
     answer: "str"
-    """The answer."""
+    """Text of the answer."""
 
 
 class AssistantMessage(TypedDict):
-    """An answer of the model, whole or as far as it has come."""
+    """An answer of the model, complete or so far."""
     role: Literal["assistant"]
     content: "Sequence[AssistantBlock]"
-    """Text, reasoning and tool calls in the order in which they came."""
+    """Text, reasoning and tool calls in the order of their arrival."""
     api: "str"
-    """The provider's wire format, as in `anthropic-messages`."""
+    """Wire format of the provider, as in `anthropic-messages`."""
     provider: "str"
-    """The provider."""
+    """Name of the provider."""
     model: "str"
-    """The model's id."""
+    """Id of the model."""
     usage: "Usage"
-    """Tokens and costs."""
+    """Tokens and costs of the answer."""
     stopReason: "StopReason"
-    """The stop reason; `stop` while the message streams."""
+    """Stop reason of the answer; `stop` while the message streams."""
     timestamp: "int"
-    """When it began, in milliseconds since the epoch."""
+    """Start of the answer in milliseconds since the epoch."""
     errorMessage: NotRequired["str"]
-    """The error message, with `error` and `aborted`."""
+    """Error message, present if the stop reason is `error` or `aborted`."""
     responseModel: NotRequired["str"]
-    """The model that answered, as the provider names it. Since pi@1.5."""
+    """Name of the model that answered, as reported by the provider. Since pi@1.5."""
     responseId: NotRequired["str"]
-    """The answer's id at the provider. Since pi@1.5, omp@18.2."""
+    """Id of the answer at the provider. Since pi@1.5, omp@18.2."""
     rawStopReason: NotRequired["str"]
-    """Why it stopped, in the provider's own word. Since pi@1.5."""
+    """Stop reason in the wording of the provider. Since pi@1.5."""
     durationMs: NotRequired["float"]
-    """How long the answer took, in milliseconds. Since pi@1.5."""
+    """Duration of the answer in milliseconds. Since pi@1.5."""
     thinkingLevel: NotRequired["ThinkingLevel"]
-    """How hard the model was asked to think. Since pi@1.5."""
+    """Requested thinking level. Since pi@1.5."""
     providerThinkingLevel: NotRequired["str"]
-    """That, in the provider's own word. Since pi@1.5."""
+    """Requested thinking level in the wording of the provider. Since pi@1.5."""
     endTurn: NotRequired["bool"]
-    """Whether the provider says that the turn is over. Since pi@1.5."""
+    """`true` if the provider reports the end of the turn. Since pi@1.5."""
     diagnostics: NotRequired["Sequence[JsonValue]"]
-    """Facts about the request, for looking into it. Since pi@1.5."""
+    """Diagnostic data about the request. Since pi@1.5."""
     deferred: NotRequired["JsonValue"]
-    """Where an answer that comes later is found. Since pi@1.5."""
+    """Location of an answer that the provider delivers later. Since pi@1.5."""
     duration: NotRequired["float"]
-    """How long the answer took, in milliseconds. Since omp@18.2."""
+    """Duration of the answer in milliseconds. Since omp@18.2."""
     ttft: NotRequired["float"]
-    """After how many milliseconds its first piece came. Since omp@18.2."""
+    """Time to the first piece of the answer in milliseconds. Since omp@18.2."""
     completedAt: NotRequired["float"]
-    """When it was complete, in milliseconds since the epoch. Since omp@18.2."""
+    """End of the answer in milliseconds since the epoch. Since omp@18.2."""
     errorId: NotRequired["float"]
-    """What kind of error it is, as a number. Since omp@18.2."""
+    """Kind of the error, as a number. Since omp@18.2."""
     errorStatus: NotRequired["float"]
-    """The provider's HTTP status. Since omp@18.2."""
+    """HTTP status of the provider. Since omp@18.2."""
 
 
 class Attachment(TypedDict):
-    """A file that a front end attached to a message."""
+    """A file that a client attached to a message."""
     id: "str"
-    """The attachment's id."""
+    """Id of the attachment."""
     type: "str"
-    """What kind it is, `image` or `document`."""
+    """Kind of the file, `image` or `document`."""
     fileName: "str"
-    """The file's name."""
+    """Name of the file."""
     mimeType: "str"
     """The MIME type."""
     size: "int"
-    """The file's size in bytes."""
+    """Size of the file in bytes."""
     content: "str"
     """The bytes in base64."""
     extractedText: NotRequired["str | None"]
-    """Text taken out of a document."""
+    """Text extracted from a document."""
     preview: NotRequired["str | None"]
-    """A small image in base64."""
+    """A small preview image in base64."""
 
 
 class AuthPollParams(TypedDict):
@@ -186,9 +186,9 @@ class AuthPollParams(TypedDict):
     Waits until the user has logged in.
     """
     device_code: "str"
-    """The code that `auth/login` gave."""
+    """Device code from `auth/login`."""
     interval: "int"
-    """How often to ask, in seconds."""
+    """Interval between two polls in seconds."""
 
 
 class AuthSetKeyParams(TypedDict):
@@ -197,222 +197,221 @@ class AuthSetKeyParams(TypedDict):
     Stores an API key.
     """
     provider: "str"
-    """The provider."""
+    """Id of the provider."""
     api_key: "str"
-    """The key."""
+    """The API key."""
 
 
 class AuthStatusResult(TypedDict):
-    """Which credentials were found."""
+    """The discovered credentials."""
     authenticated: "bool"
-    """Whether a provider can be used."""
+    """`true` if a provider is available."""
     auth: "OpalAuth"
-    """More about it."""
+    """Details about the credentials."""
 
 
 class Authenticated(TypedDict):
-    """Whether the login is done."""
+    """The outcome of a login."""
     authenticated: "bool"
-    """True."""
+    """Always `true`."""
 
 
 class AutoCompactionEnd(TypedDict):
-    """Automatic compaction ended, with or without a result. Until pi@1.5."""
+    """An automatic compaction ends, with or without a result. Until pi@1.5."""
     type: Literal["auto_compaction_end"]
     result: NotRequired["CompactionResult | None"]
     """The result; absent or null if nothing was compacted."""
     aborted: "bool"
-    """Whether it was stopped."""
+    """`true` if the compaction was aborted."""
     willRetry: "bool"
-    """Whether the prompt is tried again."""
+    """`true` if the agent retries the prompt."""
     errorMessage: NotRequired["str"]
-    """The error message."""
+    """Error message of the compaction."""
     action: NotRequired["str"]
-    """How it compacted. Since omp@18.2."""
+    """Method of the compaction. Since omp@18.2."""
     skipped: NotRequired["bool"]
-    """Whether there was no need to. Since omp@18.2."""
+    """`true` if no compaction was necessary. Since omp@18.2."""
 
 
 class AutoCompactionStart(TypedDict):
-    """Automatic compaction begins. Until pi@1.5."""
+    """An automatic compaction starts. Until pi@1.5."""
     type: Literal["auto_compaction_start"]
     reason: "CompactionReason"
-    """Why."""
+    """Reason for the compaction."""
     action: NotRequired["str"]
-    """How: by a summary, or in another way of the agent. Since omp@18.2."""
+    """Method of the compaction: a summary, or another method of the agent. Since omp@18.2."""
 
 
 class AutoRetryEnd(TypedDict):
-    """Retrying is over: an answer came, or the agent gave up."""
+    """The retries are over: the model answered, or the agent stopped retrying."""
     type: Literal["auto_retry_end"]
     success: "bool"
-    """Whether an answer came."""
+    """`true` if the model answered."""
     attempt: "int"
-    """The number of the last retry."""
+    """Number of the last retry."""
     finalError: NotRequired["str"]
-    """Why the agent gave up."""
+    """Error message of the last retry, if all retries failed."""
     retryErrors: NotRequired["Sequence[Mapping[str, JsonValue]]"]
-    """The answers that failed, and what became of them. Since omp@18.2."""
+    """The failed answers, each with its outcome. Since omp@18.2."""
 
 
 class AutoRetryStart(TypedDict):
-    """The agent waits before it tries again after a transient error."""
+    """The agent waits before a retry after a transient error."""
     type: Literal["auto_retry_start"]
     attempt: "int"
-    """The number of this retry, from 1."""
+    """Number of this retry, from 1."""
     maxAttempts: "int"
-    """The maximum number."""
+    """Maximum number of retries."""
     delayMs: "int"
-    """The delay in milliseconds."""
+    """Delay before the retry in milliseconds."""
     errorMessage: "str"
-    """The error message."""
+    """Error message of the failed request."""
 
 
 class AvailableCommand(TypedDict):
-    """A command that a prompt can begin with. Since omp@18.2."""
+    """A command that can start a prompt. Since omp@18.2."""
     name: "str"
-    """Its name, without the slash."""
+    """Name of the command, without the slash."""
     aliases: NotRequired["Sequence[str]"]
-    """Other names."""
+    """Other names of the command."""
     description: NotRequired["str"]
-    """What it does."""
+    """Description of the command."""
     input: NotRequired["Mapping[str, JsonValue]"]
-    """What can follow it: the member `hint` shows it."""
+    """Arguments of the command; the member `hint` describes them."""
     subcommands: NotRequired["Sequence[Subcommand]"]
-    """The words that can follow it."""
+    """Subcommands of the command."""
     source: "str"
-    """Where it comes from, as in `builtin`."""
+    """Source of the command, as in `builtin`."""
 
 
 class AvailableCommands(TypedDict):
-    """The commands that prompts can begin with. Since omp@18.2."""
+    """The commands that can start a prompt. Since omp@18.2."""
     commands: "Sequence[AvailableCommand]"
-    """Them."""
+    """Commands that can start a prompt."""
 
 
 class AvailableCommandsUpdate(TypedDict):
-    """The commands that prompts can begin with are others now. Since omp@18.2."""
+    """The commands that can start a prompt have changed. Since omp@18.2."""
     type: Literal["available_commands_update"]
     commands: "Sequence[AvailableCommand]"
-    """Them."""
+    """Commands that can start a prompt now."""
 
 
 class AvailableModels(TypedDict):
-    """The models that can be used."""
+    """The available models."""
     models: "Sequence[Model]"
-    """In the order of the configuration."""
+    """The models in the order of the configuration."""
 
 
 class BashExecutionMessage(TypedDict):
-    """A shell command that a client ran with `bash`; the model sees it with the next prompt."""
+    """A shell command that a client ran with `bash`; the model receives it with the next prompt."""
     role: Literal["bashExecution"]
     command: "str"
-    """The command line."""
+    """Command line of the shell command."""
     output: "str"
-    """What it wrote, cut to a limit."""
+    """Output of the command, cut to a limit."""
     exitCode: NotRequired["int | None"]
-    """Its exit code; absent or null where it has none."""
+    """Exit code of the command; absent or null if it has none."""
     cancelled: "bool"
-    """Whether it was stopped."""
+    """`true` if the command was aborted."""
     truncated: "bool"
-    """Whether `output` was cut."""
+    """`true` if `output` was cut."""
     fullOutputPath: NotRequired["str | None"]
-    """A file with all of the output."""
+    """Path of a file with the complete output."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the command in milliseconds since the epoch."""
     excludeFromContext: NotRequired["bool"]
-    """True where the model does not get to see it."""
+    """`true` if the model does not receive the command and its output."""
 
 
 class BashExecutionUpdate(TypedDict):
-    """A command of `bash` wrote something. Since pi@1.5."""
+    """A command run by `bash` wrote output. Since pi@1.5."""
     type: Literal["bash_execution_update"]
     id: NotRequired["JsonValue"]
-    """The id of that command, where it had one."""
+    """Id of the `bash` command, if it had one."""
     delta: "str"
-    """What it wrote."""
+    """New output of the command."""
 
 
 class BashParams(TypedDict):
     """Parameters of `bash`.
 
-    Runs a shell command; the model sees its output with the next prompt. Several may run at
-    once. No event is sent for the message that it leaves.
+    Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+    agent emits no event for the message that the command adds to the conversation.
     """
     command: "str"
-    """The command line."""
+    """Command line of the shell command."""
     excludeFromContext: NotRequired["bool"]
-    """Whether the model does not get to see it; false where it is missing. Since pi@1.5."""
+    """`true` to hide the output from the model; `false` if absent. Since pi@1.5."""
 
 
 class BashResult(TypedDict):
     """The outcome of a shell command."""
     output: "str"
-    """What it wrote on stdout and stderr, cut to a limit."""
+    """Output of the command on stdout and stderr, cut to a limit."""
     exitCode: NotRequired["int | None"]
-    """Its exit code; absent or null where it was stopped."""
+    """Exit code of the command; absent or null if it was aborted."""
     cancelled: "bool"
-    """Whether it was stopped with `abort_bash`."""
+    """`true` if `abort_bash` stopped the command."""
     truncated: "bool"
-    """Whether `output` was cut."""
+    """`true` if `output` was cut."""
     fullOutputPath: NotRequired["str | None"]
-    """A file with all of the output, where it was cut."""
+    """Path of a file with the complete output, if `output` was cut."""
     timedOut: NotRequired["bool"]
-    """Whether its time was up. Since omp@18.2."""
+    """`true` if the command reached its timeout. Since omp@18.2."""
     totalLines: NotRequired["int"]
-    """How many lines it wrote. Since omp@18.2."""
+    """Number of lines in the complete output. Since omp@18.2."""
     totalBytes: NotRequired["int"]
-    """How many bytes it wrote. Since omp@18.2."""
+    """Number of bytes in the complete output. Since omp@18.2."""
     outputLines: NotRequired["int"]
-    """How many lines `output` has. Since omp@18.2."""
+    """Number of lines in `output`. Since omp@18.2."""
     outputBytes: NotRequired["int"]
-    """How many bytes `output` has. Since omp@18.2."""
+    """Number of bytes in `output`. Since omp@18.2."""
 
 
 class BranchParams(TypedDict):
     """Parameters of `branch`.
 
-    Makes a branch of the session that ends before one of the user's messages. An extension can
-    stop it.
+    Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     """
     entryId: "str"
-    """The session entry of that message; `get_branch_messages` lists them."""
+    """Entry id of that message; `get_branch_messages` lists the possible values."""
 
 
 class BranchSummaryEntry(TypedDict):
-    """A branch was left, and this is what was said on it."""
+    """A summary of a branch that the user left."""
     type: Literal["branch_summary"]
     id: "str"
-    """The entry's id."""
+    """Id of the entry."""
     parentId: "str | None"
-    """The entry that it follows; null where it is a root."""
+    """Id of the parent entry; null for a root."""
     timestamp: "str"
-    """When, as ISO 8601."""
+    """Time of the entry, in ISO 8601."""
     fromId: "str | None"
-    """The entry from which it was left; null where there was none."""
+    """Id of the entry at which the user left the branch; null if there was no such entry."""
     summary: "str"
-    """The summary."""
+    """Text of the summary."""
     details: NotRequired["JsonValue"]
-    """Facts for a front end."""
+    """Details for a client."""
     usage: NotRequired["Usage"]
-    """Tokens that the summary took."""
+    """Tokens used for the summary."""
     fromHook: NotRequired["bool"]
-    """Whether an extension wrote the summary."""
+    """`true` if an extension wrote the summary."""
 
 
 class BranchSummaryMessage(TypedDict):
     """A summary of a branch that the conversation has left."""
     role: Literal["branchSummary"]
     summary: "str"
-    """The summary."""
+    """Text of the summary."""
     fromId: "str | None"
-    """The session entry from which the branch was left, or null."""
+    """Id of the session entry at which the conversation left the branch, or null."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the summary in milliseconds since the epoch."""
 
 
 class BudgetExceeded(TypedDict):
-    """A budget is used up: new prompts and subagents are refused. Sent once for each scope."""
+    """A budget is exhausted: the agent rejects new prompts and subagents. Sent once per scope."""
     type: Literal["budget_exceeded"]
     scope: "BudgetScope"
     """The owner of the budget."""
@@ -423,27 +422,27 @@ class BudgetExceeded(TypedDict):
 class BudgetSnapshot(TypedDict):
     """The use of a budget."""
     status: "BudgetStatus"
-    """The status."""
+    """Status of the budget."""
     wallTimeMs: "float"
     """Time since the agent started, in milliseconds."""
     inputTokens: "int"
-    """Input tokens used."""
+    """Number of input tokens used."""
     outputTokens: "int"
-    """Output tokens used."""
+    """Number of output tokens used."""
     totalTokens: "int"
-    """All tokens used."""
+    """Number of all tokens used."""
     costUsd: "float"
-    """The cost in US dollars."""
+    """Cost in US dollars."""
     toolCalls: "int"
-    """Tool calls made."""
+    """Number of tool calls."""
     subagents: "int"
-    """Subagents started."""
+    """Number of started subagents."""
     reason: NotRequired["BudgetViolationReason"]
-    """The limit that the event is about."""
+    """Limit that the event reports."""
 
 
 class BudgetWarning(TypedDict):
-    """A budget nears a limit. Sent once for each dimension."""
+    """A budget approaches a limit. Sent once per limit."""
     type: Literal["budget_warning"]
     scope: "BudgetScope"
     """The owner of the budget."""
@@ -452,43 +451,43 @@ class BudgetWarning(TypedDict):
 
 
 class CancelNotice(TypedDict):
-    """Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
-    an editor, and lets the other dialogs go without a word.
+    """Withdraws an unanswered dialog whose origin was aborted. The actual agent sends it for an editor and withdraws
+    other dialogs without a frame.
     """
     targetId: "str"
-    """The id of the dialog."""
+    """Id of the dialog."""
 
 
 class Cancellation(TypedDict):
-    """Whether an extension stopped what was asked for."""
+    """The result of a command that an extension can prevent."""
     cancelled: "bool"
-    """True where an extension stopped it."""
+    """`true` if an extension prevented the command."""
 
 
 class CancelledAnswer(TypedDict):
-    """A dialog dismissed: the extension gets nothing (or "no")."""
+    """The dismissal of a dialog: the extension receives no value, or "no"."""
     type: Literal["extension_ui_response"]
     cancelled: Literal[True]
     id: "str"
-    """The id of the question."""
+    """Id of the dialog."""
 
 
 class ClientTool(TypedDict):
-    """A tool that the client carries out. Since omp@18.2."""
+    """A tool that the client executes. Since omp@18.2."""
     name: "str"
-    """Its name, as the model has it."""
+    """Name of the tool for the model."""
     label: NotRequired["str"]
-    """Its name for people."""
+    """Display name."""
     description: "str"
-    """What it does, for the model."""
+    """Description for the model."""
     parameters: "Mapping[str, JsonValue]"
-    """The JSON Schema of its arguments."""
+    """JSON Schema of the arguments."""
     hidden: NotRequired["bool"]
-    """Whether it is left out of lists."""
+    """`true` to omit the tool from lists."""
     loadMode: NotRequired["ToolLoadMode"]
-    """When the model is told of it; `discoverable` where it is missing."""
+    """Time at which the model receives the tool; `discoverable` if absent."""
     readsSkillUris: NotRequired["bool"]
-    """Whether it can read the instructions of skills."""
+    """`true` if the tool can read the instructions of skills."""
 
 
 class CommandInfo(TypedDict):
@@ -496,310 +495,312 @@ class CommandInfo(TypedDict):
     name: "str"
     """The name, without the slash."""
     description: NotRequired["str"]
-    """A description for people."""
+    """Description for the user."""
     source: "CommandSource"
-    """Where it comes from."""
+    """Source of the command."""
     location: NotRequired["CommandLocation"]
-    """Where its file was found; extensions have none. Until pi@1.5."""
+    """Location of the command's file; absent for extensions. Until pi@1.5."""
     path: NotRequired["str"]
-    """The absolute path of its file. Until pi@1.5."""
+    """Absolute path of the command's file. Until pi@1.5."""
     sourceInfo: NotRequired["SourceInfo"]
-    """Where it was found. Since pi@1.5."""
+    """Location of the command's file, with its source and scope. Since pi@1.5."""
 
 
 class CommandOutput(TypedDict):
-    """A command that a prompt began with has something to say. Since omp@18.2."""
+    """The output of a command at the start of a prompt. Since omp@18.2."""
     type: Literal["command_output"]
     text: "str"
-    """What."""
+    """Text of the output."""
 
 
 class Commands(TypedDict):
     """The commands that a prompt can invoke with `/name`."""
     commands: "Sequence[CommandInfo]"
-    """Extension commands, then templates, then skills."""
+    """The commands: extension commands first, then templates, then skills."""
 
 
 class CompactParams(TypedDict):
     """Parameters of `compact`.
 
-    Compacts the conversation now: a summary takes the place of its older part.
+    Compacts the conversation now: a summary replaces its older part.
     """
     customInstructions: NotRequired["str"]
     """Extra instructions for the summary."""
 
 
 class CompactionEnd(TypedDict):
-    """The agent has compacted the conversation, or has not. Since pi@1.5."""
+    """A compaction of the conversation ends, with or without a result. Since pi@1.5."""
     type: Literal["compaction_end"]
     reason: "CompactionReason"
-    """Why it began."""
+    """Reason for the compaction."""
     result: NotRequired["CompactionResult"]
-    """What compaction did; absent where it did not."""
+    """Result of the compaction; absent if nothing was compacted."""
     aborted: "bool"
-    """Whether it was stopped."""
+    """`true` if the compaction was aborted."""
     willRetry: "bool"
-    """Whether the prompt is tried again."""
+    """`true` if the agent retries the prompt."""
     errorMessage: NotRequired["str"]
-    """What went wrong."""
+    """Error message of the compaction."""
 
 
 class CompactionEntry(TypedDict):
-    """The conversation was compacted."""
+    """A compaction of the conversation."""
     type: Literal["compaction"]
     id: "str"
-    """The entry's id."""
+    """Id of the entry."""
     parentId: "str | None"
-    """The entry that it follows; null where it is a root."""
+    """Id of the parent entry; null for a root."""
     timestamp: "str"
-    """When, as ISO 8601."""
+    """Time of the entry, in ISO 8601."""
     summary: "str"
-    """The text that stands in place of what was removed."""
+    """The summary that replaces the removed messages."""
     firstKeptEntryId: "str"
-    """The first entry that stays as it is."""
+    """Id of the first entry that stays unchanged."""
     tokensBefore: "int"
-    """Tokens in the context before."""
+    """Number of tokens in the context before the compaction."""
     details: NotRequired["JsonValue"]
-    """Facts for a front end, such as the files that were read and changed."""
+    """Details for a client, such as the files that were read and changed."""
     usage: NotRequired["Usage"]
-    """Tokens that the summary took."""
+    """Tokens used for the summary."""
     fromHook: NotRequired["bool"]
-    """Whether an extension wrote the summary."""
+    """`true` if an extension wrote the summary."""
     systemMessage: NotRequired["SystemMessage"]
-    """The prompt and the tools as they stood then."""
+    """The system prompt and the tools at that time."""
 
 
 class CompactionResult(TypedDict):
     """The result of a compaction."""
     summary: "str"
-    """The text that replaces what was removed."""
+    """The summary that replaces the removed messages."""
     firstKeptEntryId: "str"
-    """The first session entry that stays as it is."""
+    """Id of the first session entry that stays unchanged."""
     tokensBefore: "int"
-    """Tokens in the context before."""
+    """Number of tokens in the context before the compaction."""
     estimatedTokensAfter: NotRequired["int"]
-    """Tokens in the context afterwards, estimated. Since pi@1.5."""
+    """Estimated number of tokens in the context after the compaction. Since pi@1.5."""
     usage: NotRequired["Usage"]
-    """Tokens that the summary took. Since pi@1.5."""
+    """Tokens used for the summary. Since pi@1.5."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end, such as the files that were read and changed."""
+    """Details for a client, such as the files that were read and changed."""
 
 
 class CompactionStart(TypedDict):
-    """The agent begins to compact the conversation. Since pi@1.5."""
+    """The agent starts to compact the conversation. Since pi@1.5."""
     type: Literal["compaction_start"]
     reason: "CompactionReason"
-    """Why."""
+    """Reason for the compaction."""
 
 
 class CompactionSummaryMessage(TypedDict):
-    """The summary that replaces messages which compaction removed."""
+    """The summary of the messages that a compaction removed."""
     role: Literal["compactionSummary"]
     summary: "str"
-    """The summary."""
+    """Text of the summary."""
     tokensBefore: "int"
-    """Tokens in the context before."""
+    """Number of tokens in the context before the compaction."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the summary in milliseconds since the epoch."""
 
 
 class ConfigUpdate(TypedDict):
-    """The model or its thinking was changed by a command that a prompt began with. Since omp@18.2."""
+    """A command at the start of a prompt changed the model or its thinking level. Since omp@18.2."""
     type: Literal["config_update"]
     model: NotRequired["Model"]
-    """The model."""
+    """The current model."""
     thinkingLevel: NotRequired["ThinkingLevel"]
-    """The thinking level."""
+    """Thinking level of the model."""
 
 
 class ConfigWarningsChanged(TypedDict):
-    """What is wrong with the settings is something else now. Since omp@18.2."""
+    """The warnings about the settings have changed. Since omp@18.2."""
     type: Literal["config_warnings_changed"]
 
 
 class ConfirmDialog(TypedDict):
-    """Asks for yes or no. Resolves to no when the time is up."""
+    """Requests a yes or no. Resolves to no on timeout."""
     title: "str"
-    """The question."""
+    """Text of the question."""
     message: "str"
-    """What it is about."""
+    """Subject of the question."""
     timeout: NotRequired["int"]
-    """After how many milliseconds the agent answers for itself."""
+    """Timeout in milliseconds, after which the agent answers the dialog itself."""
 
 
 class ConfirmResult(TypedDict):
     """The action that the user chose."""
     action: "str"
-    """One of the actions."""
+    """One of the offered actions."""
 
 
 class ConfirmedAnswer(TypedDict):
-    """A dialog answered with yes or no."""
+    """The answer to a dialog with yes or no."""
     type: Literal["extension_ui_response"]
     id: "str"
-    """The id of the question."""
+    """Id of the dialog."""
     confirmed: "bool"
-    """Yes or no."""
+    """`true` for yes, `false` for no."""
 
 
 class ContextEditEntry(TypedDict):
-    """What the model gets to see of an earlier entry was changed."""
+    """A change to the content of an earlier entry, as the model receives it."""
     type: Literal["context_edit"]
     id: "str"
-    """The entry's id."""
+    """Id of the entry."""
     parentId: "str | None"
-    """The entry that it follows; null where it is a root."""
+    """Id of the parent entry; null for a root."""
     timestamp: "str"
-    """When, as ISO 8601."""
+    """Time of the entry, in ISO 8601."""
     targetId: "str"
-    """That entry."""
+    """Id of the changed entry."""
     replacement: "ContextReplacement | None"
-    """What it sees in its place; null where it sees nothing."""
+    """Content that the model receives instead; null if it receives no content."""
 
 
 class ContextReplacement(TypedDict):
-    """Other words in place of those of a message."""
+    """Content that replaces the content of a message."""
     content: "InputContent"
-    """The words."""
+    """Content that the model receives instead."""
 
 
 class ContextUsage(TypedDict):
-    """How much of the model's context is in use."""
+    """The use of the model's context window."""
     tokens: "int | None"
-    """Tokens in it, estimated; null where nobody knows, as right after a compaction."""
+    """Estimated number of tokens in the context; null if unknown, as directly after a compaction."""
     contextWindow: "int"
-    """How many there is room for."""
+    """Size of the context window in tokens."""
     percent: "float | None"
-    """The share that is full, in percent; null where nobody knows."""
+    """Used share of the context window in percent; null if unknown."""
 
 
 class Cost(TypedDict):
     """The cost of tokens in US dollars."""
     input: "float"
-    """For input tokens."""
+    """Cost of input tokens."""
     output: "float"
-    """For output tokens."""
+    """Cost of output tokens."""
     cacheRead: "float"
-    """For tokens read from the provider's cache."""
+    """Cost of tokens read from the provider's cache."""
     cacheWrite: "float"
-    """For tokens written to the provider's cache."""
+    """Cost of tokens written to the provider's cache."""
     total: "float"
-    """The sum."""
+    """Sum of the costs."""
     totalFromProvider: NotRequired["bool"]
-    """Whether the provider gave the sum, and the agent did not work it out. Since pi@1.5."""
+    """`true` if the sum comes from the provider, `false` if the agent computed it. Since pi@1.5."""
 
 
 class CustomEntry(TypedDict):
-    """Something that an extension keeps; no model sees it."""
+    """Data of an extension; the model does not receive it."""
     type: Literal["custom"]
     id: "str"
-    """The entry's id."""
+    """Id of the entry."""
     parentId: "str | None"
-    """The entry that it follows; null where it is a root."""
+    """Id of the parent entry; null for a root."""
     timestamp: "str"
-    """When, as ISO 8601."""
+    """Time of the entry, in ISO 8601."""
     customType: "str"
-    """The extension's name for it."""
+    """Kind of the data, named by the extension."""
     data: NotRequired["JsonValue"]
-    """What it keeps."""
+    """Data of the extension."""
 
 
 class CustomMessage(TypedDict):
-    """A message that an extension put in."""
+    """A message that an extension added."""
     role: Literal["custom"]
     customType: "str"
-    """The extension's name for this kind of message."""
+    """Kind of the message, named by the extension."""
     content: "InputContent"
-    """Text, or blocks."""
+    """Content of the message: text or blocks."""
     display: "bool"
-    """Whether a front end should show it."""
+    """`true` if a client should show the message."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end; their shape is the extension's own."""
+    """Details for a client, in a shape defined by the extension."""
     attribution: NotRequired["str"]
-    """Who it is from: `user`, or `agent`. Since omp@18.2."""
+    """Author of the message: `user` or `agent`. Since omp@18.2."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the message in milliseconds since the epoch."""
 
 
 class CustomMessageEntry(TypedDict):
-    """A message that an extension put in."""
+    """A message that an extension added."""
     type: Literal["custom_message"]
     id: "str"
-    """The entry's id."""
+    """Id of the entry."""
     parentId: "str | None"
-    """The entry that it follows; null where it is a root."""
+    """Id of the parent entry; null for a root."""
     timestamp: "str"
-    """When, as ISO 8601."""
+    """Time of the entry, in ISO 8601."""
     customType: "str"
-    """The extension's name for it."""
+    """Kind of the message, named by the extension."""
     content: "InputContent"
-    """Text, or blocks."""
+    """Content of the message: text or blocks."""
     display: "bool"
-    """Whether a front end should show it."""
+    """`true` if a client should show the message."""
     details: NotRequired["JsonValue"]
-    """Facts for a front end."""
+    """Details for a client."""
 
 
 class CycledModel(TypedDict):
-    """The model that is next in line, with what goes with it."""
+    """The model that `cycle_model` selected, with its thinking level."""
     model: "Model"
-    """The model."""
+    """The selected model."""
     thinkingLevel: NotRequired["ThinkingLevel"]
-    """The thinking level."""
+    """Thinking level of the model."""
     isScoped: "bool"
-    """Whether the cycle is limited to the models named at the start."""
+    """`true` if the cycle is limited to the models that were named at the start."""
 
 
 class CycledThinkingLevel(TypedDict):
-    """The thinking level that is next in line."""
+    """The thinking level that `cycle_thinking_level` selected."""
     level: "ThinkingLevel"
-    """The level."""
+    """The selected level."""
 
 
 class DeveloperMessage(TypedDict):
-    """Words of the agent itself, which the model reads as instructions: reminders, and the request to go on."""
+    """A message of the agent itself that the model reads as instructions, such as a reminder or the request to
+    continue.
+    """
     role: Literal["developer"]
     content: "InputContent"
-    """The words."""
+    """Content of the message."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the message in milliseconds since the epoch."""
 
 
 class DeviceCode(TypedDict):
-    """How the user logs in."""
+    """The data for a login by device code."""
     user_code: "str"
     """The code that the user enters."""
     verification_uri: "str"
-    """Where the user enters it."""
+    """Address of the page for the code."""
     device_code: "str"
     """The code for `auth/poll`."""
     interval: "int"
-    """How often to ask, in seconds."""
+    """Interval between two polls in seconds."""
 
 
 class EditorDialog(TypedDict):
     """Opens an editor for several lines of text."""
     title: "str"
-    """What is edited."""
+    """Title of the editor."""
     prefill: NotRequired["str"]
-    """The text to begin with."""
+    """Initial text of the editor."""
     promptStyle: NotRequired["bool"]
-    """Whether it should look like the field for prompts. Since omp@18.2."""
+    """`true` to show the editor in the style of the input field for prompts. Since omp@18.2."""
 
 
 class Entries(TypedDict):
     """Entries of a session."""
     entries: "Sequence[SessionEntry]"
-    """In the order in which they were written."""
+    """The entries in the order of their writing."""
     leafId: "str | None"
-    """The entry that the next one will follow; null in an empty session."""
+    """Id of the current entry, the parent of the next one; null in an empty session."""
 
 
 class EntryAppended(TypedDict):
     """An extension wrote an entry into the session. Since pi@1.5."""
     type: Literal["entry_appended"]
     entry: "SessionEntry"
-    """The entry."""
+    """Entry of the extension."""
 
 
 class ExportHtmlParams(TypedDict):
@@ -808,230 +809,229 @@ class ExportHtmlParams(TypedDict):
     Exports the session as an HTML page.
     """
     outputPath: NotRequired["str"]
-    """Where to; by default a file in the working directory named after the session."""
+    """Path of the page; by default a file in the working directory, named after the session."""
 
 
 class ExtensionError(TypedDict):
-    """An extension failed; the agent goes on."""
+    """An extension failed; the agent continues."""
     type: Literal["extension_error"]
     extensionPath: "str"
-    """The extension's file, or `command:name`."""
+    """File of the extension, or `command:name`."""
     event: "str"
-    """The event that it handled, or `command`."""
+    """Event that the extension was handling, or `command`."""
     error: "str"
-    """What it said."""
+    """Error message of the extension."""
 
 
 class FastMode(TypedDict):
-    """Whether the model answers faster for a higher price. Since omp@18.2."""
+    """The state of fast mode: faster answers at a higher price. Since omp@18.2."""
     enabled: "bool"
-    """Whether it was asked for."""
+    """`true` if fast mode was requested."""
     active: "bool"
-    """Whether the model does it."""
+    """`true` if the model uses fast mode."""
 
 
 class FileMentionMessage(TypedDict):
-    """The files that a prompt mentioned with `@`."""
+    """The files that a prompt mentions with `@`."""
     role: Literal["fileMention"]
     files: "Sequence[MentionedFile]"
-    """The files, in the order of the prompt."""
+    """The files in the order of the prompt."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the message in milliseconds since the epoch."""
 
 
 class FollowUpParams(TypedDict):
     """Parameters of `follow_up`.
 
-    Queues a message for the time when the agent would stop. While the agent is idle it waits
-    for the next prompt.
+    Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     """
     message: "str"
-    """The message. Skills and templates are expanded; extension commands are refused."""
+    """The message. Skills and templates are expanded; extension commands are rejected."""
     images: NotRequired["Sequence[ImageContent]"]
-    """Images that go with it."""
+    """Images of the message."""
 
 
 class ForkParams(TypedDict):
     """Parameters of `fork`.
 
-    Makes a fork of the session that ends before one of the user's messages. An extension can
-    stop it.
+    Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
     """
     entryId: "str"
-    """The session entry of that message; `get_fork_messages` lists them."""
+    """Entry id of that message; `get_fork_messages` lists the possible values."""
 
 
 class ForkPoint(TypedDict):
-    """A message from which a fork (or branch) can be made."""
+    """A message that can be the start of a fork (or branch)."""
     entryId: "str"
-    """The session entry to name."""
+    """Id of the session entry, for the command that makes the fork."""
     text: "str"
-    """The message's text."""
+    """Text of the message."""
 
 
 class ForkPoints(TypedDict):
-    """The messages from which a fork (or branch) can be made."""
+    """The messages that can be the start of a fork (or branch)."""
     messages: "Sequence[ForkPoint]"
-    """In order."""
+    """The messages in order."""
 
 
 class ForkResult(TypedDict):
-    """A fork (or branch) that was made."""
+    """The result of a fork (or branch)."""
     text: NotRequired["str"]
-    """The text of the message from which it was made; absent where an extension stopped it."""
+    """Text of the message at which the fork was made; absent if an extension prevented the fork."""
     cancelled: "bool"
-    """True where an extension stopped it."""
+    """`true` if an extension prevented the fork."""
 
 
 class GetEntriesParams(TypedDict):
     """Parameters of `get_entries`.
 
-    Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-    among them. The id of the last one is a cursor that stays good.
+    Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+    The id of the last entry is a cursor that stays valid.
     """
     since: NotRequired["str"]
-    """The entry behind which to begin; all where it is missing."""
+    """Id of the entry after which the list begins; all entries if absent."""
 
 
 class GetMessagesPageParams(TypedDict):
     """Parameters of `get_messages_page`.
 
-    Gives the messages of the conversation in parts.
+    Returns the messages of the conversation in parts.
     """
     cursor: NotRequired["str"]
-    """The `nextCursor` of the part before; the first part where it is missing."""
+    """Value of `nextCursor` from the previous part; the first part if absent."""
     limit: NotRequired["int"]
-    """How many messages at most: 100 where it is missing, and never more than 256."""
+    """Maximum number of messages: 100 if absent, at most 256."""
 
 
 class GetSubagentMessagesParams(TypedDict):
     """Parameters of `get_subagent_messages`.
 
-    Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
+    Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+    subagent.
     """
     subagentId: NotRequired["str"]
-    """The subagent."""
+    """Id of the subagent."""
     sessionFile: NotRequired["str"]
-    """Its session's file."""
+    """Path of the subagent's session file."""
     fromByte: NotRequired["int"]
-    """Where to begin, in bytes; 0 where it is missing."""
+    """Start of the part in bytes; 0 if absent."""
 
 
 class GoalUpdated(TypedDict):
-    """The goal that the agent works towards is another one, or has come closer. Since omp@18.2."""
+    """The goal of the agent or the progress towards it changed. Since omp@18.2."""
     type: Literal["goal_updated"]
     goal: "Mapping[str, JsonValue] | None"
-    """The goal; null where there is none."""
+    """The goal; null if there is none."""
     state: NotRequired["Mapping[str, JsonValue]"]
-    """Whether the agent works towards it."""
+    """State of the work towards the goal."""
 
 
 class HandedOver(TypedDict):
-    """Where a conversation was handed over. Since omp@18.2."""
+    """The result of a handoff. Since omp@18.2."""
     savedPath: NotRequired["str"]
-    """The file with what was handed over, where one was written."""
+    """Path of the file with the handoff text, if one was written."""
 
 
 class HandoffParams(TypedDict):
     """Parameters of `handoff`.
 
-    Begins a new session with what the model says of the old one. Null where nothing was handed over.
+    Starts a new session with the model's account of the old one. The data is null if there was no handoff.
     """
     customInstructions: NotRequired["str"]
-    """What the model should take care of."""
+    """Instructions for the model's account."""
 
 
 class HostToolCall(TypedDict):
-    """Asks the client to carry out one of its tools. Since omp@18.2."""
+    """Requests the execution of one of the client's tools. Since omp@18.2."""
     toolCallId: "str"
-    """The id of the call, as in the model's message."""
+    """Id of the tool call, as in the model's message."""
     toolName: "str"
-    """The tool."""
+    """Name of the tool."""
     arguments: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
 
 
 class HostToolCancel(TypedDict):
-    """Takes the call of a tool back: the run was stopped. Since omp@18.2."""
+    """Cancels the call of a client's tool, because the run was aborted. Since omp@18.2."""
     targetId: "str"
-    """The id of the call's frame."""
+    """Id of the call's frame."""
 
 
 class HostToolNames(TypedDict):
-    """The tools of the client that the agent has now. Since omp@18.2."""
+    """The current tools of the client. Since omp@18.2."""
     toolNames: "Sequence[str]"
-    """Their names."""
+    """Names of the tools."""
 
 
 class HostToolResult(TypedDict):
-    """What a tool of the client gave. Since omp@18.2."""
+    """The result of a client's tool. Since omp@18.2."""
     result: "ToolOutput"
-    """The result, for the model."""
+    """Result for the model."""
     isError: NotRequired["bool"]
-    """Whether the tool failed: the model is told the text of the result as an error."""
+    """`true` if the tool failed: the model receives the text of the result as an error."""
 
 
 class HostToolUpdate(TypedDict):
-    """What a tool of the client has to show before it is done. Since omp@18.2."""
+    """The progress of a client's tool. Since omp@18.2."""
     partialResult: "ToolOutput"
     """The result so far."""
 
 
 class HostUriCancel(TypedDict):
-    """Takes a request for an address back: the run was stopped. Since omp@18.2."""
+    """Cancels a request for an address, because the run was aborted. Since omp@18.2."""
     targetId: "str"
-    """The id of the request's frame."""
+    """Id of the request's frame."""
 
 
 class HostUriRequest(TypedDict):
-    """Asks the client to read or write one of its addresses. Since omp@18.2."""
+    """Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2."""
     operation: "HostUriOperation"
-    """Which of the two."""
+    """Operation on the address: reading or writing."""
     url: "str"
-    """The address."""
+    """Address that the operation concerns."""
     content: NotRequired["str"]
-    """What is to be written."""
+    """Content to write; absent for reading."""
 
 
 class HostUriResult(TypedDict):
-    """What the client read, or how writing went. Since omp@18.2."""
+    """The content that the client read, or the outcome of writing. Since omp@18.2."""
     content: NotRequired["str"]
-    """What is there; not for writing."""
+    """Content of the address; absent for writing."""
     contentType: NotRequired["str"]
-    """What kind of text it is; `text/plain` where it is missing."""
+    """MIME type of the content; `text/plain` if absent."""
     notes: NotRequired["Sequence[str]"]
-    """What the model is told beside it."""
+    """Additional notes for the model."""
     immutable: NotRequired["bool"]
-    """Whether the address gives the same content for ever."""
+    """`true` if the content of the address never changes."""
     isError: NotRequired["bool"]
-    """Whether it failed."""
+    """`true` if the operation failed."""
     error: NotRequired["str"]
-    """What went wrong."""
+    """Error message of the operation."""
 
 
 class HostUriScheme(TypedDict):
-    """Addresses that the client reads and writes for the agent's tools. Since omp@18.2."""
+    """A URI scheme that the client reads and writes for the agent's tools. Since omp@18.2."""
     scheme: "str"
     """The scheme, as in `notes` of `notes://today`."""
     description: NotRequired["str"]
-    """What is there."""
+    """Description of the content."""
     writable: NotRequired["bool"]
-    """Whether tools may write."""
+    """`true` if tools may write."""
     immutable: NotRequired["bool"]
-    """Whether the same address gives the same content for ever."""
+    """`true` if the content of an address never changes."""
 
 
 class HostUriSchemes(TypedDict):
-    """The schemes of the client that the agent has now. Since omp@18.2."""
+    """The current URI schemes of the client. Since omp@18.2."""
     schemes: "Sequence[str]"
-    """Them, in small letters."""
+    """The schemes in lower case."""
 
 
 class ImageContent(TypedDict):
     """A complete image."""
     type: Literal["image"]
     data: "str"
-    """The bytes in base64, without a data URL's head."""
+    """The bytes in base64, without the prefix of a data URL."""
     mimeType: "str"
     """The MIME type, as in `image/png`."""
 
@@ -1039,39 +1039,39 @@ class ImageContent(TypedDict):
 class ImageLimits(TypedDict):
     """Limits for images."""
     maxPerMessage: NotRequired["int"]
-    """The most in one message."""
+    """Maximum number of images in one message."""
     maxPerRequest: NotRequired["int"]
-    """The most in one request."""
+    """Maximum number of images in one request."""
     resize: NotRequired["ImageSize"]
-    """To what size they are brought."""
+    """Size to which images are reduced."""
 
 
 class ImageSize(TypedDict):
-    """To what size images are brought before they enter a conversation."""
+    """The size to which images are reduced before they enter a conversation."""
     maxWidth: NotRequired["int"]
-    """Pixels from left to right."""
+    """Maximum width in pixels."""
     maxHeight: NotRequired["int"]
-    """Pixels from top to bottom."""
+    """Maximum height in pixels."""
     maxBytes: NotRequired["int"]
-    """Bytes as base64."""
+    """Maximum number of bytes in base64."""
     jpegQuality: NotRequired["int"]
-    """From 1 to 100."""
+    """JPEG quality from 1 to 100."""
 
 
 class InputDialog(TypedDict):
-    """Asks for a line of text. Resolves to nothing when the time is up."""
+    """Requests a line of text. Resolves to no value on timeout."""
     title: "str"
-    """The question."""
+    """Text of the question."""
     placeholder: NotRequired["str"]
     """Grey text in the empty field."""
     timeout: NotRequired["int"]
-    """After how many milliseconds the agent answers for itself."""
+    """Timeout in milliseconds, after which the agent answers the dialog itself."""
 
 
 class InputLimits(TypedDict):
-    """How much a provider takes at a time."""
+    """The input limits of a provider."""
     maxRequestBytes: NotRequired["int"]
-    """The largest request in bytes."""
+    """Maximum size of a request in bytes."""
     images: NotRequired["ImageLimits"]
     """Limits for images."""
 
@@ -1079,130 +1079,130 @@ class InputLimits(TypedDict):
 class InputResult(TypedDict):
     """The text that the user entered."""
     text: "str"
-    """The text."""
+    """Text that the user entered."""
 
 
 class IrcMessage(TypedDict):
-    """Another agent wrote to this one. Since omp@18.2."""
+    """Another agent sent a message to this one. Since omp@18.2."""
     type: Literal["irc_message"]
     message: "CustomMessage"
-    """What it wrote."""
+    """Message of the other agent."""
 
 
 class LabelEntry(TypedDict):
-    """An entry was marked with a word."""
+    """A label of another entry."""
     type: Literal["label"]
     id: "str"
-    """The entry's id."""
+    """Id of the entry."""
     parentId: "str | None"
-    """The entry that it follows; null where it is a root."""
+    """Id of the parent entry; null for a root."""
     timestamp: "str"
-    """When, as ISO 8601."""
+    """Time of the entry, in ISO 8601."""
     targetId: "str"
-    """That entry."""
+    """Id of the labelled entry."""
     label: NotRequired["str"]
-    """The word; absent where the mark was taken away."""
+    """The label; absent if it was removed."""
 
 
 class LastAssistantText(TypedDict):
     """The text of the model's last answer."""
     text: NotRequired["str | None"]
-    """The text; null where there is no answer yet."""
+    """The text; null if there is no answer yet."""
 
 
 class LineRepeat(TypedDict):
-    """A line that repeats a piece of text, for lines too long to keep as they are."""
+    """A repeated piece of text in a line that is too long to store in full."""
     repeat: "str"
-    """The text."""
+    """The repeated text."""
     n: "int"
-    """How often it stands in the line."""
+    """Number of repetitions in the line."""
 
 
 class LoggedIn(TypedDict):
-    """The provider at which somebody is logged in now. Since omp@18.2."""
+    """The provider of the completed login. Since omp@18.2."""
     providerId: "str"
-    """Its id."""
+    """Id of the provider."""
 
 
 class LoginParams(TypedDict):
     """Parameters of `login`.
 
-    Logs in at a provider. The page comes as `open_url`; answered when the person is done.
+    Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete.
     """
     providerId: "str"
-    """The provider's id."""
+    """Id of the provider."""
 
 
 class LoginProvider(TypedDict):
-    """A provider at which one can log in. Since omp@18.2."""
+    """A provider with a login. Since omp@18.2."""
     id: "str"
-    """Its id."""
+    """Id of the provider."""
     name: "str"
-    """Its name for people."""
+    """Display name."""
     available: "bool"
-    """Whether a login is possible here."""
+    """`true` if a login is possible here."""
     authenticated: "bool"
-    """Whether somebody is logged in."""
+    """`true` if the user is logged in."""
 
 
 class LoginProviders(TypedDict):
-    """The providers at which one can log in. Since omp@18.2."""
+    """The providers with a login. Since omp@18.2."""
     providers: "Sequence[LoginProvider]"
-    """Them."""
+    """Providers with a login."""
 
 
 class MentionedFile(TypedDict):
-    """A file that a prompt mentioned."""
+    """A file that a prompt mentions."""
     path: "str"
-    """Its path, as the prompt has it."""
+    """Path of the file, as in the prompt."""
     content: "str"
-    """What it holds, or why that is left out; the entries of a directory."""
+    """Content of the file, or the reason for its omission; for a directory, its entries."""
     lineCount: NotRequired["int"]
-    """How many lines it has."""
+    """Number of lines in the file."""
     byteSize: NotRequired["int"]
-    """How long it is, in bytes."""
+    """Size of the file in bytes."""
     skippedReason: NotRequired["str"]
-    """Why it was not read, as in `tooLarge`."""
+    """Reason for skipping the file, as in `tooLarge`."""
     image: NotRequired["ImageContent"]
-    """It, where it is an image."""
+    """The image, if the file is one."""
 
 
 class MessageEnd(TypedDict):
     """A message is complete."""
     type: Literal["message_end"]
     message: "AgentMessage"
-    """The message."""
+    """The complete message."""
 
 
 class MessageEntry(TypedDict):
     """A message of the conversation."""
     type: Literal["message"]
     id: "str"
-    """The entry's id."""
+    """Id of the entry."""
     parentId: "str | None"
-    """The entry that it follows; null where it is a root."""
+    """Id of the parent entry; null for a root."""
     timestamp: "str"
-    """When, as ISO 8601."""
+    """Time of the entry, in ISO 8601."""
     message: "AgentMessage"
-    """The message."""
+    """Message of the conversation."""
 
 
 class MessageStart(TypedDict):
-    """A message begins. Messages of the user, of tools and of extensions are whole already; the
-    model's are empty.
+    """A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+    are empty.
     """
     type: Literal["message_start"]
     message: "AgentMessage"
-    """The message."""
+    """Message that starts; empty for a message of the model."""
 
 
 class MessageUpdate(TypedDict):
-    """The model's message grows."""
+    """The message of the model grows."""
     type: Literal["message_update"]
     assistantMessageEvent: "AssistantMessageEvent"
     """The change to the message."""
     usage: NotRequired["Usage"]
-    """Tokens that the message has taken so far. Since pi@1.5."""
+    """Tokens used for the message so far. Since pi@1.5."""
     message: NotRequired["AgentMessage"]
     """The message so far; absent in delta-only streams. Until pi@1.5."""
 
@@ -1210,99 +1210,99 @@ class MessageUpdate(TypedDict):
 class Messages(TypedDict):
     """The messages of the conversation."""
     messages: "Sequence[AgentMessage]"
-    """In order."""
+    """The messages in order."""
 
 
 class MessagesPage(TypedDict):
     """A part of the conversation. Since omp@18.2."""
     messages: "Sequence[AgentMessage]"
-    """The messages, the oldest first."""
+    """The messages, oldest first."""
     nextCursor: NotRequired["str"]
-    """What leads to the next part; absent where this is the last one."""
+    """Cursor of the next part; absent for the last part."""
     totalMessages: "int"
-    """How many messages there are."""
+    """Total number of messages."""
 
 
 class Model(TypedDict):
-    """A model that the agent can use."""
+    """A model that is available to the agent."""
     id: "str"
-    """The model's id at its provider."""
+    """Id of the model at its provider."""
     name: "str"
-    """A name for people."""
+    """Display name."""
     api: "str"
-    """The provider's wire format, as in `anthropic-messages`."""
+    """Wire format of the provider, as in `anthropic-messages`."""
     provider: "str"
-    """The provider."""
+    """Name of the provider."""
     baseUrl: "str"
-    """Where the provider is reached."""
+    """URL of the provider's API."""
     reasoning: "bool"
-    """Whether it can think."""
+    """`true` if the model can reason."""
     input: "Sequence[InputKind]"
-    """What it can read."""
+    """Kinds of input that the model accepts."""
     contextWindow: "int"
-    """The context window in tokens."""
+    """Size of the context window in tokens."""
     maxTokens: "int"
-    """The most tokens of one answer."""
+    """Maximum number of tokens in one answer."""
     cost: "ModelCost"
-    """Prices."""
+    """Prices of the model."""
     compat: NotRequired["Mapping[str, JsonValue]"]
-    """How its API differs from others of that wire format, as it is configured. Since pi@1.5."""
+    """Configured differences of the API from others of the same wire format. Since pi@1.5."""
     promptCache: NotRequired["PromptCacheTimes"]
-    """How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5."""
+    """Lifetimes of prompt prefixes in the provider's cache, if known. Since pi@1.5."""
     inputLimits: NotRequired["InputLimits"]
-    """How much its provider takes at a time, where that is known. Since pi@1.5."""
+    """Input limits of the provider, if known. Since pi@1.5."""
     type: NotRequired["ModelKind"]
-    """What it is for; of models that the agent knows without a file. Since pi@1.5."""
+    """Purpose of the model; present for models that the agent knows without a file. Since pi@1.5."""
 
 
 class ModelChangeEntry(TypedDict):
-    """Another model was chosen."""
+    """A change of the model."""
     type: Literal["model_change"]
     id: "str"
-    """The entry's id."""
+    """Id of the entry."""
     parentId: "str | None"
-    """The entry that it follows; null where it is a root."""
+    """Id of the parent entry; null for a root."""
     timestamp: "str"
-    """When, as ISO 8601."""
+    """Time of the entry, in ISO 8601."""
     provider: "str"
-    """The provider."""
+    """Name of the provider."""
     modelId: "str"
-    """The model's id at that provider."""
+    """Id of the model at that provider."""
 
 
 class ModelChanged(TypedDict):
-    """Another model is in use. Since omp@18.2."""
+    """The current model has changed. Since omp@18.2."""
     type: Literal["model_changed"]
 
 
 class ModelCost(TypedDict):
-    """Prices in US dollars for a million tokens."""
+    """Prices in US dollars per million tokens."""
     input: "float"
-    """Input tokens."""
+    """Price of input tokens."""
     output: "float"
-    """Output tokens."""
+    """Price of output tokens."""
     cacheRead: "float"
-    """Tokens read from the provider's cache."""
+    """Price of tokens read from the provider's cache."""
     cacheWrite: "float"
-    """Tokens written to the provider's cache."""
+    """Price of tokens written to the provider's cache."""
 
 
 class ModelScript(TypedDict):
-    """What the model answers, request by request."""
+    """The answers of the model, request by request."""
     responses: "Sequence[ScriptResponse]"
-    """The answers. A request gets the first one that is left and fits it: those with a condition come
-    first, then those without, in order.
+    """The answers. Each request receives the first unused answer that matches it: answers with a condition come
+    first, then answers without one, in order.
     """
     default: NotRequired["ScriptResponse"]
-    """What requests after the last one get."""
+    """Answer to requests after the last answer."""
     device: NotRequired["ScriptDevice"]
     """The login by device code."""
 
 
 class ModelSet(TypedDict):
-    """The model that a session has now."""
+    """The current model of a session."""
     model: "OpalModel"
-    """The model."""
+    """Current model of the session."""
 
 
 class ModelSetParams(TypedDict):
@@ -1311,139 +1311,139 @@ class ModelSetParams(TypedDict):
     Switches the model of a session, from its next request on.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
     model_id: "str"
-    """The model, as `provider:id`, or the id of a Copilot model."""
+    """Id of the model, as `provider:id`, or the id of a Copilot model."""
     thinking_level: NotRequired["str"]
-    """The thinking level; `off` by default."""
+    """Thinking level of the model; `off` by default."""
 
 
 class ModelsListParams(TypedDict):
     """Parameters of `models_list`.
 
-    Lists the models that can be chosen.
+    Lists the available models.
     """
     providers: NotRequired["Sequence[str]"]
-    """Providers whose models are listed too."""
+    """Providers whose models the list includes as well."""
 
 
 class NegotiateProtocolParams(TypedDict):
     """Parameters of `negotiate_protocol`.
 
-    Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-    them in version 1.
+    Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+    it shortens them.
     """
     protocolVersion: "int"
-    """The number: `ready` lists those that there are."""
+    """Number of the version; `ready` lists the supported versions."""
 
 
 class NewSessionParams(TypedDict):
     """Parameters of `new_session`.
 
-    Starts a new session. An extension can stop it.
+    Starts a new session. An extension can prevent it.
     """
     parentSession: NotRequired["str"]
-    """The file of the session that the new one comes from."""
+    """File of the parent session."""
 
 
 class Notice(TypedDict):
-    """The agent has something to tell the person. Since omp@18.2."""
+    """The agent shows a notice to the user. Since omp@18.2."""
     type: Literal["notice"]
     level: "str"
-    """`info`, `warning` or `error`."""
+    """Level of the notice: `info`, `warning` or `error`."""
     message: "str"
-    """What it has to tell."""
+    """Text of the notice."""
     source: NotRequired["str"]
-    """Which part of the agent says so."""
+    """Part of the agent that shows the notice."""
 
 
 class NotifyNotice(TypedDict):
     """Shows a notice. No answer is expected."""
     message: "str"
-    """The notice."""
+    """Text of the notice."""
     notifyType: NotRequired["NotifyType"]
-    """What kind it is; `info` where it is missing."""
+    """Kind of the notice; `info` if absent."""
 
 
 class OmpAutoRetryStart(TypedDict):
-    """The agent waits before it tries again after a transient error. Since omp@18.2."""
+    """The agent waits before a retry after a transient error. Since omp@18.2."""
     type: Literal["auto_retry_start"]
     attempt: "int"
-    """The number of this retry, from 1."""
+    """Number of this retry, from 1."""
     maxAttempts: "int"
-    """The maximum number."""
+    """Maximum number of retries."""
     delayMs: "float"
-    """The delay in milliseconds."""
+    """Delay before the retry in milliseconds."""
     errorMessage: "str"
-    """The error message."""
+    """Error message of the failed request."""
     errorId: NotRequired["float"]
-    """What kind of error it is, as a number."""
+    """Kind of the error, as a number."""
 
 
 class OmpSessionState(TypedDict):
-    """The agent's current state."""
+    """The current state of the agent."""
     model: NotRequired["Model | None"]
-    """The model in use; null or absent where there is none."""
+    """The current model; null or absent if there is none."""
     thinkingLevel: NotRequired["ThinkingLevel"]
-    """The thinking level; absent if the model cannot think."""
+    """Thinking level of the model; absent if the model cannot think."""
     isStreaming: "bool"
-    """Whether a run is going on; true while a retry is waited for."""
+    """`true` during a run and while the agent waits for a retry."""
     isCompacting: "bool"
-    """Whether the conversation is being compacted."""
+    """`true` during a compaction."""
     steeringMode: "QueueMode"
-    """How steering messages are delivered."""
+    """Delivery of steering messages."""
     followUpMode: "QueueMode"
-    """How follow-up messages are delivered."""
+    """Delivery of follow-up messages."""
     interruptMode: "InterruptMode"
-    """When steering messages reach the agent."""
+    """Time at which steering messages reach the agent."""
     sessionFile: NotRequired["str"]
-    """The session's file; absent where nothing is kept."""
+    """Path of the session file; absent if the session is not stored."""
     sessionId: "str"
-    """The session's id."""
+    """Id of the session."""
     sessionName: NotRequired["str"]
-    """The name that was given with `set_session_name`."""
+    """Name of the session, as set by `set_session_name`."""
     autoCompactionEnabled: "bool"
-    """Whether the agent compacts on its own when the context fills up."""
+    """`true` if the agent compacts on its own when the context fills up."""
     messageCount: "int"
-    """The number of messages in the conversation."""
+    """Number of messages in the conversation."""
     queuedMessageCount: "int"
-    """The number of queued messages."""
+    """Number of queued messages."""
     todoPhases: NotRequired["Sequence[TodoPhase]"]
-    """The todo list. Since omp@18.2."""
+    """The todo list, in parts. Since omp@18.2."""
     fastModeEnabled: NotRequired["bool"]
-    """Whether faster answers were asked for. Since omp@18.2."""
+    """`true` if fast mode was requested. Since omp@18.2."""
     fastModeActive: NotRequired["bool"]
-    """Whether the model gives them. Since omp@18.2."""
+    """`true` if the model supports fast mode and uses it. Since omp@18.2."""
     tokensPerSecond: NotRequired["float | None"]
-    """How fast the model writes; null where that is not known. Since omp@18.2."""
+    """Output rate of the model in tokens per second; null if unknown. Since omp@18.2."""
     systemPrompt: NotRequired["Sequence[str]"]
-    """What the model is told before the messages. Since omp@18.2."""
+    """System prompt, in parts. Since omp@18.2."""
     dumpTools: NotRequired["Sequence[Mapping[str, JsonValue]]"]
-    """The tools, as the model is told of them. Since omp@18.2."""
+    """Declarations of the tools, as the model receives them. Since omp@18.2."""
     contextUsage: NotRequired["ContextUsage"]
-    """How full the context is. Since omp@18.2."""
+    """Use of the context window. Since omp@18.2."""
 
 
 class OmpThinkingLevelChanged(TypedDict):
-    """The model thinks more, or less, from here on. Since omp@18.2."""
+    """The thinking level of the model changed. Since omp@18.2."""
     type: Literal["thinking_level_changed"]
     thinkingLevel: NotRequired["ThinkingLevel"]
-    """The level; absent where the model cannot think."""
+    """The new level; absent if the model cannot think."""
     configured: NotRequired["str"]
-    """The level that was chosen, where that is another one."""
+    """The configured level, if it differs."""
     resolved: NotRequired["str"]
-    """What the level `auto` stands for in this turn."""
+    """Actual level of this turn, if the configured level is `auto`."""
 
 
 class OpalAgentAbort(TypedDict):
-    """The run was stopped; the agent is idle."""
+    """The run was aborted; the agent is idle."""
     type: Literal["agent_abort"]
     session_id: "str"
     """The session that the event belongs to."""
 
 
 class OpalAgentEnd(TypedDict):
-    """The agent is done and idle."""
+    """The agent has completed its work and is idle."""
     type: Literal["agent_end"]
     session_id: "str"
     """The session that the event belongs to."""
@@ -1452,59 +1452,59 @@ class OpalAgentEnd(TypedDict):
 
 
 class OpalAgentRecovered(TypedDict):
-    """The agent crashed and was started again; the run it was in is lost."""
+    """The agent crashed and restarted; its current run is lost."""
     type: Literal["agent_recovered"]
     session_id: "str"
     """The session that the event belongs to."""
 
 
 class OpalAgentStart(TypedDict):
-    """The agent begins to work on a prompt."""
+    """The agent starts to work on a prompt."""
     type: Literal["agent_start"]
     session_id: "str"
     """The session that the event belongs to."""
 
 
 class OpalAskUser(TypedDict):
-    """Asks a question, with or without choices."""
+    """Asks the user a question, with or without choices."""
     session_id: "str"
-    """The session."""
+    """Id of the session."""
     question: "str"
-    """The question."""
+    """Text of the question."""
     choices: NotRequired["Sequence[str]"]
-    """The choices; empty if any answer is accepted."""
+    """The choices; empty if any answer is valid."""
 
 
 class OpalAuth(TypedDict):
-    """Which credentials were found."""
+    """The discovered credentials."""
     status: "OpalAuthStatus"
-    """Whether a provider can be used."""
+    """Availability of credentials."""
     provider: "str | None"
-    """The first provider that can be used."""
+    """The first available provider."""
     providers: NotRequired["Sequence[OpalAuthProvider]"]
-    """All providers."""
+    """All providers with the availability of their credentials."""
 
 
 class OpalAuthProvider(TypedDict):
-    """A provider and whether its credentials were found."""
+    """A provider and the availability of its credentials."""
     id: "str"
-    """The provider's id."""
+    """Id of the provider."""
     name: "str"
-    """A name for people."""
+    """Display name."""
     method: "str"
-    """How one logs in, as in `device_code` or `api_key`."""
+    """Method of the login, as in `device_code` or `api_key`."""
     env_var: NotRequired["str"]
-    """The environment variable that is looked at."""
+    """Environment variable that may hold the key."""
     ready: "bool"
-    """Whether its credentials were found."""
+    """`true` if credentials of the provider are available."""
 
 
 class OpalConfig(TypedDict):
     """The configuration of a session."""
     features: "OpalFeatures"
-    """Which parts are switched on."""
+    """Enabled parts of the agent."""
     tools: "OpalTools"
-    """The tools."""
+    """Tools of the session."""
 
 
 class OpalConfigGetParams(TypedDict):
@@ -1513,7 +1513,7 @@ class OpalConfigGetParams(TypedDict):
     Returns the configuration of a session.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
 
 
 class OpalConfigSetParams(TypedDict):
@@ -1522,102 +1522,102 @@ class OpalConfigSetParams(TypedDict):
     Changes the configuration of a session.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
     features: NotRequired["OpalFeatures"]
-    """Parts of the agent to switch; merged."""
+    """Parts of the agent to enable or disable; merged with the current ones."""
     tools: NotRequired["Sequence[str]"]
-    """The names of the tools that are switched on; the whole list."""
+    """Names of the enabled tools; replaces the whole list."""
 
 
 class OpalConfirm(TypedDict):
-    """Asks for permission for an action of a tool."""
+    """Requests permission for an action of a tool."""
     session_id: "str"
-    """The session."""
+    """Id of the session."""
     title: "str"
-    """The question."""
+    """Text of the question."""
     message: "str"
-    """What it is about."""
+    """Subject of the question."""
     actions: "Sequence[str]"
-    """What can be answered."""
+    """The offered actions."""
 
 
 class OpalContextDiscovered(TypedDict):
-    """Context files of the project were found."""
+    """The server found context files of the project."""
     type: Literal["context_discovered"]
     session_id: "str"
     """The session that the event belongs to."""
     files: "Sequence[str]"
-    """Their paths."""
+    """Paths of the files."""
 
 
 class OpalDone(TypedDict):
-    """That it was done."""
+    """The confirmation of a completed operation."""
     ok: "bool"
-    """True."""
+    """Always `true`."""
 
 
 class OpalError(TypedDict):
     """The `error` of a failed request."""
     code: "int"
-    """The JSON-RPC code."""
+    """JSON-RPC error code."""
     message: "str"
-    """The error message."""
+    """Error message of the request."""
     data: NotRequired["JsonValue"]
-    """More about it; free text."""
+    """Additional data in free text."""
 
 
 class OpalFeatures(TypedDict):
-    """Which parts of the agent are switched on."""
+    """The parts of the agent that are enabled."""
     sub_agents: NotRequired["bool"]
-    """Child agents."""
+    """`true` to enable child agents."""
     skills: NotRequired["bool"]
-    """Skills."""
+    """`true` to enable skills."""
     mcp: NotRequired["bool"]
-    """MCP servers."""
+    """`true` to enable MCP servers."""
     debug: NotRequired["bool"]
-    """The tool that shows the agent's own state."""
+    """`true` to enable the tool that shows the agent's own state."""
 
 
 class OpalHistoryCall(TypedDict):
     """A tool call in a session's history."""
     call_id: "str"
-    """The call's id."""
+    """Id of the tool call."""
     name: "str"
-    """The tool's name."""
+    """Name of the tool."""
     arguments: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
 
 
 class OpalHistoryMessage(TypedDict):
     """A message in a session's history."""
     id: "str"
-    """Its id, for `session/branch`."""
+    """Id of the message, for `session/branch`."""
     role: "str"
-    """The role of the speaker, such as `user`, `assistant` or `tool_result`."""
+    """Role of the author, such as `user`, `assistant` or `tool_result`."""
     content: NotRequired["str | None"]
-    """The text."""
+    """Text of the message."""
     is_error: NotRequired["bool"]
-    """Whether a tool failed."""
+    """`true` if a tool failed."""
     thinking: NotRequired["str | None"]
     """Reasoning of the model."""
     tool_calls: NotRequired["Sequence[OpalHistoryCall] | None"]
-    """The calls that the model asked for."""
+    """Tool calls of the message."""
     call_id: NotRequired["str | None"]
-    """The call that this is the result of."""
+    """Id of the tool call that the message is the result of."""
     name: NotRequired["str | None"]
-    """The tool's name."""
+    """Name of the tool."""
     metadata: NotRequired["JsonValue | None"]
-    """Facts about the message."""
+    """Additional data of the message."""
 
 
 class OpalInput(TypedDict):
-    """Asks for free text."""
+    """Requests free text from the user."""
     session_id: "str"
-    """The session."""
+    """Id of the session."""
     prompt: "str"
-    """What is asked for."""
+    """Description of the requested text."""
     sensitive: NotRequired["bool"]
-    """Whether the text is a secret."""
+    """`true` if the text is a secret."""
 
 
 class OpalMessageApplied(TypedDict):
@@ -1626,7 +1626,7 @@ class OpalMessageApplied(TypedDict):
     session_id: "str"
     """The session that the event belongs to."""
     text: "str"
-    """The prompt."""
+    """Text of the prompt."""
 
 
 class OpalMessageDelta(TypedDict):
@@ -1635,20 +1635,20 @@ class OpalMessageDelta(TypedDict):
     session_id: "str"
     """The session that the event belongs to."""
     delta: "str"
-    """The new piece."""
+    """The new piece of text."""
 
 
 class OpalMessageQueued(TypedDict):
-    """A prompt was queued because the agent is busy."""
+    """The agent is busy and queued a prompt."""
     type: Literal["message_queued"]
     session_id: "str"
     """The session that the event belongs to."""
     text: "str"
-    """The prompt."""
+    """Text of the queued prompt."""
 
 
 class OpalMessageStart(TypedDict):
-    """The model begins a message."""
+    """The model starts a message."""
     type: Literal["message_start"]
     session_id: "str"
     """The session that the event belongs to."""
@@ -1657,39 +1657,39 @@ class OpalMessageStart(TypedDict):
 class OpalModel(TypedDict):
     """The model of a session."""
     provider: "str"
-    """The provider."""
+    """Name of the provider."""
     id: "str"
-    """The model's id."""
+    """Id of the model."""
     thinking_level: "str"
-    """The thinking level."""
+    """Thinking level of the model."""
 
 
 class OpalModelChoice(TypedDict):
     """The model of a new session."""
     provider: "str"
-    """The provider."""
+    """Name of the provider."""
     id: "str"
-    """The model's id."""
+    """Id of the model."""
 
 
 class OpalModelInfo(TypedDict):
-    """A model that can be chosen."""
+    """An available model."""
     id: "str"
-    """Its id."""
+    """Id of the model."""
     name: "str"
-    """A name for people."""
+    """Display name."""
     provider: "str"
-    """Its provider."""
+    """Name of the provider."""
     supports_thinking: "bool"
-    """Whether it can think."""
+    """`true` if the model can think."""
     thinking_levels: NotRequired["Sequence[str]"]
-    """The levels that it has."""
+    """Thinking levels that the model supports."""
 
 
 class OpalModels(TypedDict):
-    """The models that can be chosen."""
+    """The available models."""
     models: "Sequence[OpalModelInfo]"
-    """In the server's order."""
+    """The models in the order of the server."""
 
 
 class OpalRunError(TypedDict):
@@ -1698,23 +1698,23 @@ class OpalRunError(TypedDict):
     session_id: "str"
     """The session that the event belongs to."""
     reason: "str"
-    """The error message."""
+    """Error message of the run."""
 
 
 class OpalSessionInfo(TypedDict):
-    """A session that is kept."""
+    """A stored session."""
     id: "str"
-    """Its id."""
+    """Id of the session."""
     title: "str | None"
-    """Its title."""
+    """Title of the session."""
     modified: "str"
-    """When it was changed, as in `2026-02-19T12:00:00`, without a zone."""
+    """Time of the last change, as in `2026-02-19T12:00:00`, without a time zone."""
 
 
 class OpalSettings(TypedDict):
     """The user's settings."""
     settings: "Mapping[str, JsonValue]"
-    """An open object; keys are masked."""
+    """The settings, an open object; keys are masked."""
 
 
 class OpalSkillLoaded(TypedDict):
@@ -1723,18 +1723,18 @@ class OpalSkillLoaded(TypedDict):
     session_id: "str"
     """The session that the event belongs to."""
     name: "str"
-    """The skill's name."""
+    """Name of the skill."""
     description: "str"
-    """What it is for."""
+    """Purpose of the skill."""
 
 
 class OpalStatusUpdate(TypedDict):
-    """What the agent is doing, in a few words."""
+    """A short description of the agent's current activity."""
     type: Literal["status_update"]
     session_id: "str"
     """The session that the event belongs to."""
     message: "str"
-    """The words."""
+    """Text of the description."""
 
 
 class OpalSubAgentEvent(TypedDict):
@@ -1743,41 +1743,41 @@ class OpalSubAgentEvent(TypedDict):
     session_id: "str"
     """The session that the event belongs to."""
     parent_call_id: "str"
-    """The tool call that started the child."""
+    """Id of the tool call that started the child agent."""
     sub_session_id: "str"
-    """The child's session."""
+    """Id of the child agent's session."""
     inner: "Mapping[str, JsonValue]"
-    """The child's event, with its `type` and without a session."""
+    """Event of the child agent, with its `type` and without a session."""
 
 
 class OpalTask(TypedDict):
     """A task of a session."""
     id: "str"
-    """Its id."""
+    """Id of the task."""
     label: "str"
-    """What it is."""
+    """Description of the task."""
     status: "str"
-    """The status."""
+    """Status of the task."""
     notes: NotRequired["str"]
-    """Notes."""
+    """Notes about the task."""
     blocked_by: NotRequired["str"]
-    """Ids of tasks that have to be done before, with commas between."""
+    """Ids of tasks that must be done first, separated by commas."""
     parent_id: NotRequired["str"]
-    """The task that it is a part of."""
+    """Id of the parent task."""
     prompt: NotRequired["str"]
-    """What a child agent is told."""
+    """Prompt for a child agent."""
     result: NotRequired["str"]
-    """What came out."""
+    """Result of the task."""
     created_at: NotRequired["str"]
-    """When it was made."""
+    """Time of the task's creation."""
     updated_at: NotRequired["str"]
-    """When it was changed."""
+    """Time of the last change."""
 
 
 class OpalTasks(TypedDict):
     """The tasks of a session."""
     tasks: "Sequence[OpalTask]"
-    """Those that are not done."""
+    """Unfinished tasks of the session."""
 
 
 class OpalThinkingDelta(TypedDict):
@@ -1786,100 +1786,100 @@ class OpalThinkingDelta(TypedDict):
     session_id: "str"
     """The session that the event belongs to."""
     delta: "str"
-    """The new piece."""
+    """The new piece of reasoning."""
 
 
 class OpalThinkingStart(TypedDict):
-    """The model begins to reason."""
+    """The model starts to reason."""
     type: Literal["thinking_start"]
     session_id: "str"
     """The session that the event belongs to."""
 
 
 class OpalToolExecutionEnd(TypedDict):
-    """A tool is done."""
+    """A tool ends."""
     type: Literal["tool_execution_end"]
     session_id: "str"
     """The session that the event belongs to."""
     tool: "str"
-    """The tool's name."""
+    """Name of the tool."""
     call_id: "str"
-    """The call's id."""
+    """Id of the tool call."""
     result: "OpalToolResult"
-    """What came of it."""
+    """Result of the tool."""
 
 
 class OpalToolExecutionStart(TypedDict):
-    """A tool begins to run."""
+    """A tool starts to run."""
     type: Literal["tool_execution_start"]
     session_id: "str"
     """The session that the event belongs to."""
     tool: "str"
-    """The tool's name."""
+    """Name of the tool."""
     call_id: "str"
-    """The call's id."""
+    """Id of the tool call."""
     args: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
     meta: NotRequired["str"]
-    """A description for people, in one line."""
+    """One-line description of the call for the user."""
 
 
 class OpalToolFailure(TypedDict):
-    """A tool that failed."""
+    """The result of a tool that failed."""
     ok: Literal[False]
     error: "JsonValue"
-    """The error message."""
+    """Error message of the tool."""
 
 
 class OpalToolSuccess(TypedDict):
-    """A tool that succeeded."""
+    """The result of a tool that succeeded."""
     ok: Literal[True]
     output: "JsonValue"
-    """What it gives back."""
+    """Output of the tool."""
     meta: NotRequired["JsonValue"]
-    """Facts for a front end."""
+    """Details for a client."""
 
 
 class OpalTools(TypedDict):
     """The tools of a session."""
     all: "Sequence[str]"
-    """All of them."""
+    """Names of all tools."""
     enabled: "Sequence[str]"
-    """Those that can be used."""
+    """Names of the enabled tools."""
     disabled: "Sequence[str]"
-    """Those that are switched off."""
+    """Names of the disabled tools."""
 
 
 class OpalTurnEnd(TypedDict):
-    """A message of the model is complete and another request follows, with tools in between."""
+    """A message of the model is complete and another request follows, after its tool calls."""
     type: Literal["turn_end"]
     session_id: "str"
     """The session that the event belongs to."""
     message: "str"
-    """The message's text."""
+    """Text of the complete message."""
 
 
 class OpalUnknown(TypedDict):
-    """An internal event of the server that has no form of its own. To be ignored."""
+    """An internal event of the server without a form of its own. Clients ignore it."""
     type: Literal["unknown"]
     session_id: "str"
     """The session that the event belongs to."""
     raw: "str"
-    """A text form of it."""
+    """Text form of the event."""
 
 
 class OpalUsage(TypedDict):
-    """Tokens of a session."""
+    """The token counts of a session."""
     prompt_tokens: "int"
-    """Input tokens so far."""
+    """Number of input tokens so far."""
     completion_tokens: "int"
-    """Output tokens so far."""
+    """Number of output tokens so far."""
     total_tokens: "int"
-    """All tokens so far."""
+    """Number of all tokens so far."""
     context_window: "int"
-    """The context window in tokens."""
+    """Size of the context window in tokens."""
     current_context_tokens: "int"
-    """Tokens in the context now."""
+    """Number of tokens in the context now."""
 
 
 class OpalUsageUpdate(TypedDict):
@@ -1888,109 +1888,110 @@ class OpalUsageUpdate(TypedDict):
     session_id: "str"
     """The session that the event belongs to."""
     usage: "OpalUsage"
-    """The numbers."""
+    """Token counts of the session."""
 
 
 class OpalVersion(TypedDict):
-    """Which server it is."""
+    """The version of the server."""
     server_version: "str"
-    """The server's version."""
+    """Version of the server."""
     protocol_version: "str"
-    """The protocol's version."""
+    """Version of the protocol."""
 
 
 class OpenUrlNotice(TypedDict):
-    """Asks the client to open a page, for a login. No answer is expected. Since omp@18.2."""
+    """Requests the client to open a page, for a login. No answer is expected. Since omp@18.2."""
     url: "str"
-    """The page."""
+    """Address of the page."""
     launchUrl: NotRequired["str"]
-    """A short address that leads there, for people who copy it."""
+    """Short address that leads to the page, for copying."""
     instructions: NotRequired["str"]
-    """What the person has to do there."""
+    """Instructions for the user."""
 
 
 class OperatorAfterProviderResponse(TypedDict):
     """The model has answered. Since operator@live."""
     type: Literal["after_provider_response"]
     model: NotRequired["JsonValue | None"]
-    """The model, as the agent keeps it."""
+    """The model, as stored by the agent."""
     response: NotRequired["OperatorMessage | None"]
-    """Its answer."""
+    """Answer of the model."""
 
 
 class OperatorAgentEnd(TypedDict):
-    """A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
-    the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+    """A run ends. In the document, the answer to its prompt follows. The published sources send this event twice:
+    first with the outcome of the run, then with `completed` and the messages of the process. After a failure, which
+    the agent may retry, they send it once.
     """
     type: Literal["agent_end"]
     messages: "Sequence[OperatorMessage]"
     """The messages of the run."""
     reason: NotRequired["str"]
-    """The outcome, such as `completed`."""
+    """Outcome of the run, such as `completed`."""
 
 
 class OperatorAgentError(TypedDict):
     """The request to the model failed. Since operator@live."""
     type: Literal["agent_error"]
     error: "str"
-    """What went wrong."""
+    """Error message of the request."""
 
 
 class OperatorAgentStart(TypedDict):
-    """A run begins."""
+    """A run starts."""
     type: Literal["agent_start"]
 
 
 class OperatorAudio(TypedDict):
-    """Sounds that belong to a message. Since operator@live."""
+    """The audio of a message. Since operator@live."""
     type: Literal["audio"]
     audio: "Sequence[JsonValue]"
-    """Them, as the agent keeps them."""
+    """The audio data, as stored by the agent."""
 
 
 class OperatorAutoCompaction(TypedDict):
-    """Whether the agent compacts on its own. Since operator@live."""
+    """The setting of automatic compaction. Since operator@live."""
     enabled: "bool"
-    """Whether it does."""
+    """`true` if automatic compaction is on."""
 
 
 class OperatorAutoCompactionParams(TypedDict):
     """Parameters of `set_auto_compaction`.
 
-    Sets whether the agent compacts on its own when the context fills up.
+    Switches automatic compaction on or off.
     """
     enabled: "bool"
-    """Whether it is to."""
+    """`true` to switch automatic compaction on."""
 
 
 class OperatorBeforeAgentStart(TypedDict):
-    """The system prompt was built, and a run will begin. Since operator@live."""
+    """The system prompt is complete, and a run is about to start. Since operator@live."""
     type: Literal["before_agent_start"]
     prompt: "str"
-    """The user's words."""
+    """Text of the user's prompt."""
     system_prompt: NotRequired["str | None"]
-    """The whole system prompt."""
+    """The complete system prompt."""
 
 
 class OperatorBeforeProviderRequest(TypedDict):
-    """A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
-    read it, and show its type alone. Since operator@live.
+    """A request to the model is about to be sent. The agent sends the provider's key in this event, so clients discard
+    its content on arrival and show its type only. Since operator@live.
     """
     type: Literal["before_provider_request"]
 
 
 class OperatorCancelledAnswer(TypedDict):
-    """A dialog dismissed: who asked gets nothing. Since operator@live."""
+    """The dismissal of a dialog: its origin receives no value. Since operator@live."""
     type: Literal["extension_ui_response"]
     cancelled: Literal[True]
     id: "str"
-    """The id of the question."""
+    """Id of the dialog."""
 
 
 class OperatorCompactParams(TypedDict):
     """Parameters of `compact`.
 
-    Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
     the next turn.
     """
     custom_instructions: NotRequired["str"]
@@ -1998,48 +1999,48 @@ class OperatorCompactParams(TypedDict):
 
 
 class OperatorCompactionEntry(TypedDict):
-    """The entry that stands for what was compacted. Since operator@live."""
+    """The session entry that replaces the compacted messages. Since operator@live."""
     type: Literal["compaction"]
     id: NotRequired["str"]
-    """Its id."""
+    """Id of the entry."""
     timestamp: NotRequired["JsonValue"]
-    """When, in seconds since the epoch."""
+    """Time of the entry in seconds since the epoch."""
     parent_id: NotRequired["str | None"]
-    """The entry before it."""
+    """Id of the parent entry."""
     summary: NotRequired["str | None"]
-    """The summary."""
+    """Text of the summary."""
     first_kept_entry_id: NotRequired["str | None"]
-    """The first entry that is kept."""
+    """Id of the first kept entry."""
     tokens_before: NotRequired["float | None"]
-    """How many tokens the context had."""
+    """Number of tokens in the context before the compaction."""
     details: NotRequired["JsonValue | None"]
-    """Facts of who made it."""
+    """Additional data of the summary's author."""
     from_hook: NotRequired["bool | None"]
-    """Whether an extension made it."""
+    """`true` if an extension wrote the summary."""
 
 
 class OperatorConfirmDialog(TypedDict):
-    """Asks for yes or no. Since operator@live."""
+    """Requests a yes or no. Since operator@live."""
     title: NotRequired["str"]
-    """The question."""
+    """Text of the question."""
     message: NotRequired["str"]
-    """What it is about."""
+    """Subject of the question."""
 
 
 class OperatorConfirmedAnswer(TypedDict):
-    """A dialog answered with yes or no. Since operator@live."""
+    """The answer to a dialog with yes or no. Since operator@live."""
     type: Literal["extension_ui_response"]
     id: "str"
-    """The id of the question."""
+    """Id of the dialog."""
     value: "bool"
-    """Yes or no."""
+    """`true` for yes, `false` for no."""
 
 
 class OperatorContext(TypedDict):
-    """The messages that the model will be told. Since operator@live."""
+    """The messages for the next request to the model. Since operator@live."""
     type: Literal["context"]
     messages: "Sequence[OperatorMessage]"
-    """Them."""
+    """Messages for the next request to the model."""
 
 
 class OperatorForkParams(TypedDict):
@@ -2048,246 +2049,246 @@ class OperatorForkParams(TypedDict):
     Forks the session from one of its entries.
     """
     entry_id: "str"
-    """The session entry."""
+    """Id of the session entry."""
 
 
 class OperatorForked(TypedDict):
-    """A session that was forked. Since operator@live."""
+    """The outcome of a fork. Since operator@live."""
     entry_id: NotRequired["str"]
-    """The entry from which it goes on."""
+    """Id of the entry at which the fork continues."""
     cancelled: NotRequired["bool"]
-    """Whether that was prevented; the agent always says false."""
+    """`true` if the fork was prevented; the agent always sends `false`."""
 
 
 class OperatorGoalUpdate(TypedDict):
-    """What the agent works towards has changed. Since operator@live."""
+    """The goal of the agent has changed. Since operator@live."""
     type: Literal["goal_update"]
 
 
 class OperatorImages(TypedDict):
-    """Pictures that belong to a message. Since operator@live."""
+    """The images of a message. Since operator@live."""
     type: Literal["image"]
     images: "Sequence[JsonValue]"
-    """Them, as the agent keeps them."""
+    """The images, as stored by the agent."""
 
 
 class OperatorInput(TypedDict):
-    """A prompt has reached the agent. Since operator@live."""
+    """The agent received a prompt. Since operator@live."""
     type: Literal["input"]
     text: "str"
-    """The words."""
+    """Text of the prompt."""
     source: NotRequired["str"]
-    """Where they come from; `rpc` for prompts of this protocol."""
+    """Source of the prompt; `rpc` for prompts of this protocol."""
 
 
 class OperatorInputDialog(TypedDict):
-    """Asks for a line of text. Since operator@live."""
+    """Requests a line of text. Since operator@live."""
     title: NotRequired["str"]
-    """The question."""
+    """Text of the question."""
     message: NotRequired["str"]
-    """What it is about."""
+    """Subject of the question."""
     placeholder: NotRequired["str"]
     """Grey text in the empty field."""
 
 
 class OperatorLastText(TypedDict):
-    """The last answer. Since operator@live."""
+    """The text of the last answer. Since operator@live."""
     text: "str | None"
-    """The last text of the last answer that has one; null where there is none."""
+    """The last text of the latest answer with a text; null if there is none."""
 
 
 class OperatorMessage(TypedDict):
     """A message of the conversation."""
     contents: "Sequence[OperatorContent]"
-    """Its parts."""
+    """Parts of the message."""
     id: NotRequired["str"]
-    """Its id."""
+    """Id of the message."""
     timestamp: NotRequired["float"]
-    """When, in seconds since the epoch."""
+    """Time of the message in seconds since the epoch."""
     role: "OperatorRole"
-    """The role of the speaker."""
+    """Role of the author."""
     usage: NotRequired["OperatorUsage | None"]
-    """Tokens, with answers of the model."""
+    """Token counts, present for answers of the model."""
     stop_reason: NotRequired["str | None"]
-    """Why the model stopped."""
+    """Stop reason of the model."""
     error: NotRequired["JsonValue | None"]
-    """The error message."""
+    """Error of the request to the model."""
 
 
 class OperatorMessageEnd(TypedDict):
     """A message is complete."""
     type: Literal["message_end"]
     message: NotRequired["OperatorMessage | None"]
-    """The whole message."""
+    """The complete message."""
 
 
 class OperatorMessageStart(TypedDict):
-    """A message begins."""
+    """A message starts."""
     type: Literal["message_start"]
     message: "OperatorMessage"
-    """The message; the model's is empty."""
+    """The message; empty for a message of the model."""
 
 
 class OperatorMessageUpdate(TypedDict):
-    """The model's message grows. The message carries the new piece only."""
+    """The message of the model grows. The event carries the new piece only."""
     type: Literal["message_update"]
     message: "OperatorMessage"
-    """A message whose contents are the new piece."""
+    """A message with the new piece as its contents."""
 
 
 class OperatorMessages(TypedDict):
-    """Messages of the process, without the user's prompts. Since operator@live."""
+    """The messages of the process, without the user's prompts. Since operator@live."""
     messages: "Sequence[OperatorMessage]"
-    """The messages, the oldest first."""
+    """The messages, oldest first."""
 
 
 class OperatorModelParams(TypedDict):
     """Parameters of `set_model`.
 
-    Asks for a model. The agent says yes and goes on with the model that it has.
+    Requests another model. The agent confirms the request but keeps its current model.
     """
     model_id: "str"
-    """The model's id."""
+    """Id of the model."""
     provider: NotRequired["str"]
-    """The provider's name."""
+    """Name of the provider."""
 
 
 class OperatorModelSelect(TypedDict):
-    """Another model was chosen. Since operator@live."""
+    """The model was changed. Since operator@live."""
     type: Literal["model_select"]
 
 
 class OperatorModelSet(TypedDict):
-    """The model that was asked for. Since operator@live."""
+    """The requested model. Since operator@live."""
     model_id: "str"
-    """Its id, as it was sent."""
+    """Id of the model, as in the command."""
 
 
 class OperatorNotice(TypedDict):
-    """Says something. No answer is expected. Since operator@live."""
+    """Shows a notice. No answer is expected. Since operator@live."""
     title: NotRequired["str"]
-    """What it is about."""
+    """Title of the notice."""
     message: NotRequired["str"]
-    """The words."""
+    """Text of the notice."""
 
 
 class OperatorPartialResult(TypedDict):
-    """What a tool has given so far. Since operator@live."""
+    """The partial result of a tool. Since operator@live."""
     id: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     content: "str"
-    """What the tool says."""
+    """Text of the result."""
     is_error: NotRequired["bool"]
-    """Whether the tool failed."""
+    """`true` if the tool failed."""
     metadata: NotRequired["Mapping[str, JsonValue] | None"]
-    """Facts of the tool."""
+    """Additional data of the tool."""
     terminate: NotRequired["bool"]
-    """Whether the run stops here."""
+    """`true` if the run stops here."""
     terminate_message: NotRequired["str | None"]
-    """What to say when it stops."""
+    """Message for the user when the run stops."""
 
 
 class OperatorPromptParams(TypedDict):
     """Parameters of `prompt`.
 
-    Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-    begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-    agent there.
+    Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+    sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+    text that begins with `/` is a command of the agent.
     """
     text: "str"
-    """The prompt. Called `message` since operator@live."""
+    """Text of the prompt. Called `message` since operator@live."""
     options: NotRequired["Mapping[str, JsonValue]"]
-    """Options of the turn; an open object. Until operator@live."""
+    """Options of the turn, an open object. Until operator@live."""
 
 
 class OperatorQueueUpdate(TypedDict):
-    """Words of the user were queued. Nothing is said when they are taken out. Since operator@live."""
+    """Input of the user was queued. The agent sends no event when input leaves the queue. Since operator@live."""
     type: Literal["queue_update"]
     queue: "OperatorQueue"
-    """The queue."""
+    """Queue that received the input."""
     message: NotRequired["OperatorMessage | None"]
-    """The message that was queued."""
+    """The queued message."""
     messages: "Sequence[OperatorMessage]"
     """All messages in the queue."""
 
 
 class OperatorQueuedWords(TypedDict):
-    """Words of the user for the turn that is going on. Since operator@live."""
+    """Input of the user for the current turn. Since operator@live."""
     message: "str"
-    """The words."""
+    """Text of the input."""
 
 
 class OperatorResourcesDiscover(TypedDict):
-    """Skills, prompts and the like are looked for. Since operator@live."""
+    """The agent searches for skills, prompts and other resources. Since operator@live."""
     type: Literal["resources_discover"]
 
 
 class OperatorRetryEnd(TypedDict):
-    """An attempt is judged; the first failure has number 0. Since operator@live."""
+    """The outcome of an attempt; the first failure has number 0. Since operator@live."""
     type: Literal["retry_end"]
     attempt: "int"
-    """The number of the attempt."""
+    """Number of the attempt."""
     success: "bool"
-    """Whether it went well."""
+    """`true` if the attempt succeeded."""
     error: NotRequired["str | None"]
-    """What went wrong."""
+    """Error message of the attempt."""
 
 
 class OperatorRetryStart(TypedDict):
-    """A failed request will be made again after a pause, in a run of its own. Since operator@live."""
+    """The agent retries a failed request after a delay, in a new run. Since operator@live."""
     type: Literal["retry_start"]
     attempt: "int"
-    """The number of the attempt, from 1."""
+    """Number of the attempt, from 1."""
     max_retries: NotRequired["int"]
-    """How often it is tried at most."""
+    """Maximum number of retries."""
 
 
 class OperatorSavePoint(TypedDict):
-    """The session is written. Since operator@live."""
+    """The agent wrote the session. Since operator@live."""
     type: Literal["save_point"]
 
 
 class OperatorSelectDialog(TypedDict):
-    """Asks to choose from a list. Since operator@live."""
+    """Requests a choice from a list. Since operator@live."""
     title: NotRequired["str"]
-    """The question."""
+    """Text of the question."""
     message: NotRequired["str"]
-    """What it is about."""
+    """Subject of the question."""
     options: NotRequired["Sequence[str]"]
-    """The choices."""
+    """Choices of the user."""
 
 
 class OperatorSessionBeforeCompact(TypedDict):
-    """The conversation will be compacted. Since operator@live."""
+    """The agent is about to compact the conversation. Since operator@live."""
     type: Literal["session_before_compact"]
     preparation: NotRequired["Mapping[str, JsonValue] | None"]
-    """What will be summed up, and what is kept."""
+    """Plan of the compaction: the messages to summarise, and the messages to keep."""
     branch_entries: NotRequired["Sequence[JsonValue]"]
     """The entries of the branch."""
     custom_instructions: NotRequired["str | None"]
-    """The extra instructions."""
+    """Extra instructions for the summary."""
 
 
 class OperatorSessionBeforeFork(TypedDict):
-    """The session will be forked. Since operator@live."""
+    """The agent is about to fork the session. Since operator@live."""
     type: Literal["session_before_fork"]
     entry_id: "str"
-    """From which entry."""
+    """Id of the entry for the fork."""
     position: NotRequired["str"]
-    """Whether the entry itself is kept, as in `at`."""
+    """Position of the fork relative to the entry; `at` keeps the entry itself."""
 
 
 class OperatorSessionBeforeSwitch(TypedDict):
-    """Another session will be opened. Since operator@live."""
+    """The agent is about to open another session. Since operator@live."""
     type: Literal["session_before_switch"]
     reason: "str"
-    """Why."""
+    """Reason for the change."""
     target_session_file: NotRequired["str | None"]
-    """Its file."""
+    """Path of the new session's file."""
 
 
 class OperatorSessionBeforeTree(TypedDict):
-    """Another place in the tree of the session will be gone to. Since operator@live."""
+    """The session is about to move to another position in its tree. Since operator@live."""
     type: Literal["session_before_tree"]
 
 
@@ -2297,124 +2298,124 @@ class OperatorSessionCompact(TypedDict):
     compaction_entry: NotRequired["OperatorCompactionEntry | None"]
     """The summary as an entry of the session."""
     from_extension: NotRequired["bool"]
-    """Whether an extension made it."""
+    """`true` if an extension wrote the summary."""
 
 
 class OperatorSessionNameParams(TypedDict):
     """Parameters of `set_session_name`.
 
-    Names the session. Blanks around the name are left out.
+    Sets the name of the session. White space around the name is removed.
     """
     name: "str"
-    """The name."""
+    """New name of the session."""
 
 
 class OperatorSessionShutdown(TypedDict):
-    """The session is left. Since operator@live."""
+    """A session ends. Since operator@live."""
     type: Literal["session_shutdown"]
     reason: "str"
-    """Why, as in `new`."""
+    """Reason for the end, as in `new`."""
     target_session_file: NotRequired["str | None"]
-    """The file of the session that follows."""
+    """Path of the next session's file."""
 
 
 class OperatorSessionStart(TypedDict):
-    """A session begins. Since operator@live."""
+    """A session starts. Since operator@live."""
     type: Literal["session_start"]
     reason: "str"
-    """Why, as in `fork`."""
+    """Reason for the start, as in `fork`."""
     previous_session_file: NotRequired["str | None"]
-    """The file of the session before."""
+    """Path of the previous session's file."""
 
 
 class OperatorSessionStats(TypedDict):
-    """Numbers of the session. Since operator@live."""
+    """Statistics of the session. Since operator@live."""
     session_id: NotRequired["str | None"]
-    """The session's id."""
+    """Id of the session."""
     session_name: NotRequired["str | None"]
-    """The session's name."""
+    """Name of the session."""
     entry_count: "int"
-    """The number of entries in the session."""
+    """Number of entries in the session."""
     context_tokens: NotRequired["int"]
-    """Tokens in the context."""
+    """Number of tokens in the context."""
     context_window: NotRequired["int"]
-    """The context window in tokens."""
+    """Size of the context window in tokens."""
 
 
 class OperatorSessionTree(TypedDict):
-    """Another place in the tree of the session was gone to. Since operator@live."""
+    """The session moved to another position in its tree. Since operator@live."""
     type: Literal["session_tree"]
 
 
 class OperatorSettled(TypedDict):
-    """Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live."""
+    """The agent has no further work: the run has ended. Not sent after a failure or while input of the user is queued. Since operator@live."""
     type: Literal["settled"]
 
 
 class OperatorState(TypedDict):
-    """The agent's current state."""
+    """The current state of the agent."""
     phase: "OperatorPhase"
-    """What it is doing."""
+    """Activity of the agent."""
     is_streaming: NotRequired["bool"]
-    """Whether a turn is going on."""
+    """`true` during a turn."""
     session_file: NotRequired["str | None"]
-    """The session's file."""
+    """Path of the session file."""
     session_id: NotRequired["str | None"]
-    """The session's id."""
+    """Id of the session."""
     session_name: NotRequired["str | None"]
-    """The session's name."""
+    """Name of the session."""
     context_tokens: NotRequired["int"]
-    """Tokens in the context."""
+    """Number of tokens in the context."""
     context_window: NotRequired["int"]
-    """The context window in tokens."""
+    """Size of the context window in tokens."""
     message_count: NotRequired["int"]
-    """The number of messages in the conversation."""
+    """Number of messages in the conversation."""
 
 
 class OperatorSubagentEnd(TypedDict):
-    """Work of a subagent is over. Since operator@live."""
+    """A subagent ends. Since operator@live."""
     type: Literal["subagent_end"]
 
 
 class OperatorSubagentStart(TypedDict):
-    """Work of a subagent begins. Since operator@live."""
+    """A subagent starts. Since operator@live."""
     type: Literal["subagent_start"]
 
 
 class OperatorSwitchSessionParams(TypedDict):
     """Parameters of `switch_session`.
 
-    Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-    the directory of sessions; both look like success.
+    Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+    of sessions; both look like success.
     """
     session_file: "str"
-    """The session's file. Called `session_path` since operator@live."""
+    """Path of the session file. Called `session_path` since operator@live."""
 
 
 class OperatorSwitched(TypedDict):
-    """A session that another one took the place of. Since operator@live."""
+    """The outcome of a change of session. Since operator@live."""
     cancelled: NotRequired["bool"]
-    """Whether that was prevented; the agent always says false."""
+    """`true` if the change was prevented; the agent always sends `false`."""
 
 
 class OperatorText(TypedDict):
-    """Text of a message."""
+    """A text in a message."""
     type: Literal["text"]
     content: "str"
-    """The text; in `message_update` the new piece of it."""
+    """The text; in `message_update` its new piece."""
 
 
 class OperatorThinking(TypedDict):
     """Reasoning of the model."""
     type: Literal["thinking"]
     content: "str"
-    """The reasoning; in `message_update` the new piece of it."""
+    """The reasoning; in `message_update` its new piece."""
     signature: NotRequired["str | None"]
     """An opaque signature from the provider."""
 
 
 class OperatorThinkingLevelSelect(TypedDict):
-    """Another thinking level was chosen. Since operator@live."""
+    """The thinking level was changed. Since operator@live."""
     type: Literal["thinking_level_select"]
 
 
@@ -2424,139 +2425,139 @@ class OperatorThinkingParams(TypedDict):
     Sets the thinking level.
     """
     level: "OperatorThinkingLevel"
-    """The level."""
+    """New thinking level."""
 
 
 class OperatorThinkingSet(TypedDict):
-    """The thinking level that was set. Since operator@live."""
+    """The new thinking level. Since operator@live."""
     level: "OperatorThinkingLevel"
-    """The level."""
+    """Thinking level of the model."""
 
 
 class OperatorToolCall(TypedDict):
     """A tool call of the model."""
     type: Literal["tool_call"]
     id: "str"
-    """The call's id."""
+    """Id of the tool call."""
     name: "str"
-    """The tool's name."""
+    """Name of the tool."""
     kind: NotRequired["str | None"]
-    """What kind of tool it is."""
+    """Kind of the tool."""
     args: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
     metadata: NotRequired["Mapping[str, JsonValue] | None"]
-    """Facts of the provider."""
+    """Additional data of the provider."""
 
 
 class OperatorToolCalled(TypedDict):
-    """A tool will run. Since operator@live."""
+    """A tool is about to run. Since operator@live."""
     type: Literal["tool_call"]
     tool_call_id: "str"
-    """The call's id."""
+    """Id of the tool call."""
     tool_name: "str"
-    """The tool's name."""
+    """Name of the tool."""
     input: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
 
 
 class OperatorToolExecutionEnd(TypedDict):
-    """A tool is done."""
+    """A tool ends."""
     type: Literal["tool_execution_end"]
     tool_result: "OperatorToolResult"
-    """The result."""
+    """Result of the tool."""
 
 
 class OperatorToolExecutionFailure(TypedDict):
-    """A tool broke; its end follows. Since operator@live."""
+    """A tool failed with an exception; its end follows. Since operator@live."""
     type: Literal["tool_execution_failure"]
     tool_name: "str"
-    """The tool's name."""
+    """Name of the tool."""
     tool_call_id: "str"
-    """The call's id."""
+    """Id of the tool call."""
     input: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
     error: "str"
-    """What went wrong."""
+    """Error message of the tool."""
 
 
 class OperatorToolExecutionStart(TypedDict):
-    """A tool begins to run."""
+    """A tool starts to run."""
     type: Literal["tool_execution_start"]
     tool_call: "OperatorToolCall"
-    """The call."""
+    """The tool call."""
 
 
 class OperatorToolExecutionUpdate(TypedDict):
-    """A tool that runs has something to show. Since operator@live."""
+    """A running tool reports progress. Since operator@live."""
     type: Literal["tool_execution_update"]
     partial_tool_result: "OperatorPartialResult"
-    """What there is so far."""
+    """The result so far."""
 
 
 class OperatorToolResult(TypedDict):
     """The result of a tool call."""
     type: Literal["tool_result"]
     id: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     content: "str"
-    """What the tool says."""
+    """Text of the result."""
     is_error: "bool"
-    """Whether the tool failed."""
+    """`true` if the tool failed."""
     metadata: NotRequired["Mapping[str, JsonValue] | None"]
-    """Facts of the tool."""
+    """Additional data of the tool."""
     terminate: NotRequired["bool"]
-    """Whether the run stops here."""
+    """`true` if the run stops here."""
     terminate_message: NotRequired["str | None"]
-    """What to say when it stops."""
+    """Message for the user when the run stops."""
 
 
 class OperatorToolReturned(TypedDict):
     """A tool has returned. Since operator@live."""
     type: Literal["tool_result"]
     tool_call_id: "str"
-    """The call's id."""
+    """Id of the tool call."""
     tool_name: "str"
-    """The tool's name."""
+    """Name of the tool."""
     input: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
     content: "str"
-    """What the tool says."""
+    """Text of the result."""
     is_error: "bool"
-    """Whether it failed."""
+    """`true` if the tool failed."""
 
 
 class OperatorTurnEnd(TypedDict):
-    """A request to the model and its tools are over."""
+    """A request to the model and its tools have ended."""
     type: Literal["turn_end"]
     turn_index: NotRequired["int"]
-    """Its number; always 0. Since operator@live."""
+    """Number of the turn; always 0. Since operator@live."""
     message: NotRequired["OperatorMessage | None"]
-    """The model's message; null where the request failed."""
+    """The message of the model; null if the request failed."""
     tool_results: NotRequired["Sequence[OperatorToolResult]"]
     """The results of the tools."""
 
 
 class OperatorTurnStart(TypedDict):
-    """A request to the model begins."""
+    """A request to the model starts."""
     type: Literal["turn_start"]
     turn_index: NotRequired["int"]
-    """Its number; always 0. Since operator@live."""
+    """Number of the turn; always 0. Since operator@live."""
     timestamp: NotRequired["float"]
-    """When; always 0. Since operator@live."""
+    """Time of the event; always 0. Since operator@live."""
 
 
 class OperatorUsage(TypedDict):
-    """Tokens used by an answer."""
+    """The token counts of an answer."""
     input_tokens: NotRequired["int"]
-    """Input tokens."""
+    """Number of input tokens."""
     output_tokens: NotRequired["int"]
-    """Output tokens."""
+    """Number of output tokens."""
     cache_read_tokens: NotRequired["int"]
-    """Tokens read from the provider's cache."""
+    """Number of tokens read from the provider's cache."""
     cache_write_tokens: NotRequired["int"]
-    """Tokens written to the provider's cache."""
+    """Number of tokens written to the provider's cache."""
     cost: NotRequired["Mapping[str, float] | None"]
-    """The cost in US dollars, by kind of token."""
+    """Cost in US dollars, by kind of token."""
 
 
 class OperatorUserBash(TypedDict):
@@ -2565,172 +2566,172 @@ class OperatorUserBash(TypedDict):
 
 
 class OperatorValueAnswer(TypedDict):
-    """A dialog answered with a text. Since operator@live."""
+    """The answer to a dialog with a text. Since operator@live."""
     type: Literal["extension_ui_response"]
     id: "str"
-    """The id of the question."""
+    """Id of the dialog."""
     value: "str"
-    """The chosen option, or the text entered."""
+    """The chosen option or the entered text."""
 
 
 class PromptCacheTimes(TypedDict):
-    """How long a provider keeps the beginnings of prompts in its cache, in seconds."""
+    """The lifetimes of prompt prefixes in a provider's cache, in seconds."""
     short: NotRequired["float"]
-    """With the usual retention."""
+    """Lifetime with the usual retention."""
     long: NotRequired["float"]
-    """With the long one."""
+    """Lifetime with the long retention."""
 
 
 class PromptParams(TypedDict):
     """Parameters of `prompt`.
 
-    Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    working, `streamingBehavior` has to say how the prompt is queued.
+    Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+    the agent queues the prompt.
     """
     message: "str"
     """The prompt. `/name` at its start names an extension command, a template or a skill."""
     images: NotRequired["Sequence[ImageContent]"]
-    """Images that go with it."""
+    """Images of the prompt."""
     streamingBehavior: NotRequired["StreamingBehavior"]
-    """How the prompt is queued while the agent is working."""
+    """Queue for a prompt that arrives during a run."""
 
 
 class PromptQueued(TypedDict):
-    """Whether a prompt waits."""
+    """The outcome of a prompt: queued or started."""
     queued: "bool"
-    """True if the agent is busy and the prompt was queued."""
+    """`true` if the agent is busy and queued the prompt."""
 
 
 class PromptResult(TypedDict):
-    """A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2."""
+    """The outcome of a prompt that a command of an extension may have handled without the model. Since omp@18.2."""
     type: Literal["prompt_result"]
     id: NotRequired["JsonValue"]
-    """The id of the prompt."""
+    """Id of the prompt."""
     agentInvoked: "bool"
-    """Whether the model is asked. Where it is not, no run follows."""
+    """`true` if the prompt goes to the model. If `false`, no run follows."""
 
 
 class ProtocolVersion(TypedDict):
-    """The version of the transport that is spoken from here on. Since omp@18.2."""
+    """The version of the transport from here on. Since omp@18.2."""
     protocolVersion: "int"
-    """Its number."""
+    """Number of the version."""
 
 
 class QueueUpdate(TypedDict):
-    """A message joined a queue or left it. Both queues are told whole. Since pi@1.5."""
+    """A message entered or left a queue. The event carries both queues in full. Since pi@1.5."""
     type: Literal["queue_update"]
     steering: "Sequence[str]"
-    """The texts that interrupt."""
+    """Texts of the queued messages that interrupt the run."""
     followUp: "Sequence[str]"
-    """The texts for the time when the agent would stop."""
+    """Texts of the queued messages for the end of the run."""
 
 
 class QueuedTexts(TypedDict):
-    """The texts that wait in the queues."""
+    """The texts of the messages in the queues."""
     steering: "Sequence[str]"
-    """Those that interrupt."""
+    """Texts of the queued messages that interrupt the run."""
     followUp: "Sequence[str]"
-    """Those for the time when the agent would stop."""
+    """Texts of the queued messages for the end of the run."""
 
 
 class Ready(TypedDict):
-    """The agent reads commands from here on. Its first frame. Since omp@13.19."""
+    """The agent is ready to receive commands. Its first frame. Since omp@13.19."""
     type: Literal["ready"]
     protocolVersion: NotRequired["int"]
-    """The version of the transport that is spoken. Since omp@18.2."""
+    """Current version of the transport. Since omp@18.2."""
     supportedProtocolVersions: NotRequired["Sequence[int]"]
-    """The versions that can be chosen with `negotiate_protocol`. Since omp@18.2."""
+    """Versions that `negotiate_protocol` accepts. Since omp@18.2."""
     maxFrameBytes: NotRequired["int"]
-    """How long a line is at most, in bytes. Since omp@18.2."""
+    """Maximum length of a line in bytes. Since omp@18.2."""
     maxReassembledFrameBytes: NotRequired["int"]
-    """How long a frame in pieces is at most, in bytes. Since omp@18.2."""
+    """Maximum length of a frame in pieces in bytes. Since omp@18.2."""
 
 
 RetryFallbackApplied = TypedDict("RetryFallbackApplied", {"type": Literal["retry_fallback_applied"], "from": "str", "to": "str", "role": "str"})
-"""Another model takes the place of one that fails. Since omp@18.2."""
+"""Another model replaces a failing model. Since omp@18.2."""
 
 
 class RetryFallbackSucceeded(TypedDict):
-    """The other model has answered. Since omp@18.2."""
+    """The replacement of a failing model has answered. Since omp@18.2."""
     type: Literal["retry_fallback_succeeded"]
     model: "str"
-    """It."""
+    """Model that replaced the failing one."""
     role: "str"
-    """What it is used for."""
+    """Role of the model."""
 
 
 class RpcChunk(TypedDict):
-    """A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2."""
+    """A piece of a frame that is too long for one line. Clients join the pieces and report the complete frame only. Since omp@18.2."""
     type: Literal["rpc_chunk"]
     chunkId: "str"
-    """What all pieces of the frame have in common."""
+    """Id shared by all pieces of the frame."""
     index: "int"
-    """The place of this piece, from 0."""
+    """Index of this piece, from 0."""
     count: "int"
-    """How many there are."""
+    """Number of pieces."""
     byteLength: "int"
-    """How long the whole frame is, in bytes."""
+    """Length of the complete frame in bytes."""
     data: "str"
-    """The bytes of the piece, in base64."""
+    """Bytes of the piece in base64."""
 
 
 class RpcFrameError(TypedDict):
-    """A frame was too long even for pieces; this stands in its place. Since omp@18.2."""
+    """A replacement for a frame that was too long even in pieces. Since omp@18.2."""
     type: Literal["rpc_frame_error"]
     originalType: NotRequired["str"]
-    """What the frame was."""
+    """Type of the original frame."""
     error: "str"
-    """What went wrong."""
+    """Error message about the original frame."""
 
 
 class ScriptCondition(TypedDict):
-    """The requests that an answer is for. All that is said has to hold."""
+    """The condition that selects the requests for an answer. All present members must match."""
     user: NotRequired["str"]
-    """The user's last message has this text in it."""
+    """Text that the user's last message contains."""
     system: NotRequired["str"]
-    """The system prompt has this text in it."""
+    """Text that the system prompt contains."""
     model: NotRequired["str"]
-    """The model that is asked for."""
+    """Name of the requested model."""
     tool_results: NotRequired["bool"]
-    """Whether results of tools stand behind the user's last message."""
+    """`true` if results of tools must follow the user's last message, `false` if they must not."""
     body: NotRequired["str"]
-    """The request's body has this text in it."""
+    """Text that the body of the request contains."""
 
 
 class ScriptDevice(TypedDict):
-    """How the login by device code goes, for agents that log in at their provider."""
+    """The login by device code, for agents that log in at their provider."""
     pending: NotRequired["int"]
-    """How often the client hears that the user has not agreed yet."""
+    """Number of polls that receive the answer "authorization pending"."""
     code_status: NotRequired["int"]
-    """The status of the answer to the request for a code; 200 by default."""
+    """HTTP status of the response to the request for a code; 200 by default."""
     token_status: NotRequired["int"]
-    """The status of the answer to the request for a token; 200 by default."""
+    """HTTP status of the response to the request for a token; 200 by default."""
     interval: NotRequired["int"]
-    """Seconds between two questions of the client."""
+    """Interval between two polls of the client in seconds."""
     error: NotRequired["Mapping[str, JsonValue]"]
-    """The error in place of the access."""
+    """Error instead of the access token."""
 
 
 class ScriptError(TypedDict):
-    """A failure in place of an answer."""
+    """A failure instead of an answer."""
     status: NotRequired["int"]
     """The HTTP status."""
     type: NotRequired["str"]
     """The provider's name for the failure."""
     message: NotRequired["str"]
-    """What it says."""
+    """Error message of the failure."""
     code: NotRequired["str"]
-    """The provider's code for it, where its errors have one."""
+    """The provider's error code, if its errors have one."""
     headers: NotRequired["Mapping[str, JsonValue]"]
-    """Headers of the response, as strings; null leaves out one that is sent otherwise."""
+    """Headers of the response, as strings; null omits a header that is sent by default."""
 
 
 class ScriptRaw(TypedDict):
-    """A response of any kind: a page of HTML, a redirect, bytes that are no text."""
+    """A response of any kind, such as an HTML page, a redirect or binary data."""
     status: NotRequired["int"]
-    """The status; 200 by default."""
+    """The HTTP status; 200 by default."""
     headers: NotRequired["Mapping[str, str]"]
-    """Headers, as strings."""
+    """Headers of the response."""
     body: NotRequired["str"]
     """The body as text."""
     base64: NotRequired["str"]
@@ -2738,158 +2739,158 @@ class ScriptRaw(TypedDict):
 
 
 class ScriptRepeat(TypedDict):
-    """A piece of text many times over; `{i}` in it becomes its number."""
+    """A repeated piece of text; each `{i}` in it becomes the number of the repetition."""
     chunk: "str"
-    """The piece."""
+    """The piece of text."""
     n: "int"
-    """How often."""
+    """Number of repetitions."""
 
 
 class ScriptResponse(TypedDict):
-    """What the model answers to one request."""
+    """The answer of the model to one request."""
     when: NotRequired["ScriptCondition"]
-    """The requests that it is for; without it, the next one for which no other answer is meant."""
+    """Requests for this answer. If absent, the answer serves the next request that no other answer matches."""
     keep: NotRequired["bool"]
-    """Whether it answers all requests that fit its condition; by default an answer is used once."""
+    """`true` if the answer serves all matching requests; by default it serves one."""
     blocks: NotRequired["Sequence[ScriptBlock]"]
     """The blocks in order."""
     text: NotRequired["str"]
-    """Short for one text block."""
+    """Shorthand for one text block."""
     stop: NotRequired["ScriptStop"]
-    """Why it stops; by default `toolUse` with a tool call and `stop` without."""
+    """Stop reason of the answer; by default `toolUse` if there is a tool call, otherwise `stop`."""
     usage: NotRequired["ScriptUsage"]
-    """Tokens that it reports."""
+    """The reported token counts."""
     delay_ms: NotRequired["int"]
-    """A pause before every piece, in milliseconds."""
+    """Pause before every piece in milliseconds."""
     first_ms: NotRequired["int"]
-    """A pause before the answer, in milliseconds."""
+    """Pause before the answer in milliseconds."""
     hang_after: NotRequired["int"]
-    """After that many pieces nothing more comes; -1: not even the beginning."""
+    """Number of pieces before the answer hangs; -1 to hang before the start of the answer."""
     drop_after: NotRequired["int"]
-    """After that many pieces the connection is reset."""
+    """Number of pieces before the connection is reset."""
     fin_after: NotRequired["int"]
-    """After that many pieces the connection is closed in good order."""
+    """Number of pieces before an orderly close of the connection."""
     cut_after_bytes: NotRequired["int"]
-    """After that many bytes of the body the connection is closed: in the middle of a line, or of a character."""
+    """Number of bytes of the body before the connection closes, possibly within a line or a character."""
     no_end: NotRequired["bool"]
-    """Whether the stream ends without its last events, although nothing breaks."""
+    """`true` if the stream ends without its last events, over an intact connection."""
     no_usage: NotRequired["bool"]
-    """Whether no tokens are reported."""
+    """`true` to omit the token counts."""
     raw: NotRequired["ScriptRaw"]
-    """A response in place of the answer."""
+    """A raw response instead of the answer."""
     chunked: NotRequired["bool"]
-    """Whether the body has chunked coding; true by default."""
+    """`true` if the body has chunked coding, the default."""
     stream_error_after: NotRequired["int"]
-    """After that many pieces the error comes within the stream."""
+    """Number of pieces before the error within the stream."""
     error: NotRequired["ScriptError"]
-    """A failure in place of the answer."""
+    """A failure instead of the answer."""
     empty_error: NotRequired["ScriptError"]
-    """A failure without a body."""
+    """A failure without a body, instead of the answer."""
 
 
 class ScriptText(TypedDict):
-    """A text block."""
+    """A scripted text block."""
     text: "Chunks"
-    """The text."""
+    """Text of the block."""
 
 
 class ScriptTextRepeat(TypedDict):
-    """A text block of many equal pieces."""
+    """A scripted text block of many equal pieces."""
     text_repeat: "ScriptRepeat"
-    """The pieces."""
+    """The repeated piece of text."""
 
 
 class ScriptThinking(TypedDict):
-    """A thinking block."""
+    """A scripted thinking block."""
     thinking: "Chunks"
-    """The reasoning."""
+    """Text of the reasoning."""
     signature: NotRequired["str"]
-    """The provider's mark."""
+    """Signature of the provider."""
 
 
 class ScriptThinkingRepeat(TypedDict):
-    """A thinking block of many equal pieces."""
+    """A scripted thinking block of many equal pieces."""
     thinking_repeat: "ScriptRepeat"
-    """The pieces."""
+    """The repeated piece of reasoning."""
     signature: NotRequired["str"]
-    """The provider's mark."""
+    """Signature of the provider."""
 
 
 class ScriptTool(TypedDict):
-    """A tool call that the model makes."""
+    """A tool call of the model."""
     id: NotRequired["str"]
-    """The call's id; made up where it is missing."""
+    """Id of the tool call; generated if absent."""
     name: "str"
-    """The tool's name."""
+    """Name of the tool."""
     args: NotRequired["ScriptArguments"]
-    """The arguments."""
+    """Arguments of the tool call."""
 
 
 class ScriptToolUse(TypedDict):
-    """A tool call."""
+    """A scripted tool call."""
     tool: "ScriptTool"
-    """The call."""
+    """Tool call of the block."""
 
 
 class ScriptUsage(TypedDict):
-    """Tokens that an answer reports."""
+    """The token counts in a scripted answer."""
     input: NotRequired["int"]
-    """Input tokens."""
+    """Number of input tokens."""
     output: NotRequired["int"]
-    """Output tokens."""
+    """Number of output tokens."""
     cacheRead: NotRequired["int"]
-    """Tokens read from the cache."""
+    """Number of tokens read from the cache."""
     cacheWrite: NotRequired["int"]
-    """Tokens written to the cache."""
+    """Number of tokens written to the cache."""
 
 
 class SelectDialog(TypedDict):
-    """Asks to choose from a list. Resolves to nothing when the time is up."""
+    """Requests a choice from a list. Resolves to no value on timeout."""
     title: "str"
-    """The question."""
+    """Text of the question."""
     options: "Sequence[str]"
-    """The choices."""
+    """Choices of the user."""
     optionDetails: NotRequired["Sequence[Mapping[str, JsonValue]]"]
-    """What more there is to say of each choice: the member `description`. Since omp@18.2."""
+    """Details of each choice, in the member `description`. Since omp@18.2."""
     timeout: NotRequired["int"]
-    """After how many milliseconds the agent answers for itself."""
+    """Timeout in milliseconds, after which the agent answers the dialog itself."""
 
 
 class SessionBranchParams(TypedDict):
     """Parameters of `session_branch`.
 
-    Moves a session's position back to one of its messages.
+    Moves the current position of a session back to one of its messages.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
     entry_id: "str"
-    """The message's id; `session/history` lists them."""
+    """Id of the message; `session/history` lists the possible values."""
 
 
 class SessionCompactParams(TypedDict):
     """Parameters of `session_compact`.
 
-    Compacts a session now: a summary takes the place of its older messages.
+    Compacts a session now: a summary replaces its older messages.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
     keep_recent: NotRequired["int"]
-    """How many tokens stay as they are; 20,000 by default."""
+    """Number of recent tokens that stay unchanged; 20,000 by default."""
 
 
 class SessionDeleteParams(TypedDict):
     """Parameters of `session_delete`.
 
-    Deletes a session that is kept.
+    Deletes a stored session.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
 
 
 class SessionHistory(TypedDict):
     """The messages of a session."""
     messages: "Sequence[OpalHistoryMessage]"
-    """From the root to the current position."""
+    """The messages from the root to the current position."""
 
 
 class SessionHistoryParams(TypedDict):
@@ -2898,145 +2899,145 @@ class SessionHistoryParams(TypedDict):
     Returns the messages of a running session.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
 
 
 class SessionInfoChanged(TypedDict):
-    """The session was named. Since pi@1.5."""
+    """The name of the session changed. Since pi@1.5."""
     type: Literal["session_info_changed"]
     name: NotRequired["str"]
-    """The name; absent where it was taken away."""
+    """The new name; absent if the name was removed."""
 
 
 class SessionInfoEntry(TypedDict):
-    """The session was named."""
+    """A new name of the session."""
     type: Literal["session_info"]
     id: "str"
-    """The entry's id."""
+    """Id of the entry."""
     parentId: "str | None"
-    """The entry that it follows; null where it is a root."""
+    """Id of the parent entry; null for a root."""
     timestamp: "str"
-    """When, as ISO 8601."""
+    """Time of the entry, in ISO 8601."""
     name: NotRequired["str"]
-    """The name."""
+    """New name of the session."""
 
 
 class SessionInfoUpdate(TypedDict):
-    """The session has another name, or is another one. Since omp@18.2."""
+    """The session or its name changed. Since omp@18.2."""
     type: Literal["session_info_update"]
     title: NotRequired["str"]
-    """Its name."""
+    """Name of the session."""
     sessionId: "str"
-    """Its id."""
+    """Id of the session."""
 
 
 class SessionList(TypedDict):
-    """Sessions that are kept."""
+    """The stored sessions."""
     sessions: "Sequence[OpalSessionInfo]"
-    """Newest first."""
+    """The sessions, newest first."""
 
 
 class SessionStartParams(TypedDict):
     """Parameters of `session_start`.
 
-    Starts a session (or loads one that is kept) and subscribes to its events.
+    Starts a session (or loads a stored one) and subscribes to its events.
     """
     model: NotRequired["OpalModelChoice"]
-    """The model; by default that of the settings."""
+    """Model of the session; by default the model of the settings."""
     system_prompt: NotRequired["str"]
-    """A system prompt of one's own."""
+    """Custom system prompt of the session."""
     working_dir: NotRequired["str"]
-    """The working directory; by default the server's."""
+    """Working directory; by default that of the server."""
     tools: NotRequired["Sequence[str]"]
-    """The names of the tools that are switched on; by default all."""
+    """Names of the enabled tools; by default all."""
     mcp_servers: NotRequired["Sequence[Mapping[str, JsonValue]]"]
     """MCP servers to connect to."""
     features: NotRequired["OpalFeatures"]
-    """Which parts of the agent are switched on."""
+    """Enabled parts of the agent."""
     session: NotRequired["bool"]
-    """Whether the session is kept."""
+    """`true` to store the session."""
     session_id: NotRequired["str"]
-    """The id of a session that is kept, or the id of the new one."""
+    """Id of a stored session, or the id of the new one."""
 
 
 class SessionStarted(TypedDict):
-    """What a new session has found."""
+    """The discovered resources of a new session."""
     session_id: "str"
-    """The session's id."""
+    """Id of the session."""
     session_dir: NotRequired["str"]
-    """The directory of its files."""
+    """Directory of the session's files."""
     context_files: NotRequired["Sequence[str]"]
-    """Context files that were read."""
+    """Context files that the server read."""
     available_skills: NotRequired["Sequence[str]"]
-    """Names of skills."""
+    """Names of available skills."""
     mcp_servers: NotRequired["Sequence[str]"]
     """Names of MCP servers."""
     node_name: NotRequired["str"]
-    """The name of the server's node."""
+    """Name of the server's node."""
     auth: NotRequired["OpalAuth"]
-    """Which credentials were found."""
+    """Discovered credentials."""
 
 
 class SessionState(TypedDict):
-    """The agent's current state."""
+    """The current state of the agent."""
     model: NotRequired["Model | None"]
-    """The model in use; null or absent where there is none."""
+    """The current model; null or absent if there is none."""
     thinkingLevel: "ThinkingLevel"
-    """The thinking level."""
+    """Thinking level of the model."""
     isStreaming: "bool"
-    """Whether a run is going on."""
+    """`true` during a run."""
     isCompacting: "bool"
-    """Whether the conversation is being compacted."""
+    """`true` during a compaction."""
     steeringMode: "QueueMode"
-    """How steering messages are delivered."""
+    """Delivery of steering messages."""
     followUpMode: "QueueMode"
-    """How follow-up messages are delivered."""
+    """Delivery of follow-up messages."""
     sessionFile: NotRequired["str"]
-    """The session's file; absent where nothing is kept."""
+    """Path of the session file; absent if the session is not stored."""
     sessionId: "str"
-    """The session's id."""
+    """Id of the session."""
     sessionName: NotRequired["str"]
-    """The name that was given with `set_session_name`."""
+    """Name of the session, as set by `set_session_name`."""
     autoCompactionEnabled: "bool"
-    """Whether the agent compacts on its own when the context fills up."""
+    """`true` if the agent compacts on its own when the context fills up."""
     messageCount: "int"
-    """The number of messages in the conversation."""
+    """Number of messages in the conversation."""
     pendingMessageCount: "int"
-    """The number of queued messages."""
+    """Number of queued messages."""
 
 
 class SessionStats(TypedDict):
     """Statistics of a session."""
     sessionFile: NotRequired["str"]
-    """The session's file; absent where nothing is kept."""
+    """Path of the session file; absent if the session is not stored."""
     sessionId: "str"
-    """The session's id."""
+    """Id of the session."""
     userMessages: "int"
-    """Messages of the user."""
+    """Number of messages of the user."""
     assistantMessages: "int"
-    """Answers of the model."""
+    """Number of answers of the model."""
     toolCalls: "int"
-    """Tool calls."""
+    """Number of tool calls."""
     toolResults: "int"
-    """Results of tool calls."""
+    """Number of results of tool calls."""
     totalMessages: "int"
-    """All messages."""
+    """Number of all messages."""
     tokens: "TokenTotals"
-    """Tokens used."""
+    """Token counts of the session."""
     cost: "float"
     """The cost in US dollars."""
     contextUsage: NotRequired["ContextUsage"]
-    """How full the context is; absent where there is no model. Since pi@1.5, omp@18.2."""
+    """Use of the context window; absent if there is no model. Since pi@1.5, omp@18.2."""
     premiumRequests: NotRequired["float"]
-    """How many requests the provider counts as premium ones. Since omp@18.2."""
+    """Number of requests that the provider counts as premium requests. Since omp@18.2."""
 
 
 class SessionTree(TypedDict):
-    """The whole session."""
+    """The entries of a session as a tree."""
     tree: "Sequence[TreeNode]"
-    """The entries that follow none."""
+    """The root entries with their children."""
     leafId: "str | None"
-    """The entry that the next one will follow; null in an empty session."""
+    """Id of the current entry, the parent of the next one; null in an empty session."""
 
 
 class SetAutoCompactionParams(TypedDict):
@@ -3045,7 +3046,7 @@ class SetAutoCompactionParams(TypedDict):
     Switches automatic compaction on or off.
     """
     enabled: "bool"
-    """On or off."""
+    """`true` to switch automatic compaction on."""
 
 
 class SetAutoRetryParams(TypedDict):
@@ -3054,59 +3055,60 @@ class SetAutoRetryParams(TypedDict):
     Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     """
     enabled: "bool"
-    """On or off."""
+    """`true` to switch automatic retries on."""
 
 
 class SetEditorTextNotice(TypedDict):
     """Puts text into the input editor. No answer is expected."""
     text: "str"
-    """The text."""
+    """New text of the input editor."""
 
 
 class SetFastModeParams(TypedDict):
     """Parameters of `set_fast_mode`.
 
-    Asks for faster answers at a higher price, or takes that back.
+    Switches fast mode on or off: faster answers at a higher price.
     """
     enabled: "bool"
-    """Whether."""
+    """`true` to switch fast mode on."""
 
 
 class SetFollowUpModeParams(TypedDict):
     """Parameters of `set_follow_up_mode`.
 
-    Sets how follow-up messages are delivered.
+    Sets the delivery of follow-up messages: all at once or one at a time.
     """
     mode: "QueueMode"
-    """Whether follow-up messages are delivered all at once or one at a time."""
+    """Delivery of follow-up messages: all at once or one at a time."""
 
 
 class SetHostToolsParams(TypedDict):
     """Parameters of `set_host_tools`.
 
-    Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
+    Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+    `host_tool_call`.
     """
     tools: "Sequence[ClientTool]"
-    """The tools."""
+    """New tools of the client."""
 
 
 class SetHostUriSchemesParams(TypedDict):
     """Parameters of `set_host_uri_schemes`.
 
-    Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+    Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
     `host_uri_request`.
     """
     schemes: "Sequence[HostUriScheme]"
-    """The schemes."""
+    """New URI schemes of the client."""
 
 
 class SetInterruptModeParams(TypedDict):
     """Parameters of `set_interrupt_mode`.
 
-    Sets when steering messages reach the agent.
+    Sets the time at which steering messages reach the agent.
     """
     mode: "InterruptMode"
-    """Between tool calls, or at the end of the turn."""
+    """Time of delivery: between tool calls, or at the end of the turn."""
 
 
 class SetModelParams(TypedDict):
@@ -3115,60 +3117,60 @@ class SetModelParams(TypedDict):
     Switches to a model.
     """
     provider: "str"
-    """The provider."""
+    """Name of the provider."""
     modelId: "str"
-    """The model's id at that provider."""
+    """Id of the model at that provider."""
 
 
 class SetSessionNameParams(TypedDict):
     """Parameters of `set_session_name`.
 
-    Names the session. White space around the name is dropped.
+    Sets the name of the session. White space around the name is removed.
     """
     name: "str"
-    """The name."""
+    """New name of the session."""
 
 
 class SetStatusNotice(TypedDict):
     """Sets or clears an entry of the status bar. No answer is expected."""
     statusKey: "str"
-    """The entry's key."""
+    """Key of the entry."""
     statusText: NotRequired["str"]
-    """The text; absent to clear the entry."""
+    """Text of the entry; absent to clear it."""
 
 
 class SetSteeringModeParams(TypedDict):
     """Parameters of `set_steering_mode`.
 
-    Sets how steering messages are delivered.
+    Sets the delivery of steering messages: all at once or one at a time.
     """
     mode: "QueueMode"
-    """Whether steering messages are delivered all at once or one at a time."""
+    """Delivery of steering messages: all at once or one at a time."""
 
 
 class SetSubagentSubscriptionParams(TypedDict):
     """Parameters of `set_subagent_subscription`.
 
-    Says how much the client is told of subagents.
+    Sets the detail of the events about subagents.
     """
     level: "SubagentLevel"
-    """How much."""
+    """Detail of the events."""
 
 
 class SetThinkingLevelParams(TypedDict):
     """Parameters of `set_thinking_level`.
 
-    Sets the model's thinking level. A level that the model does not support becomes the
-    nearest one that it does.
+    Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+    level.
     """
     level: "ThinkingLevel"
-    """The level."""
+    """New thinking level."""
 
 
 class SetTitleNotice(TypedDict):
     """Sets the title of the window or tab. No answer is expected."""
     title: "str"
-    """The title."""
+    """New title of the window or tab."""
 
 
 class SetTodosParams(TypedDict):
@@ -3177,17 +3179,17 @@ class SetTodosParams(TypedDict):
     Sets the todo list.
     """
     phases: "Sequence[TodoPhase]"
-    """Its parts."""
+    """Parts of the list."""
 
 
 class SetWidgetNotice(TypedDict):
     """Sets or clears a block of lines beside the editor. No answer is expected."""
     widgetKey: "str"
-    """The block's key."""
+    """Key of the block."""
     widgetLines: NotRequired["Sequence[str]"]
-    """The lines; absent to clear the block."""
+    """Lines of the block; absent to clear it."""
     widgetPlacement: NotRequired["WidgetPlacement"]
-    """Where it stands; above the editor where this is missing."""
+    """Position of the block; above the editor if absent."""
 
 
 class SettingsSaveParams(TypedDict):
@@ -3200,431 +3202,425 @@ class SettingsSaveParams(TypedDict):
 
 
 class SourceInfo(TypedDict):
-    """Where something was found that a prompt can invoke."""
+    """The location of a command, template or skill that a prompt can invoke."""
     path: "str"
-    """The absolute path."""
+    """Absolute path of the file."""
     source: "str"
-    """How it was found, as in `local`, `auto` or `cli`."""
+    """Method of discovery, as in `local`, `auto` or `cli`."""
     scope: "SourceScope"
-    """Whose it is."""
+    """Owner of the file."""
     origin: "SourceOrigin"
-    """What it came with."""
+    """Origin of the file: on its own or part of a package."""
     baseDir: NotRequired["str"]
-    """The folder of the package or of the files that it belongs to."""
+    """Base folder of the package or of the files."""
 
 
 class SteerParams(TypedDict):
     """Parameters of `steer`.
 
-    Queues a message that interrupts the agent: delivered after the tool that is running, the
-    remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    tools. If the agent is idle, the message waits for the next prompt.
     """
     message: "str"
-    """The message. Skills and templates are expanded; extension commands are refused."""
+    """The message. Skills and templates are expanded; extension commands are rejected."""
     images: NotRequired["Sequence[ImageContent]"]
-    """Images that go with it."""
+    """Images of the message."""
 
 
 class StreamDone(TypedDict):
-    """The message is complete. Declared by the document; agents announce it with `message_end`
-    instead.
-    """
+    """The message is complete. Declared by the document; agents send `message_end` instead."""
     type: Literal["done"]
     reason: "DoneReason"
-    """Why it ended."""
+    """Reason for the end of the message."""
     message: NotRequired["AssistantMessage"]
-    """The whole message."""
+    """The complete message."""
 
 
 class StreamError(TypedDict):
-    """The message broke off. Declared by the document; agents announce it with `message_end`
-    instead.
-    """
+    """The message ended before it was complete. Declared by the document; agents send `message_end` instead."""
     type: Literal["error"]
     reason: "ErrorReason"
-    """Why it broke off."""
+    """Reason for the end of the message."""
     error: NotRequired["AssistantMessage"]
-    """The message as far as it came."""
+    """The incomplete message."""
 
 
 class StreamRule(TypedDict):
-    """A rule that the model's stream ran into."""
+    """A rule that matched the output of the model."""
     name: "str"
-    """The rule's name."""
+    """Name of the rule."""
     path: NotRequired["str"]
-    """The rule's file."""
+    """Path of the rule's file."""
     content: NotRequired["str"]
-    """What it says."""
+    """Text of the rule."""
 
 
 class StreamStart(TypedDict):
-    """Generation of the message started. Declared by the document; agents announce it with
-    `message_start` instead.
-    """
+    """The generation of a message started. Declared by the document; agents send `message_start` instead."""
     type: Literal["start"]
     partial: NotRequired["AssistantMessage"]
     """The message so far. Until pi@1.5."""
 
 
 class SubagentEnd(TypedDict):
-    """A subagent has ended, and its verification with it."""
+    """A subagent and its verification have ended."""
     type: Literal["subagent_end"]
     id: "str"
-    """The task's id."""
+    """Id of the task."""
     agent: "str"
-    """The agent's name."""
+    """Name of the agent."""
     exitCode: "int"
-    """Its exit code."""
+    """Exit code of the subagent."""
     verification: NotRequired["VerificationResult"]
-    """The verification, where one was asked for."""
+    """The verification, if one was requested."""
 
 
 class SubagentEvent(TypedDict):
-    """A subagent sent an event. Since omp@18.2."""
+    """A subagent emitted an event. Since omp@18.2."""
     type: Literal["subagent_event"]
     payload: "SubagentHappening"
-    """Which one, and the event."""
+    """The event with the id of the subagent."""
 
 
 class SubagentHappening(TypedDict):
-    """An event and the subagent that it is of. Since omp@18.2."""
+    """An event of a subagent. Since omp@18.2."""
     id: "str"
-    """The subagent's id."""
+    """Id of the subagent."""
     event: "Mapping[str, JsonValue]"
-    """The event."""
+    """Event of the subagent."""
 
 
 class SubagentLife(TypedDict):
-    """A subagent that begins or ends. Since omp@18.2."""
+    """The start or end of a subagent. Since omp@18.2."""
     id: "str"
-    """Its id."""
+    """Id of the subagent."""
     agent: "str"
-    """The kind of agent."""
+    """Kind of the agent."""
     agentSource: "str"
-    """Where that kind comes from."""
+    """Source of that kind."""
     description: NotRequired["str"]
-    """What it was asked for, in few words."""
+    """Short description of the task."""
     status: "str"
-    """`started`, `completed`, `failed` or `aborted`."""
+    """Status: `started`, `completed`, `failed` or `aborted`."""
     sessionFile: NotRequired["str"]
-    """Its session's file."""
+    """Path of the subagent's session file."""
     parentToolCallId: NotRequired["str"]
-    """The call of the tool that began it."""
+    """Id of the tool call that started the subagent."""
     index: "int"
-    """Its place among those that were begun together, from 0."""
+    """Index among the subagents that were started together, from 0."""
     detached: NotRequired["bool"]
-    """Whether the agent goes on beside it."""
+    """`true` if the agent continues while the subagent works."""
 
 
 class SubagentLifecycle(TypedDict):
-    """A subagent began or ended. Since omp@18.2."""
+    """A subagent started or ended. Since omp@18.2."""
     type: Literal["subagent_lifecycle"]
     payload: "SubagentLife"
-    """It."""
+    """The subagent with its status."""
 
 
 class SubagentMessages(TypedDict):
     """A part of a subagent's session file. Since omp@18.2."""
     sessionFile: "str"
-    """The file."""
+    """Path of the file."""
     fromByte: "int"
-    """Where the part begins, in bytes."""
+    """Start of the part in bytes."""
     nextByte: "int"
-    """Where the next part begins, in bytes."""
+    """Start of the next part in bytes."""
     reset: "bool"
-    """Whether the file was begun anew: what was read before counts no more."""
+    """`true` if the file was rewritten, so that earlier parts are no longer valid."""
     entries: "Sequence[Mapping[str, JsonValue]]"
-    """The entries."""
+    """Session entries in the part."""
     messages: "Sequence[AgentMessage]"
-    """The messages among them."""
+    """Messages among the entries."""
 
 
 class SubagentProgress(TypedDict):
-    """How far a subagent is. Since omp@18.2."""
+    """The progress of a subagent. Since omp@18.2."""
     index: "int"
-    """Its place among those that were begun together, from 0."""
+    """Index among the subagents that were started together, from 0."""
     id: "str"
-    """Its id."""
+    """Id of the subagent."""
     agent: "str"
-    """The kind of agent."""
+    """Kind of the agent."""
     agentSource: "str"
-    """Where that kind comes from, as in `bundled`."""
+    """Source of that kind, as in `bundled`."""
     status: "str"
-    """What it is doing, as in `running`."""
+    """Status of the subagent, as in `running`."""
     task: "str"
-    """What it was asked for, with everything that it was told."""
+    """The complete task, with all instructions."""
     assignment: NotRequired["str"]
-    """What it was asked for."""
+    """The task as assigned."""
     description: NotRequired["str"]
-    """That, in few words."""
+    """Short description of the task."""
     lastIntent: NotRequired["str"]
-    """What its last call is for."""
+    """Purpose of the last tool call."""
     currentTool: NotRequired["str"]
-    """The tool that runs."""
+    """Name of the running tool."""
     currentToolArgs: NotRequired["str"]
-    """The arguments of that tool, as text."""
+    """Arguments of the running tool, as text."""
     currentToolStartMs: NotRequired["float"]
-    """When that tool began, in milliseconds since the epoch."""
+    """Start of the running tool in milliseconds since the epoch."""
     recentTools: "Sequence[Mapping[str, JsonValue]]"
-    """The tools that ran last."""
+    """Tools that ran last."""
     recentOutput: "Sequence[str]"
-    """The lines that it wrote last."""
+    """The latest lines of output."""
     toolCount: "int"
-    """How many calls of tools it made."""
+    """Number of tool calls."""
     requests: "int"
-    """How many answers of the model it got."""
+    """Number of answers of the model."""
     tokens: "int"
     """Tokens used so far, without those from the provider's cache."""
     contextTokens: NotRequired["int"]
-    """Tokens in its context."""
+    """Number of tokens in the subagent's context."""
     contextWindow: NotRequired["int"]
-    """The size of that context."""
+    """Size of the subagent's context window in tokens."""
     cost: "float"
-    """What it cost, in US dollars."""
+    """Cost in US dollars."""
     durationMs: "float"
-    """How long it has worked, in milliseconds."""
+    """Duration of the work in milliseconds."""
     modelOverride: NotRequired["JsonValue"]
-    """The models that it was told to use."""
+    """Models requested for the subagent."""
     resolvedModel: NotRequired["str"]
-    """The model that it uses, with the thinking level."""
+    """Model in use, with the thinking level."""
     resolvedModelIdentity: NotRequired["str"]
-    """The model that it uses."""
+    """Model in use, without the thinking level."""
     retryState: NotRequired["Mapping[str, JsonValue]"]
-    """The retry that it waits for."""
+    """State of a pending retry."""
     retryFailure: NotRequired["Mapping[str, JsonValue]"]
-    """Why it gave up."""
+    """Failure of the last retry."""
 
 
 class SubagentProgressed(TypedDict):
-    """A subagent has come further. Since omp@18.2."""
+    """A subagent made progress. Since omp@18.2."""
     type: Literal["subagent_progress"]
     payload: "SubagentReport"
-    """How far."""
+    """The subagent with its progress."""
 
 
 class SubagentReport(TypedDict):
-    """A subagent and how far it is. Since omp@18.2."""
+    """A subagent with its progress. Since omp@18.2."""
     index: "int"
-    """Its place among those that were begun together, from 0."""
+    """Index among the subagents that were started together, from 0."""
     agent: "str"
-    """The kind of agent."""
+    """Kind of the agent."""
     agentSource: "str"
-    """Where that kind comes from."""
+    """Source of that kind."""
     task: "str"
-    """What it was asked for, with everything that it was told."""
+    """The complete task, with all instructions."""
     parentToolCallId: NotRequired["str"]
-    """The call of the tool that began it."""
+    """Id of the tool call that started the subagent."""
     assignment: NotRequired["str"]
-    """What it was asked for."""
+    """The task as assigned."""
     progress: "SubagentProgress"
-    """How far it is."""
+    """Progress of the subagent."""
     sessionFile: NotRequired["str"]
-    """Its session's file."""
+    """Path of the subagent's session file."""
     detached: NotRequired["bool"]
-    """Whether the agent goes on beside it."""
+    """`true` if the agent continues while the subagent works."""
 
 
 class SubagentSnapshot(TypedDict):
-    """What is known of a subagent. Since omp@18.2."""
+    """The known data of a subagent. Since omp@18.2."""
     id: "str"
-    """Its id."""
+    """Id of the subagent."""
     index: "int"
-    """Its place among those that were begun together, from 0."""
+    """Index among the subagents that were started together, from 0."""
     agent: "str"
-    """The kind of agent."""
+    """Kind of the agent."""
     agentSource: "str"
-    """Where that kind comes from."""
+    """Source of that kind."""
     description: NotRequired["str"]
-    """What it was asked for, in few words."""
+    """Short description of the task."""
     status: "str"
-    """What it is doing, as in `running`."""
+    """Status of the subagent, as in `running`."""
     task: NotRequired["str"]
-    """What it was asked for, with everything that it was told."""
+    """The complete task, with all instructions."""
     assignment: NotRequired["str"]
-    """What it was asked for."""
+    """The task as assigned."""
     sessionFile: NotRequired["str"]
-    """Its session's file."""
+    """Path of the subagent's session file."""
     lastUpdate: "float"
-    """When it was last heard of, in milliseconds since the epoch."""
+    """Time of the last update in milliseconds since the epoch."""
     progress: NotRequired["SubagentProgress"]
-    """How far it is."""
+    """Progress of the subagent."""
     parentToolCallId: NotRequired["str"]
-    """The call of the tool that began it."""
+    """Id of the tool call that started the subagent."""
 
 
 class SubagentStart(TypedDict):
     """A subagent is about to start."""
     type: Literal["subagent_start"]
     id: "str"
-    """The task's id, the same for all its events."""
+    """Id of the task, shared by all its events."""
     agent: "str"
-    """The agent's name."""
+    """Name of the agent."""
     isolated: "bool"
-    """Whether it works in a worktree of its own."""
+    """`true` if the subagent works in its own worktree."""
 
 
 class SubagentSubscription(TypedDict):
-    """How much is told from here on. Since omp@18.2."""
+    """The detail of the events about subagents from here on. Since omp@18.2."""
     level: "SubagentLevel"
-    """That much."""
+    """Detail of the events."""
 
 
 class SubagentVerificationCommandEnd(TypedDict):
     """A verification command has ended."""
     type: Literal["subagent_verification_command_end"]
     id: "str"
-    """The task's id."""
+    """Id of the task."""
     attempt: "int"
-    """The number of the attempt."""
+    """Number of the attempt, from 1."""
     commandName: "str"
-    """The command's name."""
+    """Name of the command."""
     exitCode: "int"
-    """Its exit code."""
+    """Exit code of the command."""
     durationMs: "float"
-    """The duration in milliseconds."""
+    """Duration of the command in milliseconds."""
     artifactId: NotRequired["str"]
-    """The file with its output, where it wrote any."""
+    """Id of the file with the output, if there was any."""
 
 
 class SubagentVerificationCommandStart(TypedDict):
     """A verification command is about to run."""
     type: Literal["subagent_verification_command_start"]
     id: "str"
-    """The task's id."""
+    """Id of the task."""
     attempt: "int"
-    """The number of the attempt."""
+    """Number of the attempt, from 1."""
     commandName: "str"
-    """The command's name."""
+    """Name of the command."""
 
 
 class SubagentVerificationEnd(TypedDict):
     """A verification attempt has ended."""
     type: Literal["subagent_verification_end"]
     id: "str"
-    """The task's id."""
+    """Id of the task."""
     attempt: "int"
-    """The number of the attempt."""
+    """Number of the attempt, from 1."""
     status: "AttemptOutcome"
-    """The outcome."""
+    """Outcome of the attempt."""
 
 
 class SubagentVerificationStart(TypedDict):
-    """A verification attempt begins."""
+    """A verification attempt starts."""
     type: Literal["subagent_verification_start"]
     id: "str"
-    """The task's id."""
+    """Id of the task."""
     attempt: "int"
-    """The number of the attempt, from 1."""
+    """Number of the attempt, from 1."""
     profile: NotRequired["str"]
-    """The profile, where one is used."""
+    """Name of the verification profile, if there is one."""
 
 
 class Subagents(TypedDict):
     """The subagents of the session. Since omp@18.2."""
     subagents: "Sequence[SubagentSnapshot]"
-    """Them."""
+    """The subagents of the session."""
 
 
 class Subcommand(TypedDict):
-    """A word that can follow a command. Since omp@18.2."""
+    """A subcommand of a command. Since omp@18.2."""
     name: "str"
-    """The word."""
+    """Name of the subcommand."""
     description: NotRequired["str"]
-    """What it does."""
+    """Description of the subcommand."""
     usage: NotRequired["str"]
-    """What can follow it."""
+    """Syntax of its arguments."""
 
 
 class SummarizationRetryAttemptStart(TypedDict):
-    """The request for a summary is made again. Since pi@1.5."""
+    """The agent retries the request for a summary. Since pi@1.5."""
     type: Literal["summarization_retry_attempt_start"]
     source: "SummarySource"
-    """What it is for."""
+    """Purpose of the summary."""
     reason: NotRequired["CompactionReason"]
-    """Why the conversation is compacted; absent for a branch."""
+    """Reason for the compaction; absent for a branch."""
 
 
 class SummarizationRetryFinished(TypedDict):
-    """Retrying the request for a summary is over. Since pi@1.5."""
+    """The retries of the request for a summary are over. Since pi@1.5."""
     type: Literal["summarization_retry_finished"]
 
 
 class SummarizationRetryScheduled(TypedDict):
-    """The request for a summary failed; it is made again after a pause. Since pi@1.5."""
+    """The request for a summary failed; the agent retries it after a delay. Since pi@1.5."""
     type: Literal["summarization_retry_scheduled"]
     attempt: "int"
-    """The number of this retry, from 1."""
+    """Number of this retry, from 1."""
     maxAttempts: "int"
-    """How many there will be at most."""
+    """Maximum number of retries."""
     delayMs: "int"
-    """How long the agent waits, in milliseconds."""
+    """Delay before the retry in milliseconds."""
     errorMessage: "str"
-    """What went wrong."""
+    """Error message of the failed request."""
 
 
 class SwitchSessionParams(TypedDict):
     """Parameters of `switch_session`.
 
-    Opens another session. An extension can stop it.
+    Opens another session. An extension can prevent it.
     """
     sessionPath: "str"
-    """The session's file."""
+    """File of the session."""
 
 
 class SystemMessage(TypedDict):
-    """What the model is told before and between the messages: the prompt and the tools, or what has changed of them. Since pi@1.5."""
+    """The instructions and the tools of the model before and between the messages, complete or as changes. Since pi@1.5."""
     role: Literal["system"]
     content: "InputContent"
     """Instructions in addition to the sections."""
     sections: NotRequired["Mapping[str, JsonValue]"]
-    """Sections of the prompt by name; null takes one away."""
+    """Sections of the prompt by name; null removes a section."""
     toolsAdded: NotRequired["Sequence[ToolDeclaration]"]
-    """Tools that the model has from here on."""
+    """Tools that are available from here on."""
     toolsRemoved: NotRequired["Sequence[ToolReference]"]
-    """Tools that it no longer has."""
+    """Tools that are no longer available."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the message in milliseconds since the epoch."""
 
 
 class TaskVerifyConfig(TypedDict):
-    """How a task is verified: a profile of the settings, or the object form of `verify`."""
+    """The verification of a task: a profile of the settings, or the object form of `verify`."""
     profile: NotRequired["str"]
-    """The profile to start from."""
+    """Name of the base profile."""
     mode: NotRequired["VerificationMode"]
-    """What is done."""
+    """Method of the verification."""
     commands: NotRequired["Sequence[VerifyCommand]"]
     """The commands; they replace the profile's."""
     onFailure: NotRequired["FailurePolicy"]
-    """How the changes are handled on failure."""
+    """Handling of the changes after a failure."""
     maxRetries: NotRequired["int"]
-    """The number of repairs allowed."""
+    """Maximum number of repairs."""
 
 
 class TasksListParams(TypedDict):
     """Parameters of `tasks_list`.
 
-    Lists the tasks of a session that are not done.
+    Lists the unfinished tasks of a session.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
 
 
 class TextContent(TypedDict):
     """A piece of text."""
     type: Literal["text"]
     text: "str"
-    """The text."""
+    """Content of the text block."""
     textSignature: NotRequired["str"]
-    """An opaque signature from the provider, to be sent back with the text."""
+    """Opaque signature from the provider; the next request returns it with the text."""
 
 
 class TextDelta(TypedDict):
     """A piece of text."""
     type: Literal["text_delta"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     delta: "str"
-    """The new piece."""
+    """The new piece of text."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams. Until pi@1.5."""
 
@@ -3633,9 +3629,9 @@ class TextEnd(TypedDict):
     """A text block ended."""
     type: Literal["text_end"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     content: "str"
-    """The whole text of the block."""
+    """The complete text of the block."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams. Until pi@1.5."""
 
@@ -3644,29 +3640,29 @@ class TextStart(TypedDict):
     """A text block started."""
     type: Literal["text_start"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class ThinkingContent(TypedDict):
-    """Reasoning that the model shows."""
+    """Visible reasoning of the model."""
     type: Literal["thinking"]
     thinking: "str"
-    """The reasoning text."""
+    """Text of the reasoning."""
     thinkingSignature: NotRequired["str"]
-    """An opaque signature from the provider, to be sent back with the block."""
+    """Opaque signature from the provider; the next request returns it with the block."""
     redacted: NotRequired["bool"]
-    """True where the provider sent the reasoning in a form that cannot be read."""
+    """`true` if the provider sent the reasoning in an unreadable form."""
 
 
 class ThinkingDelta(TypedDict):
     """A piece of reasoning."""
     type: Literal["thinking_delta"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     delta: "str"
-    """The new piece."""
+    """The new piece of reasoning."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams. Until pi@1.5."""
 
@@ -3675,43 +3671,43 @@ class ThinkingEnd(TypedDict):
     """A thinking block ended."""
     type: Literal["thinking_end"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     content: "str"
-    """The whole reasoning of the block."""
+    """The complete reasoning of the block."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class ThinkingLevelChangeEntry(TypedDict):
-    """Another thinking level was chosen."""
+    """A change of the thinking level."""
     type: Literal["thinking_level_change"]
     id: "str"
-    """The entry's id."""
+    """Id of the entry."""
     parentId: "str | None"
-    """The entry that it follows; null where it is a root."""
+    """Id of the parent entry; null for a root."""
     timestamp: "str"
-    """When, as ISO 8601."""
+    """Time of the entry, in ISO 8601."""
     thinkingLevel: "ThinkingLevel"
-    """The level."""
+    """New thinking level."""
 
 
 class ThinkingLevelChanged(TypedDict):
-    """The model thinks more, or less, from here on. Since pi@1.5."""
+    """The thinking level of the model changed. Since pi@1.5."""
     type: Literal["thinking_level_changed"]
     level: "ThinkingLevel"
-    """The level."""
+    """New thinking level."""
 
 
 class ThinkingLevels(TypedDict):
-    """The levels that a model has."""
+    """The thinking levels that a model supports."""
     levels: "Sequence[ThinkingLevel]"
-    """From the least on."""
+    """The levels in ascending order."""
 
 
 class ThinkingSet(TypedDict):
-    """The thinking level that a session has now."""
+    """The current thinking level of a session."""
     thinking_level: "str"
-    """The level."""
+    """Thinking level of the model."""
 
 
 class ThinkingSetParams(TypedDict):
@@ -3720,102 +3716,102 @@ class ThinkingSetParams(TypedDict):
     Sets the thinking level of a session's model.
     """
     session_id: "str"
-    """The session."""
+    """Id of the session."""
     level: "str"
-    """The level: `off`, `low`, `medium`, `high` or `max`."""
+    """New level: `off`, `low`, `medium`, `high` or `max`."""
 
 
 class ThinkingStart(TypedDict):
     """A thinking block started."""
     type: Literal["thinking_start"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class TodoAutoClear(TypedDict):
-    """The todo list was emptied, for everything in it is done. Since omp@18.2."""
+    """The agent cleared the todo list, because all items were done. Since omp@18.2."""
     type: Literal["todo_auto_clear"]
 
 
 class TodoItem(TypedDict):
     """An item of the todo list."""
     id: NotRequired["str"]
-    """Its id."""
+    """Id of the item."""
     content: "str"
-    """What is to be done."""
+    """Description of the task."""
     status: "str"
-    """The status, such as `pending`."""
+    """Status of the item, such as `pending`."""
     notes: NotRequired["JsonValue | None"]
     """Additional data from the tool."""
     blocker: NotRequired["str"]
-    """What it waits for, with the status `blocked`. Since omp@18.2."""
+    """Reason for the status `blocked`. Since omp@18.2."""
 
 
 class TodoPhase(TypedDict):
     """A part of the todo list. Since omp@18.2."""
     name: "str"
-    """Its name."""
+    """Name of the part."""
     tasks: "Sequence[TodoItem]"
-    """What is to be done."""
+    """Items of the part."""
 
 
 class TodoPhases(TypedDict):
-    """The todo list. Since omp@18.2."""
+    """The todo list, in parts. Since omp@18.2."""
     todoPhases: "Sequence[TodoPhase]"
-    """Its parts."""
+    """Parts of the list."""
 
 
 class TodoReminder(TypedDict):
     """The model stopped with unfinished todo items; the agent reminds it of them and continues."""
     type: Literal["todo_reminder"]
     todos: "Sequence[TodoItem]"
-    """The unfinished items."""
+    """Unfinished items of the todo list."""
     attempt: "int"
-    """The number of this reminder, from 1."""
+    """Number of this reminder, from 1."""
     maxAttempts: "int"
-    """The maximum number."""
+    """Maximum number of reminders."""
 
 
 class TokenTotals(TypedDict):
-    """Tokens of a whole session."""
+    """The token counts of a whole session."""
     input: "int"
-    """Input tokens that did not come from the cache."""
+    """Number of input tokens that did not come from the cache."""
     output: "int"
-    """Output tokens."""
+    """Number of output tokens."""
     cacheRead: "int"
-    """Tokens read from the provider's cache."""
+    """Number of tokens read from the provider's cache."""
     cacheWrite: "int"
-    """Tokens written to the provider's cache."""
+    """Number of tokens written to the provider's cache."""
     total: "int"
-    """The sum."""
+    """Sum of the counts."""
     reasoning: NotRequired["int"]
-    """Those of `output` that went into reasoning. Since omp@18.2."""
+    """Number of tokens in `output` used for reasoning. Since omp@18.2."""
 
 
 class ToolCall(TypedDict):
     """A tool call of the model."""
     type: Literal["toolCall"]
     id: "str"
-    """The call's id; its result carries the same."""
+    """Id of the tool call, repeated in its result."""
     name: "str"
-    """The tool's name."""
+    """Name of the tool."""
     arguments: "Mapping[str, JsonValue]"
-    """The arguments. While they stream, as much of them as can be read."""
+    """Arguments of the tool call. During streaming, as much of them as can be parsed."""
     thoughtSignature: NotRequired["str"]
-    """An opaque signature from the provider, to be sent back with the call."""
+    """Opaque signature from the provider; the next request returns it with the call."""
     namespace: NotRequired["str"]
-    """The provider's name for a group of tools that this one is in. Since pi@1.5."""
+    """The provider's name for the group of tools that contains this tool. Since pi@1.5."""
     argumentsError: NotRequired["str"]
-    """Why the arguments cannot be read. Since pi@1.5."""
+    """Reason for arguments that cannot be parsed. Since pi@1.5."""
 
 
 class ToolCallDelta(TypedDict):
     """A piece of a tool call's arguments."""
     type: Literal["toolcall_delta"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     delta: "str"
     """The new piece of the arguments' JSON text."""
     partial: NotRequired["AssistantMessage"]
@@ -3826,9 +3822,9 @@ class ToolCallEnd(TypedDict):
     """A tool call is complete."""
     type: Literal["toolcall_end"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     toolCall: "ToolCall"
-    """The whole call."""
+    """The complete tool call."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams. Until pi@1.5."""
 
@@ -3837,350 +3833,352 @@ class ToolCallStart(TypedDict):
     """A tool call started."""
     type: Literal["toolcall_start"]
     contentIndex: "int"
-    """The block's index in the message's content."""
+    """Index of the block in the message's content."""
     id: NotRequired["str"]
-    """The call's id. Since pi@1.5."""
+    """Id of the tool call. Since pi@1.5."""
     toolName: NotRequired["str"]
-    """The tool's name. Since pi@1.5."""
+    """Name of the tool. Since pi@1.5."""
     partial: NotRequired["AssistantMessage"]
     """The message so far; absent in delta-only streams. Until pi@1.5."""
 
 
 class ToolDeclaration(TypedDict):
-    """A tool, as the model is told of it."""
+    """The declaration of a tool for the model."""
     name: "str"
-    """Its name."""
+    """Name of the tool."""
     description: "str"
-    """What it does."""
+    """Description of the tool."""
     parameters: "Mapping[str, JsonValue]"
-    """The JSON Schema of its arguments."""
+    """JSON Schema of the arguments."""
     constrainedSampling: NotRequired["JsonValue"]
-    """How the provider is asked to keep the arguments in shape."""
+    """The method by which the provider constrains the arguments to their schema."""
 
 
 class ToolExecutionEnd(TypedDict):
-    """A tool is done."""
+    """A tool ends."""
     type: Literal["tool_execution_end"]
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     toolName: "str"
-    """The tool's name."""
+    """Name of the tool."""
     result: "ToolOutput"
-    """The result."""
+    """The result of the tool."""
     isError: "bool"
-    """Whether the tool failed."""
+    """`true` if the tool failed."""
     durationMs: NotRequired["float"]
-    """How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5."""
+    """Duration of the tool in milliseconds; absent if it did not run. Since pi@1.5."""
 
 
 class ToolExecutionStart(TypedDict):
-    """A tool begins to run."""
+    """A tool starts to run."""
     type: Literal["tool_execution_start"]
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     toolName: "str"
-    """The tool's name."""
+    """Name of the tool."""
     args: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
     intent: NotRequired["str"]
-    """What the call is for. Since omp@18.2."""
+    """Purpose of the tool call. Since omp@18.2."""
 
 
 class ToolExecutionUpdate(TypedDict):
-    """A tool has something to show. `partialResult` is all of it so far, to replace what is shown."""
+    """A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+    updates.
+    """
     type: Literal["tool_execution_update"]
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     toolName: "str"
-    """The tool's name."""
+    """Name of the tool."""
     args: "Mapping[str, JsonValue]"
-    """The arguments."""
+    """Arguments of the tool call."""
     partialResult: "ToolOutput"
     """The result so far."""
 
 
 class ToolOutput(TypedDict):
-    """What a tool gives back, whole or so far."""
+    """The output of a tool, complete or so far."""
     content: "Sequence[InputBlock]"
     """Text and images for the model."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end; their shape is the tool's own."""
+    """Details for a client, in a shape defined by the tool."""
     structuredContent: NotRequired["JsonValue"]
-    """The result as data, for programs. Since pi@1.5."""
+    """The result as structured data, for programs. Since pi@1.5."""
     isError: NotRequired["bool"]
-    """Whether a result that is there as data too is that of a failure. Since pi@1.5."""
+    """`true` if the structured result is that of a failure. Since pi@1.5."""
 
 
 class ToolReference(TypedDict):
-    """A tool that the model no longer has."""
+    """A tool that is no longer available to the model."""
     name: "str"
-    """Its name."""
+    """Name of the tool."""
 
 
 class ToolResultMessage(TypedDict):
-    """The result of a tool call, as the model sees it."""
+    """The result of a tool call, as the model receives it."""
     role: Literal["toolResult"]
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     toolName: "str"
-    """The tool's name."""
+    """Name of the tool."""
     content: "Sequence[InputBlock]"
-    """Text and images."""
+    """Text and images of the result."""
     details: NotRequired["JsonValue | None"]
-    """Facts for a front end; their shape is the tool's own."""
+    """Details for a client, in a shape defined by the tool."""
     isError: "bool"
-    """Whether the tool failed."""
+    """`true` if the tool failed."""
     durationMs: NotRequired["float"]
-    """How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5."""
+    """Duration of the tool in milliseconds; absent if it did not run. Since pi@1.5."""
     usage: NotRequired["Usage"]
-    """Tokens of models that the tool itself asked. Since pi@1.5."""
+    """Tokens used by models that the tool itself called. Since pi@1.5."""
     nestedCalls: NotRequired["JsonValue"]
-    """Calls of other tools that the tool made. Since pi@1.5."""
+    """Calls of other tools by this tool. Since pi@1.5."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the result in milliseconds since the epoch."""
 
 
 class ToolStreamUpdate(TypedDict):
-    """A tool has something to show that is in no result. Since omp@18.2."""
+    """A tool reports progress that no result contains. Since omp@18.2."""
     type: Literal["tool_stream_update"]
     toolCallId: "str"
-    """The id of the call."""
+    """Id of the tool call."""
     toolName: "str"
-    """The tool's name."""
+    """Name of the tool."""
     update: "JsonValue"
-    """What it has to show."""
+    """Progress data, in a shape defined by the tool."""
 
 
 class TranscriptControl(TypedDict):
-    """Something that happened beside the lines: stdin closed, a signal, the end of the process."""
+    """An event of the process: stdin closed, a signal, the end of the process."""
     dir: Literal["ctl"]
     t: NotRequired["float"]
-    """When, in milliseconds since the start."""
+    """Time since the start in milliseconds."""
     event: "str"
-    """What happened, as in `stdin_closed` or `exit`."""
+    """Name of the event, as in `stdin_closed` or `exit`."""
     code: NotRequired["int | None"]
-    """The exit code; for a process that a signal ended, the signal's number, negative."""
+    """Exit code of the process. If a signal ended the process, the negated number of the signal."""
     stderr: NotRequired["str | None"]
-    """The end of stderr."""
+    """The last part of stderr."""
     text: NotRequired["str"]
-    """What there is to say about it."""
+    """Description of the event."""
 
 
 class TranscriptHeader(TypedDict):
-    """The first record of a transcript: what was recorded, and how it was started."""
+    """The first record of a transcript: the recorded agent, its command line and the scenario."""
     transcript: "int"
-    """The format's version, 1."""
+    """Version of the format, 1."""
     agent: "str"
-    """The agent."""
+    """Name of the agent."""
     version: NotRequired["str | None"]
-    """The agent's version."""
+    """Version of the agent."""
     scenario: NotRequired["str | None"]
-    """The scenario that was played."""
+    """Name of the scenario."""
     title: NotRequired["str | None"]
-    """What the scenario shows."""
+    """Title of the scenario."""
     argv: NotRequired["Sequence[str] | None"]
-    """The command line."""
+    """Command line of the agent."""
     provider_script: NotRequired["str | None"]
-    """The model script that was played."""
+    """Name of the model script."""
 
 
 class TranscriptLine(TypedDict):
-    """A line that went one way or the other."""
+    """A line in one of the two directions."""
     t: NotRequired["float"]
-    """When, in milliseconds since the start."""
+    """Time since the start in milliseconds."""
     dir: "Direction"
-    """Which way."""
+    """Direction of the line."""
     line: NotRequired["str"]
     """The line without its end."""
     line_parts: NotRequired["Sequence[LinePart]"]
-    """The line in parts, where it is long."""
+    """The line in parts, if it is long."""
     eol: NotRequired["str | None"]
-    """What ended the line where it was not a line feed."""
+    """The end of the line, if it is not a line feed."""
 
 
 class TranscriptNote(TypedDict):
-    """A remark of the recorder, such as a command that it ran in between."""
+    """A note of the recorder, for example about a command that it ran."""
     dir: Literal["note"]
     t: NotRequired["float"]
-    """When, in milliseconds since the start."""
+    """Time since the start in milliseconds."""
     line: "str"
-    """The remark."""
+    """Text of the note."""
 
 
 class TreeNode(TypedDict):
-    """An entry and what follows it."""
+    """An entry with its children in the tree of a session."""
     entry: "SessionEntry"
-    """The entry."""
+    """The entry of this node."""
     children: "Sequence[TreeNode]"
-    """What follows it, one node for each branch."""
+    """The children of the entry, one node for each branch."""
     label: NotRequired["str"]
-    """The word that it is marked with."""
+    """Label of the entry."""
     labelTimestamp: NotRequired["str"]
-    """When it was marked, as ISO 8601."""
+    """Time of the label, in ISO 8601."""
 
 
 class TtsrTriggered(TypedDict):
-    """The model's stream ran into a rule. The turn is stopped and run again with the rule in the
-    context: `agent_end` follows, and then another `agent_start`.
+    """The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
+    `agent_end` follows, and then another `agent_start`.
     """
     type: Literal["ttsr_triggered"]
     rules: "Sequence[StreamRule]"
-    """The rules."""
+    """Rules that matched the output."""
 
 
 class TurnEnd(TypedDict):
-    """A turn is complete."""
+    """A turn ends."""
     type: Literal["turn_end"]
     message: "AgentMessage"
-    """The model's answer."""
+    """The answer of the model."""
     toolResults: "Sequence[ToolResultMessage]"
-    """The results of the tools that it asked for."""
+    """The results of the tool calls in the answer."""
 
 
 class TurnStart(TypedDict):
-    """A turn begins: one answer of the model and the tools that it asks for."""
+    """A turn starts: one answer of the model, and the tools that the answer calls."""
     type: Literal["turn_start"]
 
 
 class Usage(TypedDict):
     """Tokens used by one answer of the model."""
     input: "int"
-    """Input tokens that did not come from the cache."""
+    """Number of input tokens that did not come from the cache."""
     output: "int"
-    """Output tokens, reasoning among them."""
+    """Number of output tokens, including reasoning."""
     cacheRead: "int"
-    """Tokens read from the provider's cache."""
+    """Number of tokens read from the provider's cache."""
     cacheWrite: "int"
-    """Tokens written to the provider's cache."""
+    """Number of tokens written to the provider's cache."""
     cacheWrite1h: NotRequired["int"]
-    """Those of `cacheWrite` that the provider keeps for an hour. Since pi@1.5."""
+    """Number of tokens in `cacheWrite` that the provider caches for an hour. Since pi@1.5."""
     reasoning: NotRequired["int"]
-    """Those of `output` that went into reasoning. Since pi@1.5."""
+    """Number of tokens in `output` used for reasoning. Since pi@1.5."""
     totalTokens: NotRequired["int"]
-    """The sum of the four; the document leaves it out, agents send it."""
+    """Sum of the four counts. The document omits this member; agents send it."""
     cost: "Cost"
-    """The cost."""
+    """Cost of the tokens."""
 
 
 class UsageEntry(TypedDict):
-    """Tokens that were used for something that is no answer."""
+    """Tokens used for a purpose other than an answer."""
     type: Literal["usage"]
     id: "str"
-    """The entry's id."""
+    """Id of the entry."""
     parentId: "str | None"
-    """The entry that it follows; null where it is a root."""
+    """Id of the parent entry; null for a root."""
     timestamp: "str"
-    """When, as ISO 8601."""
+    """Time of the entry, in ISO 8601."""
     kind: "str"
-    """What for."""
+    """Purpose of the request."""
     provider: "str"
-    """The provider."""
+    """Name of the provider."""
     model: "str"
-    """The model."""
+    """Id of the model."""
     usage: "Usage"
-    """The tokens."""
+    """Tokens and costs of the request."""
 
 
 class UserMessage(TypedDict):
     """A message of the user."""
     role: Literal["user"]
     content: "InputContent"
-    """The words and images."""
+    """Text and images of the message."""
     timestamp: "int"
-    """When, in milliseconds since the epoch."""
+    """Time of the message in milliseconds since the epoch."""
     attachments: NotRequired["Sequence[Attachment]"]
-    """Files that a front end attached."""
+    """Files attached by a client."""
     attribution: NotRequired["str"]
-    """Who it is from: `user`, or `agent` where another agent wrote it. Since omp@18.2."""
+    """Author of the message: `user`, or `agent` if another agent wrote it. Since omp@18.2."""
     steering: NotRequired["bool"]
-    """Whether it was sent to steer a run. Since omp@18.2."""
+    """`true` if the message was sent to steer a run. Since omp@18.2."""
 
 
 class ValueAnswer(TypedDict):
-    """A dialog answered with a value."""
+    """The answer to a dialog with a value."""
     type: Literal["extension_ui_response"]
     id: "str"
-    """The id of the question."""
+    """Id of the dialog."""
     value: "str"
-    """The chosen option, the text entered, the text edited."""
+    """The chosen option, the entered text or the edited text."""
 
 
 class VerificationAttemptResult(TypedDict):
     """One run over all verification commands."""
     attempt: "int"
-    """The number of the attempt, from 1."""
+    """Number of the attempt, from 1."""
     status: "AttemptStatus"
-    """The outcome."""
+    """Outcome of the attempt."""
     startedAt: "int"
-    """When it began, in milliseconds since the epoch."""
+    """Start of the attempt in milliseconds since the epoch."""
     endedAt: "int"
-    """When it ended, in milliseconds since the epoch."""
+    """End of the attempt in milliseconds since the epoch."""
     commandResults: "Sequence[VerificationCommandResult]"
     """The commands in order."""
     error: NotRequired["str"]
-    """The error message."""
+    """Error message of the attempt."""
 
 
 class VerificationCommandResult(TypedDict):
-    """One verification command and how it ended."""
+    """A verification command with its outcome."""
     name: "str"
-    """The command's name."""
+    """Name of the command."""
     command: "str"
-    """The command line."""
+    """Command line of the verification command."""
     exitCode: "int"
-    """Its exit code; 143 where it was stopped for its time limit."""
+    """Exit code of the command; 143 if it reached its timeout."""
     durationMs: "float"
-    """The duration in milliseconds."""
+    """Duration of the command in milliseconds."""
     optional: NotRequired["bool"]
-    """True where its failure does not matter."""
+    """`true` if a failure of the command is ignored."""
     timedOut: NotRequired["bool"]
-    """True where it was stopped for its time limit."""
+    """`true` if the command reached its timeout."""
     artifactPath: NotRequired["str"]
-    """The file with its output."""
+    """Path of the file with the output."""
     outputPreview: NotRequired["str"]
-    """The last 20 lines (4 KB) of its output."""
+    """The last 20 lines (4 KB) of the output."""
 
 
 class VerificationResult(TypedDict):
     """The verification of a subagent's work."""
     requested: "bool"
-    """Whether it was asked for."""
+    """`true` if a verification was requested."""
     profile: NotRequired["str"]
-    """The profile that was used."""
+    """Name of the verification profile."""
     mode: NotRequired["VerificationMode"]
-    """What it did."""
+    """Method of the verification."""
     status: "VerificationStatus"
-    """The outcome."""
+    """Outcome of the verification."""
     attempts: "Sequence[VerificationAttemptResult]"
     """The attempts in order."""
     retriesUsed: "int"
-    """The number of repairs tried."""
+    """Number of repairs."""
     onFailure: NotRequired["FailurePolicy"]
-    """How the changes are handled on failure."""
+    """Handling of the changes after a failure."""
 
 
 class VerifyCommand(TypedDict):
     """A command of a verification profile."""
     name: "str"
-    """Its name."""
+    """Name of the command."""
     command: "str"
     """The command line, run with `bash -lc` in the worktree."""
     timeoutMs: NotRequired["int"]
-    """Its time limit in milliseconds; none where it is missing."""
+    """Timeout in milliseconds; no timeout if absent."""
     optional: NotRequired["bool"]
-    """True where its failure does not matter."""
+    """`true` if a failure of the command is ignored."""
 
 
 class WordsTaken(TypedDict):
-    """That words of the user were taken."""
+    """The agent accepted the user's input."""
     disposition: "Disposition"
-    """What became of them."""
+    """Disposition of the input."""
 
 
 class WrittenFile(TypedDict):
-    """Where something was written."""
+    """The location of a written file."""
     path: "str"
-    """The file's path."""
+    """Path of the file."""
 
 AttemptOutcome: TypeAlias = Literal["passed", "failed", "skipped", "budget_exceeded"] | str
 

@@ -10,18 +10,18 @@ from agentese.unknown import Unknown
 class AbortAndPromptParams(Record, metaclass=plain_class):
     """Parameters of `abort_and_prompt`.
 
-    Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-    a failure with the same id may follow.
+    Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+    the same id may follow.
     """
     __slots__ = ()
     __match_args__ = ("message", "images")
     _constants = {}
-    message = Member("message", "str", "str: The prompt.")
-    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
+    message = Member("message", "str", "str: Text of the prompt.")
+    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images of the prompt.", required=False, nullable=True)
 
 
 class AdvisorCostChanged(Record, metaclass=plain_class):
-    """What the advisor cost is more now. Since omp@18.2."""
+    """The cost of the advisor has increased. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"advisor_cost_changed\""}
@@ -29,7 +29,7 @@ class AdvisorCostChanged(Record, metaclass=plain_class):
 
 
 class AdvisorYielded(Record, metaclass=plain_class):
-    """The advisor has nothing more to say. Since omp@18.2."""
+    """The advisor has no further advice. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"advisor_yielded\""}
@@ -39,12 +39,12 @@ class AdvisorYielded(Record, metaclass=plain_class):
 class AgentAbortParams(Record, metaclass=plain_class):
     """Parameters of `agent_abort`.
 
-    Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+    Stops the current turn. `agent_abort` follows, even if the agent is idle.
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
+    session_id = Member("session_id", "str", "str: Id of the session.")
 
 
 class AgentEnd(Record, metaclass=plain_class):
@@ -53,35 +53,35 @@ class AgentEnd(Record, metaclass=plain_class):
     __match_args__ = ("messages", "will_retry", "is_terminal", "message_count")
     _constants = {"type": "\"agent_end\""}
     type = "agent_end"
-    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: All messages of this run, the prompt among them.")
-    will_retry = Member("willRetry", "bool", "bool | None: Whether the agent tries again on its own. Since pi@1.5.", required=False, nullable=True)
-    is_terminal = Member("isTerminal", "bool", "bool | None: Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run. Since omp@18.2.", required=False, nullable=True)
-    message_count = Member("messageCount", "int", "int | None: How many messages the run has, where those that were told before are left out of `messages`. Since omp@18.2.", required=False, nullable=True)
+    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: All messages of this run, including the prompt.")
+    will_retry = Member("willRetry", "bool", "bool | None: `true` if the agent retries on its own. Since pi@1.5.", required=False, nullable=True)
+    is_terminal = Member("isTerminal", "bool", "bool | None: `true` if the agent has no further work of its own. If `false`, this event is not the end of the run. Since omp@18.2.", required=False, nullable=True)
+    message_count = Member("messageCount", "int", "int | None: Number of messages in the run, present if `messages` leaves out those that earlier events carried. Since omp@18.2.", required=False, nullable=True)
 
 
 class AgentPromptParams(Record, metaclass=plain_class):
     """Parameters of `agent_prompt`.
 
-    Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+    Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
     """
     __slots__ = ()
     __match_args__ = ("session_id", "text")
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
-    text = Member("text", "str", "str: The prompt.")
+    session_id = Member("session_id", "str", "str: Id of the session.")
+    text = Member("text", "str", "str: Text of the prompt.")
 
 
 class AgentSettled(Record, metaclass=plain_class):
-    """The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5."""
+    """The agent has no further work of its own: no retry, no compaction, empty queues. This event ends the run. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("aborted",)
     _constants = {"type": "\"agent_settled\""}
     type = "agent_settled"
-    aborted = Member("aborted", "bool", "bool: Whether somebody stopped it.")
+    aborted = Member("aborted", "bool", "bool: `true` if the run was aborted.")
 
 
 class AgentStart(Record, metaclass=plain_class):
-    """The agent begins to work on a prompt, or begins again after a retry or a compaction."""
+    """The agent starts to work on a prompt, or starts again after a retry or a compaction."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"agent_start\""}
@@ -89,80 +89,80 @@ class AgentStart(Record, metaclass=plain_class):
 
 
 class AgentState(Record, metaclass=plain_class):
-    """An agent's current state."""
+    """The current state of an agent."""
     __slots__ = ()
     __match_args__ = ("session_id", "status", "model", "message_count", "tools", "token_usage")
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
-    status = Member("status", "OpalStatus", "OpalStatus: What it is doing.")
-    model = Member("model", "OpalModel", "OpalModel: The model.")
-    message_count = Member("message_count", "int", "int: The number of messages in the conversation.")
+    session_id = Member("session_id", "str", "str: Id of the session.")
+    status = Member("status", "OpalStatus", "OpalStatus: Current activity of the agent.")
+    model = Member("model", "OpalModel", "OpalModel: Current model of the session.")
+    message_count = Member("message_count", "int", "int: Number of messages in the conversation.")
     tools = Member("tools", "[str]", "list[str]: Names of all tools.")
-    token_usage = Member("token_usage", "OpalUsage", "OpalUsage | None: Tokens used.", required=False, nullable=True)
+    token_usage = Member("token_usage", "OpalUsage", "OpalUsage | None: Token counts of the session.", required=False, nullable=True)
 
 
 class AgentStateParams(Record, metaclass=plain_class):
     """Parameters of `agent_state`.
 
-    Returns an agent's current state.
+    Returns the current state of an agent.
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
+    session_id = Member("session_id", "str", "str: Id of the session.")
 
 
 class AskUserResult(Record, metaclass=plain_class):
-    """What the user answered."""
+    """The answer of the user."""
     __slots__ = ()
     __match_args__ = ("answer",)
     _constants = {}
-    answer = Member("answer", "str", "str: The answer.")
+    answer = Member("answer", "str", "str: Text of the answer.")
 
 
 class AssistantMessage(Record, metaclass=plain_class):
-    """An answer of the model, whole or as far as it has come."""
+    """An answer of the model, complete or so far."""
     __slots__ = ()
     __match_args__ = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message", "response_model", "response_id", "raw_stop_reason", "duration_ms", "thinking_level", "provider_thinking_level", "end_turn", "diagnostics", "deferred", "duration", "ttft", "completed_at", "error_id", "error_status")
     _constants = {"role": "\"assistant\""}
     role = "assistant"
-    content = Member("content", "[AssistantBlock]", "list[AssistantBlock]: Text, reasoning and tool calls in the order in which they came.")
-    api = Member("api", "str", "str: The provider's wire format, as in `anthropic-messages`.")
-    provider = Member("provider", "str", "str: The provider.")
-    model = Member("model", "str", "str: The model's id.")
-    usage = Member("usage", "Usage", "Usage: Tokens and costs.")
-    stop_reason = Member("stopReason", "StopReason", "StopReason: The stop reason; `stop` while the message streams.")
-    timestamp = Member("timestamp", "int", "int: When it began, in milliseconds since the epoch.")
-    error_message = Member("errorMessage", "str", "str | None: The error message, with `error` and `aborted`.", required=False, nullable=True)
-    response_model = Member("responseModel", "str", "str | None: The model that answered, as the provider names it. Since pi@1.5.", required=False, nullable=True)
-    response_id = Member("responseId", "str", "str | None: The answer's id at the provider. Since pi@1.5, omp@18.2.", required=False, nullable=True)
-    raw_stop_reason = Member("rawStopReason", "str", "str | None: Why it stopped, in the provider's own word. Since pi@1.5.", required=False, nullable=True)
-    duration_ms = Member("durationMs", "number", "float | None: How long the answer took, in milliseconds. Since pi@1.5.", required=False, nullable=True)
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: How hard the model was asked to think. Since pi@1.5.", required=False, nullable=True)
-    provider_thinking_level = Member("providerThinkingLevel", "str", "str | None: That, in the provider's own word. Since pi@1.5.", required=False, nullable=True)
-    end_turn = Member("endTurn", "bool", "bool | None: Whether the provider says that the turn is over. Since pi@1.5.", required=False, nullable=True)
-    diagnostics = Member("diagnostics", "[any]", "list[JsonValue] | None: Facts about the request, for looking into it. Since pi@1.5.", required=False, nullable=True)
-    deferred = Member("deferred", "any", "JsonValue: Where an answer that comes later is found. Since pi@1.5.", required=False, nullable=True)
-    duration = Member("duration", "number", "float | None: How long the answer took, in milliseconds. Since omp@18.2.", required=False, nullable=True)
-    ttft = Member("ttft", "number", "float | None: After how many milliseconds its first piece came. Since omp@18.2.", required=False, nullable=True)
-    completed_at = Member("completedAt", "number", "float | None: When it was complete, in milliseconds since the epoch. Since omp@18.2.", required=False, nullable=True)
-    error_id = Member("errorId", "number", "float | None: What kind of error it is, as a number. Since omp@18.2.", required=False, nullable=True)
-    error_status = Member("errorStatus", "number", "float | None: The provider's HTTP status. Since omp@18.2.", required=False, nullable=True)
+    content = Member("content", "[AssistantBlock]", "list[AssistantBlock]: Text, reasoning and tool calls in the order of their arrival.")
+    api = Member("api", "str", "str: Wire format of the provider, as in `anthropic-messages`.")
+    provider = Member("provider", "str", "str: Name of the provider.")
+    model = Member("model", "str", "str: Id of the model.")
+    usage = Member("usage", "Usage", "Usage: Tokens and costs of the answer.")
+    stop_reason = Member("stopReason", "StopReason", "StopReason: Stop reason of the answer; `stop` while the message streams.")
+    timestamp = Member("timestamp", "int", "int: Start of the answer in milliseconds since the epoch.")
+    error_message = Member("errorMessage", "str", "str | None: Error message, present if the stop reason is `error` or `aborted`.", required=False, nullable=True)
+    response_model = Member("responseModel", "str", "str | None: Name of the model that answered, as reported by the provider. Since pi@1.5.", required=False, nullable=True)
+    response_id = Member("responseId", "str", "str | None: Id of the answer at the provider. Since pi@1.5, omp@18.2.", required=False, nullable=True)
+    raw_stop_reason = Member("rawStopReason", "str", "str | None: Stop reason in the wording of the provider. Since pi@1.5.", required=False, nullable=True)
+    duration_ms = Member("durationMs", "number", "float | None: Duration of the answer in milliseconds. Since pi@1.5.", required=False, nullable=True)
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: Requested thinking level. Since pi@1.5.", required=False, nullable=True)
+    provider_thinking_level = Member("providerThinkingLevel", "str", "str | None: Requested thinking level in the wording of the provider. Since pi@1.5.", required=False, nullable=True)
+    end_turn = Member("endTurn", "bool", "bool | None: `true` if the provider reports the end of the turn. Since pi@1.5.", required=False, nullable=True)
+    diagnostics = Member("diagnostics", "[any]", "list[JsonValue] | None: Diagnostic data about the request. Since pi@1.5.", required=False, nullable=True)
+    deferred = Member("deferred", "any", "JsonValue: Location of an answer that the provider delivers later. Since pi@1.5.", required=False, nullable=True)
+    duration = Member("duration", "number", "float | None: Duration of the answer in milliseconds. Since omp@18.2.", required=False, nullable=True)
+    ttft = Member("ttft", "number", "float | None: Time to the first piece of the answer in milliseconds. Since omp@18.2.", required=False, nullable=True)
+    completed_at = Member("completedAt", "number", "float | None: End of the answer in milliseconds since the epoch. Since omp@18.2.", required=False, nullable=True)
+    error_id = Member("errorId", "number", "float | None: Kind of the error, as a number. Since omp@18.2.", required=False, nullable=True)
+    error_status = Member("errorStatus", "number", "float | None: HTTP status of the provider. Since omp@18.2.", required=False, nullable=True)
 
 
 class Attachment(Record, metaclass=plain_class):
-    """A file that a front end attached to a message."""
+    """A file that a client attached to a message."""
     __slots__ = ()
     __match_args__ = ("id", "type", "file_name", "mime_type", "size", "content", "extracted_text", "preview")
     _constants = {}
-    id = Member("id", "str", "str: The attachment's id.")
-    type = Member("type", "str", "str: What kind it is, `image` or `document`.")
-    file_name = Member("fileName", "str", "str: The file's name.")
+    id = Member("id", "str", "str: Id of the attachment.")
+    type = Member("type", "str", "str: Kind of the file, `image` or `document`.")
+    file_name = Member("fileName", "str", "str: Name of the file.")
     mime_type = Member("mimeType", "str", "str: The MIME type.")
-    size = Member("size", "int", "int: The file's size in bytes.")
+    size = Member("size", "int", "int: Size of the file in bytes.")
     content = Member("content", "str", "str: The bytes in base64.")
-    extracted_text = Member("extractedText", "str", "str | None: Text taken out of a document.", required=False, nullable=True)
-    preview = Member("preview", "str", "str | None: A small image in base64.", required=False, nullable=True)
+    extracted_text = Member("extractedText", "str", "str | None: Text extracted from a document.", required=False, nullable=True)
+    preview = Member("preview", "str", "str | None: A small preview image in base64.", required=False, nullable=True)
 
 
 class AuthPollParams(Record, metaclass=plain_class):
@@ -173,8 +173,8 @@ class AuthPollParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("device_code", "interval")
     _constants = {}
-    device_code = Member("device_code", "str", "str: The code that `auth/login` gave.")
-    interval = Member("interval", "int", "int: How often to ask, in seconds.")
+    device_code = Member("device_code", "str", "str: Device code from `auth/login`.")
+    interval = Member("interval", "int", "int: Interval between two polls in seconds.")
 
 
 class AuthSetKeyParams(Record, metaclass=plain_class):
@@ -185,150 +185,150 @@ class AuthSetKeyParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("provider", "api_key")
     _constants = {}
-    provider = Member("provider", "str", "str: The provider.")
-    api_key = Member("api_key", "str", "str: The key.")
+    provider = Member("provider", "str", "str: Id of the provider.")
+    api_key = Member("api_key", "str", "str: The API key.")
 
 
 class AuthStatusResult(Record, metaclass=plain_class):
-    """Which credentials were found."""
+    """The discovered credentials."""
     __slots__ = ()
     __match_args__ = ("authenticated", "auth")
     _constants = {}
-    authenticated = Member("authenticated", "bool", "bool: Whether a provider can be used.")
-    auth = Member("auth", "OpalAuth", "OpalAuth: More about it.")
+    authenticated = Member("authenticated", "bool", "bool: `true` if a provider is available.")
+    auth = Member("auth", "OpalAuth", "OpalAuth: Details about the credentials.")
 
 
 class Authenticated(Record, metaclass=plain_class):
-    """Whether the login is done."""
+    """The outcome of a login."""
     __slots__ = ()
     __match_args__ = ("authenticated",)
     _constants = {}
-    authenticated = Member("authenticated", "bool", "bool: True.")
+    authenticated = Member("authenticated", "bool", "bool: Always `true`.")
 
 
 class AutoCompactionEnd(Record, metaclass=plain_class):
-    """Automatic compaction ended, with or without a result. Until pi@1.5."""
+    """An automatic compaction ends, with or without a result. Until pi@1.5."""
     __slots__ = ()
     __match_args__ = ("result", "aborted", "will_retry", "error_message", "action", "skipped")
     _constants = {"type": "\"auto_compaction_end\""}
     type = "auto_compaction_end"
     result = Member("result", "CompactionResult", "CompactionResult | None: The result; absent or null if nothing was compacted.", required=False, nullable=True)
-    aborted = Member("aborted", "bool", "bool: Whether it was stopped.")
-    will_retry = Member("willRetry", "bool", "bool: Whether the prompt is tried again.")
-    error_message = Member("errorMessage", "str", "str | None: The error message.", required=False, nullable=True)
-    action = Member("action", "str", "str | None: How it compacted. Since omp@18.2.", required=False, nullable=True)
-    skipped = Member("skipped", "bool", "bool | None: Whether there was no need to. Since omp@18.2.", required=False, nullable=True)
+    aborted = Member("aborted", "bool", "bool: `true` if the compaction was aborted.")
+    will_retry = Member("willRetry", "bool", "bool: `true` if the agent retries the prompt.")
+    error_message = Member("errorMessage", "str", "str | None: Error message of the compaction.", required=False, nullable=True)
+    action = Member("action", "str", "str | None: Method of the compaction. Since omp@18.2.", required=False, nullable=True)
+    skipped = Member("skipped", "bool", "bool | None: `true` if no compaction was necessary. Since omp@18.2.", required=False, nullable=True)
 
 
 class AutoCompactionStart(Record, metaclass=plain_class):
-    """Automatic compaction begins. Until pi@1.5."""
+    """An automatic compaction starts. Until pi@1.5."""
     __slots__ = ()
     __match_args__ = ("reason", "action")
     _constants = {"type": "\"auto_compaction_start\""}
     type = "auto_compaction_start"
-    reason = Member("reason", "CompactionReason", "CompactionReason: Why.")
-    action = Member("action", "str", "str | None: How: by a summary, or in another way of the agent. Since omp@18.2.", required=False, nullable=True)
+    reason = Member("reason", "CompactionReason", "CompactionReason: Reason for the compaction.")
+    action = Member("action", "str", "str | None: Method of the compaction: a summary, or another method of the agent. Since omp@18.2.", required=False, nullable=True)
 
 
 class AutoRetryEnd(Record, metaclass=plain_class):
-    """Retrying is over: an answer came, or the agent gave up."""
+    """The retries are over: the model answered, or the agent stopped retrying."""
     __slots__ = ()
     __match_args__ = ("success", "attempt", "final_error", "retry_errors")
     _constants = {"type": "\"auto_retry_end\""}
     type = "auto_retry_end"
-    success = Member("success", "bool", "bool: Whether an answer came.")
-    attempt = Member("attempt", "int", "int: The number of the last retry.")
-    final_error = Member("finalError", "str", "str | None: Why the agent gave up.", required=False, nullable=True)
-    retry_errors = Member("retryErrors", "[object]", "list[JsonObject] | None: The answers that failed, and what became of them. Since omp@18.2.", required=False, nullable=True)
+    success = Member("success", "bool", "bool: `true` if the model answered.")
+    attempt = Member("attempt", "int", "int: Number of the last retry.")
+    final_error = Member("finalError", "str", "str | None: Error message of the last retry, if all retries failed.", required=False, nullable=True)
+    retry_errors = Member("retryErrors", "[object]", "list[JsonObject] | None: The failed answers, each with its outcome. Since omp@18.2.", required=False, nullable=True)
 
 
 class AutoRetryStart(Record, metaclass=plain_class):
-    """The agent waits before it tries again after a transient error."""
+    """The agent waits before a retry after a transient error."""
     __slots__ = ()
     __match_args__ = ("attempt", "max_attempts", "delay_ms", "error_message")
     _constants = {"type": "\"auto_retry_start\""}
     type = "auto_retry_start"
-    attempt = Member("attempt", "int", "int: The number of this retry, from 1.")
-    max_attempts = Member("maxAttempts", "int", "int: The maximum number.")
-    delay_ms = Member("delayMs", "int", "int: The delay in milliseconds.")
-    error_message = Member("errorMessage", "str", "str: The error message.")
+    attempt = Member("attempt", "int", "int: Number of this retry, from 1.")
+    max_attempts = Member("maxAttempts", "int", "int: Maximum number of retries.")
+    delay_ms = Member("delayMs", "int", "int: Delay before the retry in milliseconds.")
+    error_message = Member("errorMessage", "str", "str: Error message of the failed request.")
 
 
 class AvailableCommand(Record, metaclass=plain_class):
-    """A command that a prompt can begin with. Since omp@18.2."""
+    """A command that can start a prompt. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("name", "aliases", "description", "input", "subcommands", "source")
     _constants = {}
-    name = Member("name", "str", "str: Its name, without the slash.")
-    aliases = Member("aliases", "[str]", "list[str] | None: Other names.", required=False, nullable=True)
-    description = Member("description", "str", "str | None: What it does.", required=False, nullable=True)
-    input = Member("input", "object", "JsonObject | None: What can follow it: the member `hint` shows it.", required=False, nullable=True)
-    subcommands = Member("subcommands", "[Subcommand]", "list[Subcommand] | None: The words that can follow it.", required=False, nullable=True)
-    source = Member("source", "str", "str: Where it comes from, as in `builtin`.")
+    name = Member("name", "str", "str: Name of the command, without the slash.")
+    aliases = Member("aliases", "[str]", "list[str] | None: Other names of the command.", required=False, nullable=True)
+    description = Member("description", "str", "str | None: Description of the command.", required=False, nullable=True)
+    input = Member("input", "object", "JsonObject | None: Arguments of the command; the member `hint` describes them.", required=False, nullable=True)
+    subcommands = Member("subcommands", "[Subcommand]", "list[Subcommand] | None: Subcommands of the command.", required=False, nullable=True)
+    source = Member("source", "str", "str: Source of the command, as in `builtin`.")
 
 
 class AvailableCommands(Record, metaclass=plain_class):
-    """The commands that prompts can begin with. Since omp@18.2."""
+    """The commands that can start a prompt. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("commands",)
     _constants = {}
-    commands = Member("commands", "[AvailableCommand]", "list[AvailableCommand]: Them.")
+    commands = Member("commands", "[AvailableCommand]", "list[AvailableCommand]: Commands that can start a prompt.")
 
 
 class AvailableCommandsUpdate(Record, metaclass=plain_class):
-    """The commands that prompts can begin with are others now. Since omp@18.2."""
+    """The commands that can start a prompt have changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("commands",)
     _constants = {"type": "\"available_commands_update\""}
     type = "available_commands_update"
-    commands = Member("commands", "[AvailableCommand]", "list[AvailableCommand]: Them.")
+    commands = Member("commands", "[AvailableCommand]", "list[AvailableCommand]: Commands that can start a prompt now.")
 
 
 class AvailableModels(Record, metaclass=plain_class):
-    """The models that can be used."""
+    """The available models."""
     __slots__ = ()
     __match_args__ = ("models",)
     _constants = {}
-    models = Member("models", "[Model]", "list[Model]: In the order of the configuration.")
+    models = Member("models", "[Model]", "list[Model]: The models in the order of the configuration.")
 
 
 class BashExecutionMessage(Record, metaclass=plain_class):
-    """A shell command that a client ran with `bash`; the model sees it with the next prompt."""
+    """A shell command that a client ran with `bash`; the model receives it with the next prompt."""
     __slots__ = ()
     __match_args__ = ("command", "output", "exit_code", "cancelled", "truncated", "full_output_path", "timestamp", "exclude_from_context")
     _constants = {"role": "\"bashExecution\""}
     role = "bashExecution"
-    command = Member("command", "str", "str: The command line.")
-    output = Member("output", "str", "str: What it wrote, cut to a limit.")
-    exit_code = Member("exitCode", "int", "int | None: Its exit code; absent or null where it has none.", required=False, nullable=True)
-    cancelled = Member("cancelled", "bool", "bool: Whether it was stopped.")
-    truncated = Member("truncated", "bool", "bool: Whether `output` was cut.")
-    full_output_path = Member("fullOutputPath", "str", "str | None: A file with all of the output.", required=False, nullable=True)
-    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
-    exclude_from_context = Member("excludeFromContext", "bool", "bool | None: True where the model does not get to see it.", required=False, nullable=True)
+    command = Member("command", "str", "str: Command line of the shell command.")
+    output = Member("output", "str", "str: Output of the command, cut to a limit.")
+    exit_code = Member("exitCode", "int", "int | None: Exit code of the command; absent or null if it has none.", required=False, nullable=True)
+    cancelled = Member("cancelled", "bool", "bool: `true` if the command was aborted.")
+    truncated = Member("truncated", "bool", "bool: `true` if `output` was cut.")
+    full_output_path = Member("fullOutputPath", "str", "str | None: Path of a file with the complete output.", required=False, nullable=True)
+    timestamp = Member("timestamp", "int", "int: Time of the command in milliseconds since the epoch.")
+    exclude_from_context = Member("excludeFromContext", "bool", "bool | None: `true` if the model does not receive the command and its output.", required=False, nullable=True)
 
 
 class BashExecutionUpdate(Record, metaclass=plain_class):
-    """A command of `bash` wrote something. Since pi@1.5."""
+    """A command run by `bash` wrote output. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("id", "delta")
     _constants = {"type": "\"bash_execution_update\""}
     type = "bash_execution_update"
-    id = Member("id", "any", "JsonValue: The id of that command, where it had one.", required=False, nullable=True)
-    delta = Member("delta", "str", "str: What it wrote.")
+    id = Member("id", "any", "JsonValue: Id of the `bash` command, if it had one.", required=False, nullable=True)
+    delta = Member("delta", "str", "str: New output of the command.")
 
 
 class BashParams(Record, metaclass=plain_class):
     """Parameters of `bash`.
 
-    Runs a shell command; the model sees its output with the next prompt. Several may run at
-    once. No event is sent for the message that it leaves.
+    Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+    agent emits no event for the message that the command adds to the conversation.
     """
     __slots__ = ()
     __match_args__ = ("command", "exclude_from_context")
     _constants = {}
-    command = Member("command", "str", "str: The command line.")
-    exclude_from_context = Member("excludeFromContext", "bool", "bool | None: Whether the model does not get to see it; false where it is missing. Since pi@1.5.", required=False, nullable=True)
+    command = Member("command", "str", "str: Command line of the shell command.")
+    exclude_from_context = Member("excludeFromContext", "bool", "bool | None: `true` to hide the output from the model; `false` if absent. Since pi@1.5.", required=False, nullable=True)
 
 
 class BashResult(Record, metaclass=plain_class):
@@ -336,44 +336,43 @@ class BashResult(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("output", "exit_code", "cancelled", "truncated", "full_output_path", "timed_out", "total_lines", "total_bytes", "output_lines", "output_bytes")
     _constants = {}
-    output = Member("output", "str", "str: What it wrote on stdout and stderr, cut to a limit.")
-    exit_code = Member("exitCode", "int", "int | None: Its exit code; absent or null where it was stopped.", required=False, nullable=True)
-    cancelled = Member("cancelled", "bool", "bool: Whether it was stopped with `abort_bash`.")
-    truncated = Member("truncated", "bool", "bool: Whether `output` was cut.")
-    full_output_path = Member("fullOutputPath", "str", "str | None: A file with all of the output, where it was cut.", required=False, nullable=True)
-    timed_out = Member("timedOut", "bool", "bool | None: Whether its time was up. Since omp@18.2.", required=False, nullable=True)
-    total_lines = Member("totalLines", "int", "int | None: How many lines it wrote. Since omp@18.2.", required=False, nullable=True)
-    total_bytes = Member("totalBytes", "int", "int | None: How many bytes it wrote. Since omp@18.2.", required=False, nullable=True)
-    output_lines = Member("outputLines", "int", "int | None: How many lines `output` has. Since omp@18.2.", required=False, nullable=True)
-    output_bytes = Member("outputBytes", "int", "int | None: How many bytes `output` has. Since omp@18.2.", required=False, nullable=True)
+    output = Member("output", "str", "str: Output of the command on stdout and stderr, cut to a limit.")
+    exit_code = Member("exitCode", "int", "int | None: Exit code of the command; absent or null if it was aborted.", required=False, nullable=True)
+    cancelled = Member("cancelled", "bool", "bool: `true` if `abort_bash` stopped the command.")
+    truncated = Member("truncated", "bool", "bool: `true` if `output` was cut.")
+    full_output_path = Member("fullOutputPath", "str", "str | None: Path of a file with the complete output, if `output` was cut.", required=False, nullable=True)
+    timed_out = Member("timedOut", "bool", "bool | None: `true` if the command reached its timeout. Since omp@18.2.", required=False, nullable=True)
+    total_lines = Member("totalLines", "int", "int | None: Number of lines in the complete output. Since omp@18.2.", required=False, nullable=True)
+    total_bytes = Member("totalBytes", "int", "int | None: Number of bytes in the complete output. Since omp@18.2.", required=False, nullable=True)
+    output_lines = Member("outputLines", "int", "int | None: Number of lines in `output`. Since omp@18.2.", required=False, nullable=True)
+    output_bytes = Member("outputBytes", "int", "int | None: Number of bytes in `output`. Since omp@18.2.", required=False, nullable=True)
 
 
 class BranchParams(Record, metaclass=plain_class):
     """Parameters of `branch`.
 
-    Makes a branch of the session that ends before one of the user's messages. An extension can
-    stop it.
+    Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     """
     __slots__ = ()
     __match_args__ = ("entry_id",)
     _constants = {}
-    entry_id = Member("entryId", "str", "str: The session entry of that message; `get_branch_messages` lists them.")
+    entry_id = Member("entryId", "str", "str: Entry id of that message; `get_branch_messages` lists the possible values.")
 
 
 class BranchSummaryEntry(Record, metaclass=plain_class):
-    """A branch was left, and this is what was said on it."""
+    """A summary of a branch that the user left."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "from_id", "summary", "details", "usage", "from_hook")
     _constants = {"type": "\"branch_summary\""}
     type = "branch_summary"
-    id = Member("id", "str", "str: The entry's id.")
-    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
-    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
-    from_id = Member("fromId", "str", "str | None: The entry from which it was left; null where there was none.", nullable=True)
-    summary = Member("summary", "str", "str: The summary.")
-    details = Member("details", "any", "JsonValue: Facts for a front end.", required=False, nullable=True)
-    usage = Member("usage", "Usage", "Usage | None: Tokens that the summary took.", required=False, nullable=True)
-    from_hook = Member("fromHook", "bool", "bool | None: Whether an extension wrote the summary.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the entry.")
+    parent_id = Member("parentId", "str", "str | None: Id of the parent entry; null for a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: Time of the entry, in ISO 8601.")
+    from_id = Member("fromId", "str", "str | None: Id of the entry at which the user left the branch; null if there was no such entry.", nullable=True)
+    summary = Member("summary", "str", "str: Text of the summary.")
+    details = Member("details", "any", "JsonValue: Details for a client.", required=False, nullable=True)
+    usage = Member("usage", "Usage", "Usage | None: Tokens used for the summary.", required=False, nullable=True)
+    from_hook = Member("fromHook", "bool", "bool | None: `true` if an extension wrote the summary.", required=False, nullable=True)
 
 
 class BranchSummaryMessage(Record, metaclass=plain_class):
@@ -382,13 +381,13 @@ class BranchSummaryMessage(Record, metaclass=plain_class):
     __match_args__ = ("summary", "from_id", "timestamp")
     _constants = {"role": "\"branchSummary\""}
     role = "branchSummary"
-    summary = Member("summary", "str", "str: The summary.")
-    from_id = Member("fromId", "str", "str | None: The session entry from which the branch was left, or null.", nullable=True)
-    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+    summary = Member("summary", "str", "str: Text of the summary.")
+    from_id = Member("fromId", "str", "str | None: Id of the session entry at which the conversation left the branch, or null.", nullable=True)
+    timestamp = Member("timestamp", "int", "int: Time of the summary in milliseconds since the epoch.")
 
 
 class BudgetExceeded(Record, metaclass=plain_class):
-    """A budget is used up: new prompts and subagents are refused. Sent once for each scope."""
+    """A budget is exhausted: the agent rejects new prompts and subagents. Sent once per scope."""
     __slots__ = ()
     __match_args__ = ("scope", "snapshot")
     _constants = {"type": "\"budget_exceeded\""}
@@ -402,19 +401,19 @@ class BudgetSnapshot(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("status", "wall_time_ms", "input_tokens", "output_tokens", "total_tokens", "cost_usd", "tool_calls", "subagents", "reason")
     _constants = {}
-    status = Member("status", "BudgetStatus", "BudgetStatus: The status.")
+    status = Member("status", "BudgetStatus", "BudgetStatus: Status of the budget.")
     wall_time_ms = Member("wallTimeMs", "number", "float: Time since the agent started, in milliseconds.")
-    input_tokens = Member("inputTokens", "int", "int: Input tokens used.")
-    output_tokens = Member("outputTokens", "int", "int: Output tokens used.")
-    total_tokens = Member("totalTokens", "int", "int: All tokens used.")
-    cost_usd = Member("costUsd", "number", "float: The cost in US dollars.")
-    tool_calls = Member("toolCalls", "int", "int: Tool calls made.")
-    subagents = Member("subagents", "int", "int: Subagents started.")
-    reason = Member("reason", "BudgetViolationReason", "BudgetViolationReason | None: The limit that the event is about.", required=False, nullable=True)
+    input_tokens = Member("inputTokens", "int", "int: Number of input tokens used.")
+    output_tokens = Member("outputTokens", "int", "int: Number of output tokens used.")
+    total_tokens = Member("totalTokens", "int", "int: Number of all tokens used.")
+    cost_usd = Member("costUsd", "number", "float: Cost in US dollars.")
+    tool_calls = Member("toolCalls", "int", "int: Number of tool calls.")
+    subagents = Member("subagents", "int", "int: Number of started subagents.")
+    reason = Member("reason", "BudgetViolationReason", "BudgetViolationReason | None: Limit that the event reports.", required=False, nullable=True)
 
 
 class BudgetWarning(Record, metaclass=plain_class):
-    """A budget nears a limit. Sent once for each dimension."""
+    """A budget approaches a limit. Sent once per limit."""
     __slots__ = ()
     __match_args__ = ("scope", "snapshot")
     _constants = {"type": "\"budget_warning\""}
@@ -424,45 +423,45 @@ class BudgetWarning(Record, metaclass=plain_class):
 
 
 class CancelNotice(Record, metaclass=plain_class):
-    """Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
-    an editor, and lets the other dialogs go without a word.
+    """Withdraws an unanswered dialog whose origin was aborted. The actual agent sends it for an editor and withdraws
+    other dialogs without a frame.
     """
     __slots__ = ()
     __match_args__ = ("target_id",)
     _constants = {}
-    target_id = Member("targetId", "str", "str: The id of the dialog.")
+    target_id = Member("targetId", "str", "str: Id of the dialog.")
 
 
 class Cancellation(Record, metaclass=plain_class):
-    """Whether an extension stopped what was asked for."""
+    """The result of a command that an extension can prevent."""
     __slots__ = ()
     __match_args__ = ("cancelled",)
     _constants = {}
-    cancelled = Member("cancelled", "bool", "bool: True where an extension stopped it.")
+    cancelled = Member("cancelled", "bool", "bool: `true` if an extension prevented the command.")
 
 
 class CancelledAnswer(Record, metaclass=plain_class):
-    """A dialog dismissed: the extension gets nothing (or "no")."""
+    """The dismissal of a dialog: the extension receives no value, or "no"."""
     __slots__ = ()
     __match_args__ = ("id",)
     _constants = {"type": "\"extension_ui_response\"", "cancelled": "true"}
     type = "extension_ui_response"
     cancelled = True
-    id = Member("id", "str", "str: The id of the question.")
+    id = Member("id", "str", "str: Id of the dialog.")
 
 
 class ClientTool(Record, metaclass=plain_class):
-    """A tool that the client carries out. Since omp@18.2."""
+    """A tool that the client executes. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("name", "label", "description", "parameters", "hidden", "load_mode", "reads_skill_uris")
     _constants = {}
-    name = Member("name", "str", "str: Its name, as the model has it.")
-    label = Member("label", "str", "str | None: Its name for people.", required=False, nullable=True)
-    description = Member("description", "str", "str: What it does, for the model.")
-    parameters = Member("parameters", "object", "JsonObject: The JSON Schema of its arguments.")
-    hidden = Member("hidden", "bool", "bool | None: Whether it is left out of lists.", required=False, nullable=True)
-    load_mode = Member("loadMode", "ToolLoadMode", "ToolLoadMode | None: When the model is told of it; `discoverable` where it is missing.", required=False, nullable=True)
-    reads_skill_uris = Member("readsSkillUris", "bool", "bool | None: Whether it can read the instructions of skills.", required=False, nullable=True)
+    name = Member("name", "str", "str: Name of the tool for the model.")
+    label = Member("label", "str", "str | None: Display name.", required=False, nullable=True)
+    description = Member("description", "str", "str: Description for the model.")
+    parameters = Member("parameters", "object", "JsonObject: JSON Schema of the arguments.")
+    hidden = Member("hidden", "bool", "bool | None: `true` to omit the tool from lists.", required=False, nullable=True)
+    load_mode = Member("loadMode", "ToolLoadMode", "ToolLoadMode | None: Time at which the model receives the tool; `discoverable` if absent.", required=False, nullable=True)
+    reads_skill_uris = Member("readsSkillUris", "bool", "bool | None: `true` if the tool can read the instructions of skills.", required=False, nullable=True)
 
 
 class CommandInfo(Record, metaclass=plain_class):
@@ -471,20 +470,20 @@ class CommandInfo(Record, metaclass=plain_class):
     __match_args__ = ("name", "description", "source", "location", "path", "source_info")
     _constants = {}
     name = Member("name", "str", "str: The name, without the slash.")
-    description = Member("description", "str", "str | None: A description for people.", required=False, nullable=True)
-    source = Member("source", "CommandSource", "CommandSource: Where it comes from.")
-    location = Member("location", "CommandLocation", "CommandLocation | None: Where its file was found; extensions have none. Until pi@1.5.", required=False, nullable=True)
-    path = Member("path", "str", "str | None: The absolute path of its file. Until pi@1.5.", required=False, nullable=True)
-    source_info = Member("sourceInfo", "SourceInfo", "SourceInfo | None: Where it was found. Since pi@1.5.", required=False, nullable=True)
+    description = Member("description", "str", "str | None: Description for the user.", required=False, nullable=True)
+    source = Member("source", "CommandSource", "CommandSource: Source of the command.")
+    location = Member("location", "CommandLocation", "CommandLocation | None: Location of the command's file; absent for extensions. Until pi@1.5.", required=False, nullable=True)
+    path = Member("path", "str", "str | None: Absolute path of the command's file. Until pi@1.5.", required=False, nullable=True)
+    source_info = Member("sourceInfo", "SourceInfo", "SourceInfo | None: Location of the command's file, with its source and scope. Since pi@1.5.", required=False, nullable=True)
 
 
 class CommandOutput(Record, metaclass=plain_class):
-    """A command that a prompt began with has something to say. Since omp@18.2."""
+    """The output of a command at the start of a prompt. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("text",)
     _constants = {"type": "\"command_output\""}
     type = "command_output"
-    text = Member("text", "str", "str: What.")
+    text = Member("text", "str", "str: Text of the output.")
 
 
 class Commands(Record, metaclass=plain_class):
@@ -492,13 +491,13 @@ class Commands(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("commands",)
     _constants = {}
-    commands = Member("commands", "[CommandInfo]", "list[CommandInfo]: Extension commands, then templates, then skills.")
+    commands = Member("commands", "[CommandInfo]", "list[CommandInfo]: The commands: extension commands first, then templates, then skills.")
 
 
 class CompactParams(Record, metaclass=plain_class):
     """Parameters of `compact`.
 
-    Compacts the conversation now: a summary takes the place of its older part.
+    Compacts the conversation now: a summary replaces its older part.
     """
     __slots__ = ()
     __match_args__ = ("custom_instructions",)
@@ -507,34 +506,34 @@ class CompactParams(Record, metaclass=plain_class):
 
 
 class CompactionEnd(Record, metaclass=plain_class):
-    """The agent has compacted the conversation, or has not. Since pi@1.5."""
+    """A compaction of the conversation ends, with or without a result. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("reason", "result", "aborted", "will_retry", "error_message")
     _constants = {"type": "\"compaction_end\""}
     type = "compaction_end"
-    reason = Member("reason", "CompactionReason", "CompactionReason: Why it began.")
-    result = Member("result", "CompactionResult", "CompactionResult | None: What compaction did; absent where it did not.", required=False, nullable=True)
-    aborted = Member("aborted", "bool", "bool: Whether it was stopped.")
-    will_retry = Member("willRetry", "bool", "bool: Whether the prompt is tried again.")
-    error_message = Member("errorMessage", "str", "str | None: What went wrong.", required=False, nullable=True)
+    reason = Member("reason", "CompactionReason", "CompactionReason: Reason for the compaction.")
+    result = Member("result", "CompactionResult", "CompactionResult | None: Result of the compaction; absent if nothing was compacted.", required=False, nullable=True)
+    aborted = Member("aborted", "bool", "bool: `true` if the compaction was aborted.")
+    will_retry = Member("willRetry", "bool", "bool: `true` if the agent retries the prompt.")
+    error_message = Member("errorMessage", "str", "str | None: Error message of the compaction.", required=False, nullable=True)
 
 
 class CompactionEntry(Record, metaclass=plain_class):
-    """The conversation was compacted."""
+    """A compaction of the conversation."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "summary", "first_kept_entry_id", "tokens_before", "details", "usage", "from_hook", "system_message")
     _constants = {"type": "\"compaction\""}
     type = "compaction"
-    id = Member("id", "str", "str: The entry's id.")
-    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
-    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
-    summary = Member("summary", "str", "str: The text that stands in place of what was removed.")
-    first_kept_entry_id = Member("firstKeptEntryId", "str", "str: The first entry that stays as it is.")
-    tokens_before = Member("tokensBefore", "int", "int: Tokens in the context before.")
-    details = Member("details", "any", "JsonValue: Facts for a front end, such as the files that were read and changed.", required=False, nullable=True)
-    usage = Member("usage", "Usage", "Usage | None: Tokens that the summary took.", required=False, nullable=True)
-    from_hook = Member("fromHook", "bool", "bool | None: Whether an extension wrote the summary.", required=False, nullable=True)
-    system_message = Member("systemMessage", "SystemMessage", "SystemMessage | None: The prompt and the tools as they stood then.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the entry.")
+    parent_id = Member("parentId", "str", "str | None: Id of the parent entry; null for a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: Time of the entry, in ISO 8601.")
+    summary = Member("summary", "str", "str: The summary that replaces the removed messages.")
+    first_kept_entry_id = Member("firstKeptEntryId", "str", "str: Id of the first entry that stays unchanged.")
+    tokens_before = Member("tokensBefore", "int", "int: Number of tokens in the context before the compaction.")
+    details = Member("details", "any", "JsonValue: Details for a client, such as the files that were read and changed.", required=False, nullable=True)
+    usage = Member("usage", "Usage", "Usage | None: Tokens used for the summary.", required=False, nullable=True)
+    from_hook = Member("fromHook", "bool", "bool | None: `true` if an extension wrote the summary.", required=False, nullable=True)
+    system_message = Member("systemMessage", "SystemMessage", "SystemMessage | None: The system prompt and the tools at that time.", required=False, nullable=True)
 
 
 class CompactionResult(Record, metaclass=plain_class):
@@ -542,46 +541,46 @@ class CompactionResult(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("summary", "first_kept_entry_id", "tokens_before", "estimated_tokens_after", "usage", "details")
     _constants = {}
-    summary = Member("summary", "str", "str: The text that replaces what was removed.")
-    first_kept_entry_id = Member("firstKeptEntryId", "str", "str: The first session entry that stays as it is.")
-    tokens_before = Member("tokensBefore", "int", "int: Tokens in the context before.")
-    estimated_tokens_after = Member("estimatedTokensAfter", "int", "int | None: Tokens in the context afterwards, estimated. Since pi@1.5.", required=False, nullable=True)
-    usage = Member("usage", "Usage", "Usage | None: Tokens that the summary took. Since pi@1.5.", required=False, nullable=True)
-    details = Member("details", "any", "JsonValue: Facts for a front end, such as the files that were read and changed.", required=False, nullable=True)
+    summary = Member("summary", "str", "str: The summary that replaces the removed messages.")
+    first_kept_entry_id = Member("firstKeptEntryId", "str", "str: Id of the first session entry that stays unchanged.")
+    tokens_before = Member("tokensBefore", "int", "int: Number of tokens in the context before the compaction.")
+    estimated_tokens_after = Member("estimatedTokensAfter", "int", "int | None: Estimated number of tokens in the context after the compaction. Since pi@1.5.", required=False, nullable=True)
+    usage = Member("usage", "Usage", "Usage | None: Tokens used for the summary. Since pi@1.5.", required=False, nullable=True)
+    details = Member("details", "any", "JsonValue: Details for a client, such as the files that were read and changed.", required=False, nullable=True)
 
 
 class CompactionStart(Record, metaclass=plain_class):
-    """The agent begins to compact the conversation. Since pi@1.5."""
+    """The agent starts to compact the conversation. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("reason",)
     _constants = {"type": "\"compaction_start\""}
     type = "compaction_start"
-    reason = Member("reason", "CompactionReason", "CompactionReason: Why.")
+    reason = Member("reason", "CompactionReason", "CompactionReason: Reason for the compaction.")
 
 
 class CompactionSummaryMessage(Record, metaclass=plain_class):
-    """The summary that replaces messages which compaction removed."""
+    """The summary of the messages that a compaction removed."""
     __slots__ = ()
     __match_args__ = ("summary", "tokens_before", "timestamp")
     _constants = {"role": "\"compactionSummary\""}
     role = "compactionSummary"
-    summary = Member("summary", "str", "str: The summary.")
-    tokens_before = Member("tokensBefore", "int", "int: Tokens in the context before.")
-    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+    summary = Member("summary", "str", "str: Text of the summary.")
+    tokens_before = Member("tokensBefore", "int", "int: Number of tokens in the context before the compaction.")
+    timestamp = Member("timestamp", "int", "int: Time of the summary in milliseconds since the epoch.")
 
 
 class ConfigUpdate(Record, metaclass=plain_class):
-    """The model or its thinking was changed by a command that a prompt began with. Since omp@18.2."""
+    """A command at the start of a prompt changed the model or its thinking level. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level")
     _constants = {"type": "\"config_update\""}
     type = "config_update"
-    model = Member("model", "Model", "Model | None: The model.", required=False, nullable=True)
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: The thinking level.", required=False, nullable=True)
+    model = Member("model", "Model", "Model | None: The current model.", required=False, nullable=True)
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: Thinking level of the model.", required=False, nullable=True)
 
 
 class ConfigWarningsChanged(Record, metaclass=plain_class):
-    """What is wrong with the settings is something else now. Since omp@18.2."""
+    """The warnings about the settings have changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"config_warnings_changed\""}
@@ -589,13 +588,13 @@ class ConfigWarningsChanged(Record, metaclass=plain_class):
 
 
 class ConfirmDialog(Record, metaclass=plain_class):
-    """Asks for yes or no. Resolves to no when the time is up."""
+    """Requests a yes or no. Resolves to no on timeout."""
     __slots__ = ()
     __match_args__ = ("title", "message", "timeout")
     _constants = {}
-    title = Member("title", "str", "str: The question.")
-    message = Member("message", "str", "str: What it is about.")
-    timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
+    title = Member("title", "str", "str: Text of the question.")
+    message = Member("message", "str", "str: Subject of the question.")
+    timeout = Member("timeout", "int", "int | None: Timeout in milliseconds, after which the agent answers the dialog itself.", required=False, nullable=True)
 
 
 class ConfirmResult(Record, metaclass=plain_class):
@@ -603,48 +602,48 @@ class ConfirmResult(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("action",)
     _constants = {}
-    action = Member("action", "str", "str: One of the actions.")
+    action = Member("action", "str", "str: One of the offered actions.")
 
 
 class ConfirmedAnswer(Record, metaclass=plain_class):
-    """A dialog answered with yes or no."""
+    """The answer to a dialog with yes or no."""
     __slots__ = ()
     __match_args__ = ("id", "confirmed")
     _constants = {"type": "\"extension_ui_response\""}
     type = "extension_ui_response"
-    id = Member("id", "str", "str: The id of the question.")
-    confirmed = Member("confirmed", "bool", "bool: Yes or no.")
+    id = Member("id", "str", "str: Id of the dialog.")
+    confirmed = Member("confirmed", "bool", "bool: `true` for yes, `false` for no.")
 
 
 class ContextEditEntry(Record, metaclass=plain_class):
-    """What the model gets to see of an earlier entry was changed."""
+    """A change to the content of an earlier entry, as the model receives it."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "target_id", "replacement")
     _constants = {"type": "\"context_edit\""}
     type = "context_edit"
-    id = Member("id", "str", "str: The entry's id.")
-    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
-    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
-    target_id = Member("targetId", "str", "str: That entry.")
-    replacement = Member("replacement", "ContextReplacement", "ContextReplacement | None: What it sees in its place; null where it sees nothing.", nullable=True)
+    id = Member("id", "str", "str: Id of the entry.")
+    parent_id = Member("parentId", "str", "str | None: Id of the parent entry; null for a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: Time of the entry, in ISO 8601.")
+    target_id = Member("targetId", "str", "str: Id of the changed entry.")
+    replacement = Member("replacement", "ContextReplacement", "ContextReplacement | None: Content that the model receives instead; null if it receives no content.", nullable=True)
 
 
 class ContextReplacement(Record, metaclass=plain_class):
-    """Other words in place of those of a message."""
+    """Content that replaces the content of a message."""
     __slots__ = ()
     __match_args__ = ("content",)
     _constants = {}
-    content = Member("content", "InputContent", "InputContent: The words.")
+    content = Member("content", "InputContent", "InputContent: Content that the model receives instead.")
 
 
 class ContextUsage(Record, metaclass=plain_class):
-    """How much of the model's context is in use."""
+    """The use of the model's context window."""
     __slots__ = ()
     __match_args__ = ("tokens", "context_window", "percent")
     _constants = {}
-    tokens = Member("tokens", "int", "int | None: Tokens in it, estimated; null where nobody knows, as right after a compaction.", nullable=True)
-    context_window = Member("contextWindow", "int", "int: How many there is room for.")
-    percent = Member("percent", "number", "float | None: The share that is full, in percent; null where nobody knows.", nullable=True)
+    tokens = Member("tokens", "int", "int | None: Estimated number of tokens in the context; null if unknown, as directly after a compaction.", nullable=True)
+    context_window = Member("contextWindow", "int", "int: Size of the context window in tokens.")
+    percent = Member("percent", "number", "float | None: Used share of the context window in percent; null if unknown.", nullable=True)
 
 
 class Cost(Record, metaclass=plain_class):
@@ -652,93 +651,95 @@ class Cost(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write", "total", "total_from_provider")
     _constants = {}
-    input = Member("input", "number", "float: For input tokens.")
-    output = Member("output", "number", "float: For output tokens.")
-    cache_read = Member("cacheRead", "number", "float: For tokens read from the provider's cache.")
-    cache_write = Member("cacheWrite", "number", "float: For tokens written to the provider's cache.")
-    total = Member("total", "number", "float: The sum.")
-    total_from_provider = Member("totalFromProvider", "bool", "bool | None: Whether the provider gave the sum, and the agent did not work it out. Since pi@1.5.", required=False, nullable=True)
+    input = Member("input", "number", "float: Cost of input tokens.")
+    output = Member("output", "number", "float: Cost of output tokens.")
+    cache_read = Member("cacheRead", "number", "float: Cost of tokens read from the provider's cache.")
+    cache_write = Member("cacheWrite", "number", "float: Cost of tokens written to the provider's cache.")
+    total = Member("total", "number", "float: Sum of the costs.")
+    total_from_provider = Member("totalFromProvider", "bool", "bool | None: `true` if the sum comes from the provider, `false` if the agent computed it. Since pi@1.5.", required=False, nullable=True)
 
 
 class CustomEntry(Record, metaclass=plain_class):
-    """Something that an extension keeps; no model sees it."""
+    """Data of an extension; the model does not receive it."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "custom_type", "data")
     _constants = {"type": "\"custom\""}
     type = "custom"
-    id = Member("id", "str", "str: The entry's id.")
-    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
-    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
-    custom_type = Member("customType", "str", "str: The extension's name for it.")
-    data = Member("data", "any", "JsonValue: What it keeps.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the entry.")
+    parent_id = Member("parentId", "str", "str | None: Id of the parent entry; null for a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: Time of the entry, in ISO 8601.")
+    custom_type = Member("customType", "str", "str: Kind of the data, named by the extension.")
+    data = Member("data", "any", "JsonValue: Data of the extension.", required=False, nullable=True)
 
 
 class CustomMessage(Record, metaclass=plain_class):
-    """A message that an extension put in."""
+    """A message that an extension added."""
     __slots__ = ()
     __match_args__ = ("custom_type", "content", "display", "details", "attribution", "timestamp")
     _constants = {"role": "\"custom\""}
     role = "custom"
-    custom_type = Member("customType", "str", "str: The extension's name for this kind of message.")
-    content = Member("content", "InputContent", "InputContent: Text, or blocks.")
-    display = Member("display", "bool", "bool: Whether a front end should show it.")
-    details = Member("details", "any", "JsonValue: Facts for a front end; their shape is the extension's own.", required=False, nullable=True)
-    attribution = Member("attribution", "str", "str | None: Who it is from: `user`, or `agent`. Since omp@18.2.", required=False, nullable=True)
-    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+    custom_type = Member("customType", "str", "str: Kind of the message, named by the extension.")
+    content = Member("content", "InputContent", "InputContent: Content of the message: text or blocks.")
+    display = Member("display", "bool", "bool: `true` if a client should show the message.")
+    details = Member("details", "any", "JsonValue: Details for a client, in a shape defined by the extension.", required=False, nullable=True)
+    attribution = Member("attribution", "str", "str | None: Author of the message: `user` or `agent`. Since omp@18.2.", required=False, nullable=True)
+    timestamp = Member("timestamp", "int", "int: Time of the message in milliseconds since the epoch.")
 
 
 class CustomMessageEntry(Record, metaclass=plain_class):
-    """A message that an extension put in."""
+    """A message that an extension added."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "custom_type", "content", "display", "details")
     _constants = {"type": "\"custom_message\""}
     type = "custom_message"
-    id = Member("id", "str", "str: The entry's id.")
-    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
-    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
-    custom_type = Member("customType", "str", "str: The extension's name for it.")
-    content = Member("content", "InputContent", "InputContent: Text, or blocks.")
-    display = Member("display", "bool", "bool: Whether a front end should show it.")
-    details = Member("details", "any", "JsonValue: Facts for a front end.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the entry.")
+    parent_id = Member("parentId", "str", "str | None: Id of the parent entry; null for a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: Time of the entry, in ISO 8601.")
+    custom_type = Member("customType", "str", "str: Kind of the message, named by the extension.")
+    content = Member("content", "InputContent", "InputContent: Content of the message: text or blocks.")
+    display = Member("display", "bool", "bool: `true` if a client should show the message.")
+    details = Member("details", "any", "JsonValue: Details for a client.", required=False, nullable=True)
 
 
 class CycledModel(Record, metaclass=plain_class):
-    """The model that is next in line, with what goes with it."""
+    """The model that `cycle_model` selected, with its thinking level."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_scoped")
     _constants = {}
-    model = Member("model", "Model", "Model: The model.")
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: The thinking level.", required=False, nullable=True)
-    is_scoped = Member("isScoped", "bool", "bool: Whether the cycle is limited to the models named at the start.")
+    model = Member("model", "Model", "Model: The selected model.")
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: Thinking level of the model.", required=False, nullable=True)
+    is_scoped = Member("isScoped", "bool", "bool: `true` if the cycle is limited to the models that were named at the start.")
 
 
 class CycledThinkingLevel(Record, metaclass=plain_class):
-    """The thinking level that is next in line."""
+    """The thinking level that `cycle_thinking_level` selected."""
     __slots__ = ()
     __match_args__ = ("level",)
     _constants = {}
-    level = Member("level", "ThinkingLevel", "ThinkingLevel: The level.")
+    level = Member("level", "ThinkingLevel", "ThinkingLevel: The selected level.")
 
 
 class DeveloperMessage(Record, metaclass=plain_class):
-    """Words of the agent itself, which the model reads as instructions: reminders, and the request to go on."""
+    """A message of the agent itself that the model reads as instructions, such as a reminder or the request to
+    continue.
+    """
     __slots__ = ()
     __match_args__ = ("content", "timestamp")
     _constants = {"role": "\"developer\""}
     role = "developer"
-    content = Member("content", "InputContent", "InputContent: The words.")
-    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+    content = Member("content", "InputContent", "InputContent: Content of the message.")
+    timestamp = Member("timestamp", "int", "int: Time of the message in milliseconds since the epoch.")
 
 
 class DeviceCode(Record, metaclass=plain_class):
-    """How the user logs in."""
+    """The data for a login by device code."""
     __slots__ = ()
     __match_args__ = ("user_code", "verification_uri", "device_code", "interval")
     _constants = {}
     user_code = Member("user_code", "str", "str: The code that the user enters.")
-    verification_uri = Member("verification_uri", "str", "str: Where the user enters it.")
+    verification_uri = Member("verification_uri", "str", "str: Address of the page for the code.")
     device_code = Member("device_code", "str", "str: The code for `auth/poll`.")
-    interval = Member("interval", "int", "int: How often to ask, in seconds.")
+    interval = Member("interval", "int", "int: Interval between two polls in seconds.")
 
 
 class EditorDialog(Record, metaclass=plain_class):
@@ -746,9 +747,9 @@ class EditorDialog(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("title", "prefill", "prompt_style")
     _constants = {}
-    title = Member("title", "str", "str: What is edited.")
-    prefill = Member("prefill", "str", "str | None: The text to begin with.", required=False, nullable=True)
-    prompt_style = Member("promptStyle", "bool", "bool | None: Whether it should look like the field for prompts. Since omp@18.2.", required=False, nullable=True)
+    title = Member("title", "str", "str: Title of the editor.")
+    prefill = Member("prefill", "str", "str | None: Initial text of the editor.", required=False, nullable=True)
+    prompt_style = Member("promptStyle", "bool", "bool | None: `true` to show the editor in the style of the input field for prompts. Since omp@18.2.", required=False, nullable=True)
 
 
 class Entries(Record, metaclass=plain_class):
@@ -756,8 +757,8 @@ class Entries(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("entries", "leaf_id")
     _constants = {}
-    entries = Member("entries", "[SessionEntry]", "list[SessionEntry]: In the order in which they were written.")
-    leaf_id = Member("leafId", "str", "str | None: The entry that the next one will follow; null in an empty session.", nullable=True)
+    entries = Member("entries", "[SessionEntry]", "list[SessionEntry]: The entries in the order of their writing.")
+    leaf_id = Member("leafId", "str", "str | None: Id of the current entry, the parent of the next one; null in an empty session.", nullable=True)
 
 
 class EntryAppended(Record, metaclass=plain_class):
@@ -766,7 +767,7 @@ class EntryAppended(Record, metaclass=plain_class):
     __match_args__ = ("entry",)
     _constants = {"type": "\"entry_appended\""}
     type = "entry_appended"
-    entry = Member("entry", "SessionEntry", "SessionEntry: The entry.")
+    entry = Member("entry", "SessionEntry", "SessionEntry: Entry of the extension.")
 
 
 class ExportHtmlParams(Record, metaclass=plain_class):
@@ -777,193 +778,192 @@ class ExportHtmlParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("output_path",)
     _constants = {}
-    output_path = Member("outputPath", "str", "str | None: Where to; by default a file in the working directory named after the session.", required=False, nullable=True)
+    output_path = Member("outputPath", "str", "str | None: Path of the page; by default a file in the working directory, named after the session.", required=False, nullable=True)
 
 
 class ExtensionError(Record, metaclass=plain_class):
-    """An extension failed; the agent goes on."""
+    """An extension failed; the agent continues."""
     __slots__ = ()
     __match_args__ = ("extension_path", "event", "error")
     _constants = {"type": "\"extension_error\""}
     type = "extension_error"
-    extension_path = Member("extensionPath", "str", "str: The extension's file, or `command:name`.")
-    event = Member("event", "str", "str: The event that it handled, or `command`.")
-    error = Member("error", "str", "str: What it said.")
+    extension_path = Member("extensionPath", "str", "str: File of the extension, or `command:name`.")
+    event = Member("event", "str", "str: Event that the extension was handling, or `command`.")
+    error = Member("error", "str", "str: Error message of the extension.")
 
 
 class FastMode(Record, metaclass=plain_class):
-    """Whether the model answers faster for a higher price. Since omp@18.2."""
+    """The state of fast mode: faster answers at a higher price. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("enabled", "active")
     _constants = {}
-    enabled = Member("enabled", "bool", "bool: Whether it was asked for.")
-    active = Member("active", "bool", "bool: Whether the model does it.")
+    enabled = Member("enabled", "bool", "bool: `true` if fast mode was requested.")
+    active = Member("active", "bool", "bool: `true` if the model uses fast mode.")
 
 
 class FileMentionMessage(Record, metaclass=plain_class):
-    """The files that a prompt mentioned with `@`."""
+    """The files that a prompt mentions with `@`."""
     __slots__ = ()
     __match_args__ = ("files", "timestamp")
     _constants = {"role": "\"fileMention\""}
     role = "fileMention"
-    files = Member("files", "[MentionedFile]", "list[MentionedFile]: The files, in the order of the prompt.")
-    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+    files = Member("files", "[MentionedFile]", "list[MentionedFile]: The files in the order of the prompt.")
+    timestamp = Member("timestamp", "int", "int: Time of the message in milliseconds since the epoch.")
 
 
 class FollowUpParams(Record, metaclass=plain_class):
     """Parameters of `follow_up`.
 
-    Queues a message for the time when the agent would stop. While the agent is idle it waits
-    for the next prompt.
+    Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     """
     __slots__ = ()
     __match_args__ = ("message", "images")
     _constants = {}
-    message = Member("message", "str", "str: The message. Skills and templates are expanded; extension commands are refused.")
-    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
+    message = Member("message", "str", "str: The message. Skills and templates are expanded; extension commands are rejected.")
+    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images of the message.", required=False, nullable=True)
 
 
 class ForkParams(Record, metaclass=plain_class):
     """Parameters of `fork`.
 
-    Makes a fork of the session that ends before one of the user's messages. An extension can
-    stop it.
+    Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
     """
     __slots__ = ()
     __match_args__ = ("entry_id",)
     _constants = {}
-    entry_id = Member("entryId", "str", "str: The session entry of that message; `get_fork_messages` lists them.")
+    entry_id = Member("entryId", "str", "str: Entry id of that message; `get_fork_messages` lists the possible values.")
 
 
 class ForkPoint(Record, metaclass=plain_class):
-    """A message from which a fork (or branch) can be made."""
+    """A message that can be the start of a fork (or branch)."""
     __slots__ = ()
     __match_args__ = ("entry_id", "text")
     _constants = {}
-    entry_id = Member("entryId", "str", "str: The session entry to name.")
-    text = Member("text", "str", "str: The message's text.")
+    entry_id = Member("entryId", "str", "str: Id of the session entry, for the command that makes the fork.")
+    text = Member("text", "str", "str: Text of the message.")
 
 
 class ForkPoints(Record, metaclass=plain_class):
-    """The messages from which a fork (or branch) can be made."""
+    """The messages that can be the start of a fork (or branch)."""
     __slots__ = ()
     __match_args__ = ("messages",)
     _constants = {}
-    messages = Member("messages", "[ForkPoint]", "list[ForkPoint]: In order.")
+    messages = Member("messages", "[ForkPoint]", "list[ForkPoint]: The messages in order.")
 
 
 class ForkResult(Record, metaclass=plain_class):
-    """A fork (or branch) that was made."""
+    """The result of a fork (or branch)."""
     __slots__ = ()
     __match_args__ = ("text", "cancelled")
     _constants = {}
-    text = Member("text", "str", "str | None: The text of the message from which it was made; absent where an extension stopped it.", required=False, nullable=True)
-    cancelled = Member("cancelled", "bool", "bool: True where an extension stopped it.")
+    text = Member("text", "str", "str | None: Text of the message at which the fork was made; absent if an extension prevented the fork.", required=False, nullable=True)
+    cancelled = Member("cancelled", "bool", "bool: `true` if an extension prevented the fork.")
 
 
 class GetEntriesParams(Record, metaclass=plain_class):
     """Parameters of `get_entries`.
 
-    Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-    among them. The id of the last one is a cursor that stays good.
+    Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+    The id of the last entry is a cursor that stays valid.
     """
     __slots__ = ()
     __match_args__ = ("since",)
     _constants = {}
-    since = Member("since", "str", "str | None: The entry behind which to begin; all where it is missing.", required=False, nullable=True)
+    since = Member("since", "str", "str | None: Id of the entry after which the list begins; all entries if absent.", required=False, nullable=True)
 
 
 class GetMessagesPageParams(Record, metaclass=plain_class):
     """Parameters of `get_messages_page`.
 
-    Gives the messages of the conversation in parts.
+    Returns the messages of the conversation in parts.
     """
     __slots__ = ()
     __match_args__ = ("cursor", "limit")
     _constants = {}
-    cursor = Member("cursor", "str", "str | None: The `nextCursor` of the part before; the first part where it is missing.", required=False, nullable=True)
-    limit = Member("limit", "int", "int | None: How many messages at most: 100 where it is missing, and never more than 256.", required=False, nullable=True)
+    cursor = Member("cursor", "str", "str | None: Value of `nextCursor` from the previous part; the first part if absent.", required=False, nullable=True)
+    limit = Member("limit", "int", "int | None: Maximum number of messages: 100 if absent, at most 256.", required=False, nullable=True)
 
 
 class GetSubagentMessagesParams(Record, metaclass=plain_class):
     """Parameters of `get_subagent_messages`.
 
-    Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
+    Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+    subagent.
     """
     __slots__ = ()
     __match_args__ = ("subagent_id", "session_file", "from_byte")
     _constants = {}
-    subagent_id = Member("subagentId", "str", "str | None: The subagent.", required=False, nullable=True)
-    session_file = Member("sessionFile", "str", "str | None: Its session's file.", required=False, nullable=True)
-    from_byte = Member("fromByte", "int", "int | None: Where to begin, in bytes; 0 where it is missing.", required=False, nullable=True)
+    subagent_id = Member("subagentId", "str", "str | None: Id of the subagent.", required=False, nullable=True)
+    session_file = Member("sessionFile", "str", "str | None: Path of the subagent's session file.", required=False, nullable=True)
+    from_byte = Member("fromByte", "int", "int | None: Start of the part in bytes; 0 if absent.", required=False, nullable=True)
 
 
 class GoalUpdated(Record, metaclass=plain_class):
-    """The goal that the agent works towards is another one, or has come closer. Since omp@18.2."""
+    """The goal of the agent or the progress towards it changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("goal", "state")
     _constants = {"type": "\"goal_updated\""}
     type = "goal_updated"
-    goal = Member("goal", "object", "JsonObject | None: The goal; null where there is none.", nullable=True)
-    state = Member("state", "object", "JsonObject | None: Whether the agent works towards it.", required=False, nullable=True)
+    goal = Member("goal", "object", "JsonObject | None: The goal; null if there is none.", nullable=True)
+    state = Member("state", "object", "JsonObject | None: State of the work towards the goal.", required=False, nullable=True)
 
 
 class HandedOver(Record, metaclass=plain_class):
-    """Where a conversation was handed over. Since omp@18.2."""
+    """The result of a handoff. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("saved_path",)
     _constants = {}
-    saved_path = Member("savedPath", "str", "str | None: The file with what was handed over, where one was written.", required=False, nullable=True)
+    saved_path = Member("savedPath", "str", "str | None: Path of the file with the handoff text, if one was written.", required=False, nullable=True)
 
 
 class HandoffParams(Record, metaclass=plain_class):
     """Parameters of `handoff`.
 
-    Begins a new session with what the model says of the old one. Null where nothing was handed over.
+    Starts a new session with the model's account of the old one. The data is null if there was no handoff.
     """
     __slots__ = ()
     __match_args__ = ("custom_instructions",)
     _constants = {}
-    custom_instructions = Member("customInstructions", "str", "str | None: What the model should take care of.", required=False, nullable=True)
+    custom_instructions = Member("customInstructions", "str", "str | None: Instructions for the model's account.", required=False, nullable=True)
 
 
 class HostToolCall(Record, metaclass=plain_class):
-    """Asks the client to carry out one of its tools. Since omp@18.2."""
+    """Requests the execution of one of the client's tools. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "arguments")
     _constants = {}
-    tool_call_id = Member("toolCallId", "str", "str: The id of the call, as in the model's message.")
-    tool_name = Member("toolName", "str", "str: The tool.")
-    arguments = Member("arguments", "object", "JsonObject: The arguments.")
+    tool_call_id = Member("toolCallId", "str", "str: Id of the tool call, as in the model's message.")
+    tool_name = Member("toolName", "str", "str: Name of the tool.")
+    arguments = Member("arguments", "object", "JsonObject: Arguments of the tool call.")
 
 
 class HostToolCancel(Record, metaclass=plain_class):
-    """Takes the call of a tool back: the run was stopped. Since omp@18.2."""
+    """Cancels the call of a client's tool, because the run was aborted. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("target_id",)
     _constants = {}
-    target_id = Member("targetId", "str", "str: The id of the call's frame.")
+    target_id = Member("targetId", "str", "str: Id of the call's frame.")
 
 
 class HostToolNames(Record, metaclass=plain_class):
-    """The tools of the client that the agent has now. Since omp@18.2."""
+    """The current tools of the client. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("tool_names",)
     _constants = {}
-    tool_names = Member("toolNames", "[str]", "list[str]: Their names.")
+    tool_names = Member("toolNames", "[str]", "list[str]: Names of the tools.")
 
 
 class HostToolResult(Record, metaclass=plain_class):
-    """What a tool of the client gave. Since omp@18.2."""
+    """The result of a client's tool. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("result", "is_error")
     _constants = {}
-    result = Member("result", "ToolOutput", "ToolOutput: The result, for the model.")
-    is_error = Member("isError", "bool", "bool | None: Whether the tool failed: the model is told the text of the result as an error.", required=False, nullable=True)
+    result = Member("result", "ToolOutput", "ToolOutput: Result for the model.")
+    is_error = Member("isError", "bool", "bool | None: `true` if the tool failed: the model receives the text of the result as an error.", required=False, nullable=True)
 
 
 class HostToolUpdate(Record, metaclass=plain_class):
-    """What a tool of the client has to show before it is done. Since omp@18.2."""
+    """The progress of a client's tool. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("partial_result",)
     _constants = {}
@@ -971,53 +971,53 @@ class HostToolUpdate(Record, metaclass=plain_class):
 
 
 class HostUriCancel(Record, metaclass=plain_class):
-    """Takes a request for an address back: the run was stopped. Since omp@18.2."""
+    """Cancels a request for an address, because the run was aborted. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("target_id",)
     _constants = {}
-    target_id = Member("targetId", "str", "str: The id of the request's frame.")
+    target_id = Member("targetId", "str", "str: Id of the request's frame.")
 
 
 class HostUriRequest(Record, metaclass=plain_class):
-    """Asks the client to read or write one of its addresses. Since omp@18.2."""
+    """Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("operation", "url", "content")
     _constants = {}
-    operation = Member("operation", "HostUriOperation", "HostUriOperation: Which of the two.")
-    url = Member("url", "str", "str: The address.")
-    content = Member("content", "str", "str | None: What is to be written.", required=False, nullable=True)
+    operation = Member("operation", "HostUriOperation", "HostUriOperation: Operation on the address: reading or writing.")
+    url = Member("url", "str", "str: Address that the operation concerns.")
+    content = Member("content", "str", "str | None: Content to write; absent for reading.", required=False, nullable=True)
 
 
 class HostUriResult(Record, metaclass=plain_class):
-    """What the client read, or how writing went. Since omp@18.2."""
+    """The content that the client read, or the outcome of writing. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("content", "content_type", "notes", "immutable", "is_error", "error")
     _constants = {}
-    content = Member("content", "str", "str | None: What is there; not for writing.", required=False, nullable=True)
-    content_type = Member("contentType", "str", "str | None: What kind of text it is; `text/plain` where it is missing.", required=False, nullable=True)
-    notes = Member("notes", "[str]", "list[str] | None: What the model is told beside it.", required=False, nullable=True)
-    immutable = Member("immutable", "bool", "bool | None: Whether the address gives the same content for ever.", required=False, nullable=True)
-    is_error = Member("isError", "bool", "bool | None: Whether it failed.", required=False, nullable=True)
-    error = Member("error", "str", "str | None: What went wrong.", required=False, nullable=True)
+    content = Member("content", "str", "str | None: Content of the address; absent for writing.", required=False, nullable=True)
+    content_type = Member("contentType", "str", "str | None: MIME type of the content; `text/plain` if absent.", required=False, nullable=True)
+    notes = Member("notes", "[str]", "list[str] | None: Additional notes for the model.", required=False, nullable=True)
+    immutable = Member("immutable", "bool", "bool | None: `true` if the content of the address never changes.", required=False, nullable=True)
+    is_error = Member("isError", "bool", "bool | None: `true` if the operation failed.", required=False, nullable=True)
+    error = Member("error", "str", "str | None: Error message of the operation.", required=False, nullable=True)
 
 
 class HostUriScheme(Record, metaclass=plain_class):
-    """Addresses that the client reads and writes for the agent's tools. Since omp@18.2."""
+    """A URI scheme that the client reads and writes for the agent's tools. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("scheme", "description", "writable", "immutable")
     _constants = {}
     scheme = Member("scheme", "str", "str: The scheme, as in `notes` of `notes://today`.")
-    description = Member("description", "str", "str | None: What is there.", required=False, nullable=True)
-    writable = Member("writable", "bool", "bool | None: Whether tools may write.", required=False, nullable=True)
-    immutable = Member("immutable", "bool", "bool | None: Whether the same address gives the same content for ever.", required=False, nullable=True)
+    description = Member("description", "str", "str | None: Description of the content.", required=False, nullable=True)
+    writable = Member("writable", "bool", "bool | None: `true` if tools may write.", required=False, nullable=True)
+    immutable = Member("immutable", "bool", "bool | None: `true` if the content of an address never changes.", required=False, nullable=True)
 
 
 class HostUriSchemes(Record, metaclass=plain_class):
-    """The schemes of the client that the agent has now. Since omp@18.2."""
+    """The current URI schemes of the client. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("schemes",)
     _constants = {}
-    schemes = Member("schemes", "[str]", "list[str]: Them, in small letters.")
+    schemes = Member("schemes", "[str]", "list[str]: The schemes in lower case.")
 
 
 class ImageContent(Record, metaclass=plain_class):
@@ -1026,7 +1026,7 @@ class ImageContent(Record, metaclass=plain_class):
     __match_args__ = ("data", "mime_type")
     _constants = {"type": "\"image\""}
     type = "image"
-    data = Member("data", "str", "str: The bytes in base64, without a data URL's head.")
+    data = Member("data", "str", "str: The bytes in base64, without the prefix of a data URL.")
     mime_type = Member("mimeType", "str", "str: The MIME type, as in `image/png`.")
 
 
@@ -1035,38 +1035,38 @@ class ImageLimits(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("max_per_message", "max_per_request", "resize")
     _constants = {}
-    max_per_message = Member("maxPerMessage", "int", "int | None: The most in one message.", required=False, nullable=True)
-    max_per_request = Member("maxPerRequest", "int", "int | None: The most in one request.", required=False, nullable=True)
-    resize = Member("resize", "ImageSize", "ImageSize | None: To what size they are brought.", required=False, nullable=True)
+    max_per_message = Member("maxPerMessage", "int", "int | None: Maximum number of images in one message.", required=False, nullable=True)
+    max_per_request = Member("maxPerRequest", "int", "int | None: Maximum number of images in one request.", required=False, nullable=True)
+    resize = Member("resize", "ImageSize", "ImageSize | None: Size to which images are reduced.", required=False, nullable=True)
 
 
 class ImageSize(Record, metaclass=plain_class):
-    """To what size images are brought before they enter a conversation."""
+    """The size to which images are reduced before they enter a conversation."""
     __slots__ = ()
     __match_args__ = ("max_width", "max_height", "max_bytes", "jpeg_quality")
     _constants = {}
-    max_width = Member("maxWidth", "int", "int | None: Pixels from left to right.", required=False, nullable=True)
-    max_height = Member("maxHeight", "int", "int | None: Pixels from top to bottom.", required=False, nullable=True)
-    max_bytes = Member("maxBytes", "int", "int | None: Bytes as base64.", required=False, nullable=True)
-    jpeg_quality = Member("jpegQuality", "int", "int | None: From 1 to 100.", required=False, nullable=True)
+    max_width = Member("maxWidth", "int", "int | None: Maximum width in pixels.", required=False, nullable=True)
+    max_height = Member("maxHeight", "int", "int | None: Maximum height in pixels.", required=False, nullable=True)
+    max_bytes = Member("maxBytes", "int", "int | None: Maximum number of bytes in base64.", required=False, nullable=True)
+    jpeg_quality = Member("jpegQuality", "int", "int | None: JPEG quality from 1 to 100.", required=False, nullable=True)
 
 
 class InputDialog(Record, metaclass=plain_class):
-    """Asks for a line of text. Resolves to nothing when the time is up."""
+    """Requests a line of text. Resolves to no value on timeout."""
     __slots__ = ()
     __match_args__ = ("title", "placeholder", "timeout")
     _constants = {}
-    title = Member("title", "str", "str: The question.")
+    title = Member("title", "str", "str: Text of the question.")
     placeholder = Member("placeholder", "str", "str | None: Grey text in the empty field.", required=False, nullable=True)
-    timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
+    timeout = Member("timeout", "int", "int | None: Timeout in milliseconds, after which the agent answers the dialog itself.", required=False, nullable=True)
 
 
 class InputLimits(Record, metaclass=plain_class):
-    """How much a provider takes at a time."""
+    """The input limits of a provider."""
     __slots__ = ()
     __match_args__ = ("max_request_bytes", "images")
     _constants = {}
-    max_request_bytes = Member("maxRequestBytes", "int", "int | None: The largest request in bytes.", required=False, nullable=True)
+    max_request_bytes = Member("maxRequestBytes", "int", "int | None: Maximum size of a request in bytes.", required=False, nullable=True)
     images = Member("images", "ImageLimits", "ImageLimits | None: Limits for images.", required=False, nullable=True)
 
 
@@ -1075,29 +1075,29 @@ class InputResult(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("text",)
     _constants = {}
-    text = Member("text", "str", "str: The text.")
+    text = Member("text", "str", "str: Text that the user entered.")
 
 
 class IrcMessage(Record, metaclass=plain_class):
-    """Another agent wrote to this one. Since omp@18.2."""
+    """Another agent sent a message to this one. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("message",)
     _constants = {"type": "\"irc_message\""}
     type = "irc_message"
-    message = Member("message", "CustomMessage", "CustomMessage: What it wrote.")
+    message = Member("message", "CustomMessage", "CustomMessage: Message of the other agent.")
 
 
 class LabelEntry(Record, metaclass=plain_class):
-    """An entry was marked with a word."""
+    """A label of another entry."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "target_id", "label")
     _constants = {"type": "\"label\""}
     type = "label"
-    id = Member("id", "str", "str: The entry's id.")
-    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
-    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
-    target_id = Member("targetId", "str", "str: That entry.")
-    label = Member("label", "str", "str | None: The word; absent where the mark was taken away.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the entry.")
+    parent_id = Member("parentId", "str", "str | None: Id of the parent entry; null for a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: Time of the entry, in ISO 8601.")
+    target_id = Member("targetId", "str", "str: Id of the labelled entry.")
+    label = Member("label", "str", "str | None: The label; absent if it was removed.", required=False, nullable=True)
 
 
 class LastAssistantText(Record, metaclass=plain_class):
@@ -1105,67 +1105,67 @@ class LastAssistantText(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("text",)
     _constants = {}
-    text = Member("text", "str", "str | None: The text; null where there is no answer yet.", required=False, nullable=True)
+    text = Member("text", "str", "str | None: The text; null if there is no answer yet.", required=False, nullable=True)
 
 
 class LineRepeat(Record, metaclass=plain_class):
-    """A line that repeats a piece of text, for lines too long to keep as they are."""
+    """A repeated piece of text in a line that is too long to store in full."""
     __slots__ = ()
     __match_args__ = ("repeat", "n")
     _constants = {}
-    repeat = Member("repeat", "str", "str: The text.")
-    n = Member("n", "int", "int: How often it stands in the line.")
+    repeat = Member("repeat", "str", "str: The repeated text.")
+    n = Member("n", "int", "int: Number of repetitions in the line.")
 
 
 class LoggedIn(Record, metaclass=plain_class):
-    """The provider at which somebody is logged in now. Since omp@18.2."""
+    """The provider of the completed login. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("provider_id",)
     _constants = {}
-    provider_id = Member("providerId", "str", "str: Its id.")
+    provider_id = Member("providerId", "str", "str: Id of the provider.")
 
 
 class LoginParams(Record, metaclass=plain_class):
     """Parameters of `login`.
 
-    Logs in at a provider. The page comes as `open_url`; answered when the person is done.
+    Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete.
     """
     __slots__ = ()
     __match_args__ = ("provider_id",)
     _constants = {}
-    provider_id = Member("providerId", "str", "str: The provider's id.")
+    provider_id = Member("providerId", "str", "str: Id of the provider.")
 
 
 class LoginProvider(Record, metaclass=plain_class):
-    """A provider at which one can log in. Since omp@18.2."""
+    """A provider with a login. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "name", "available", "authenticated")
     _constants = {}
-    id = Member("id", "str", "str: Its id.")
-    name = Member("name", "str", "str: Its name for people.")
-    available = Member("available", "bool", "bool: Whether a login is possible here.")
-    authenticated = Member("authenticated", "bool", "bool: Whether somebody is logged in.")
+    id = Member("id", "str", "str: Id of the provider.")
+    name = Member("name", "str", "str: Display name.")
+    available = Member("available", "bool", "bool: `true` if a login is possible here.")
+    authenticated = Member("authenticated", "bool", "bool: `true` if the user is logged in.")
 
 
 class LoginProviders(Record, metaclass=plain_class):
-    """The providers at which one can log in. Since omp@18.2."""
+    """The providers with a login. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("providers",)
     _constants = {}
-    providers = Member("providers", "[LoginProvider]", "list[LoginProvider]: Them.")
+    providers = Member("providers", "[LoginProvider]", "list[LoginProvider]: Providers with a login.")
 
 
 class MentionedFile(Record, metaclass=plain_class):
-    """A file that a prompt mentioned."""
+    """A file that a prompt mentions."""
     __slots__ = ()
     __match_args__ = ("path", "content", "line_count", "byte_size", "skipped_reason", "image")
     _constants = {}
-    path = Member("path", "str", "str: Its path, as the prompt has it.")
-    content = Member("content", "str", "str: What it holds, or why that is left out; the entries of a directory.")
-    line_count = Member("lineCount", "int", "int | None: How many lines it has.", required=False, nullable=True)
-    byte_size = Member("byteSize", "int", "int | None: How long it is, in bytes.", required=False, nullable=True)
-    skipped_reason = Member("skippedReason", "str", "str | None: Why it was not read, as in `tooLarge`.", required=False, nullable=True)
-    image = Member("image", "ImageContent", "ImageContent | None: It, where it is an image.", required=False, nullable=True)
+    path = Member("path", "str", "str: Path of the file, as in the prompt.")
+    content = Member("content", "str", "str: Content of the file, or the reason for its omission; for a directory, its entries.")
+    line_count = Member("lineCount", "int", "int | None: Number of lines in the file.", required=False, nullable=True)
+    byte_size = Member("byteSize", "int", "int | None: Size of the file in bytes.", required=False, nullable=True)
+    skipped_reason = Member("skippedReason", "str", "str | None: Reason for skipping the file, as in `tooLarge`.", required=False, nullable=True)
+    image = Member("image", "ImageContent", "ImageContent | None: The image, if the file is one.", required=False, nullable=True)
 
 
 class MessageEnd(Record, metaclass=plain_class):
@@ -1174,7 +1174,7 @@ class MessageEnd(Record, metaclass=plain_class):
     __match_args__ = ("message",)
     _constants = {"type": "\"message_end\""}
     type = "message_end"
-    message = Member("message", "AgentMessage", "AgentMessage: The message.")
+    message = Member("message", "AgentMessage", "AgentMessage: The complete message.")
 
 
 class MessageEntry(Record, metaclass=plain_class):
@@ -1183,31 +1183,31 @@ class MessageEntry(Record, metaclass=plain_class):
     __match_args__ = ("id", "parent_id", "timestamp", "message")
     _constants = {"type": "\"message\""}
     type = "message"
-    id = Member("id", "str", "str: The entry's id.")
-    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
-    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
-    message = Member("message", "AgentMessage", "AgentMessage: The message.")
+    id = Member("id", "str", "str: Id of the entry.")
+    parent_id = Member("parentId", "str", "str | None: Id of the parent entry; null for a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: Time of the entry, in ISO 8601.")
+    message = Member("message", "AgentMessage", "AgentMessage: Message of the conversation.")
 
 
 class MessageStart(Record, metaclass=plain_class):
-    """A message begins. Messages of the user, of tools and of extensions are whole already; the
-    model's are empty.
+    """A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+    are empty.
     """
     __slots__ = ()
     __match_args__ = ("message",)
     _constants = {"type": "\"message_start\""}
     type = "message_start"
-    message = Member("message", "AgentMessage", "AgentMessage: The message.")
+    message = Member("message", "AgentMessage", "AgentMessage: Message that starts; empty for a message of the model.")
 
 
 class MessageUpdate(Record, metaclass=plain_class):
-    """The model's message grows."""
+    """The message of the model grows."""
     __slots__ = ()
     __match_args__ = ("assistant_message_event", "usage", "message")
     _constants = {"type": "\"message_update\""}
     type = "message_update"
     assistant_message_event = Member("assistantMessageEvent", "AssistantMessageEvent", "AssistantMessageEvent: The change to the message.")
-    usage = Member("usage", "Usage", "Usage | None: Tokens that the message has taken so far. Since pi@1.5.", required=False, nullable=True)
+    usage = Member("usage", "Usage", "Usage | None: Tokens used for the message so far. Since pi@1.5.", required=False, nullable=True)
     message = Member("message", "AgentMessage", "AgentMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
@@ -1216,7 +1216,7 @@ class Messages(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("messages",)
     _constants = {}
-    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: In order.")
+    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: The messages in order.")
 
 
 class MessagesPage(Record, metaclass=plain_class):
@@ -1224,47 +1224,47 @@ class MessagesPage(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("messages", "next_cursor", "total_messages")
     _constants = {}
-    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: The messages, the oldest first.")
-    next_cursor = Member("nextCursor", "str", "str | None: What leads to the next part; absent where this is the last one.", required=False, nullable=True)
-    total_messages = Member("totalMessages", "int", "int: How many messages there are.")
+    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: The messages, oldest first.")
+    next_cursor = Member("nextCursor", "str", "str | None: Cursor of the next part; absent for the last part.", required=False, nullable=True)
+    total_messages = Member("totalMessages", "int", "int: Total number of messages.")
 
 
 class Model(Record, metaclass=plain_class):
-    """A model that the agent can use."""
+    """A model that is available to the agent."""
     __slots__ = ()
     __match_args__ = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost", "compat", "prompt_cache", "input_limits", "type")
     _constants = {}
-    id = Member("id", "str", "str: The model's id at its provider.")
-    name = Member("name", "str", "str: A name for people.")
-    api = Member("api", "str", "str: The provider's wire format, as in `anthropic-messages`.")
-    provider = Member("provider", "str", "str: The provider.")
-    base_url = Member("baseUrl", "str", "str: Where the provider is reached.")
-    reasoning = Member("reasoning", "bool", "bool: Whether it can think.")
-    input = Member("input", "[InputKind]", "list[InputKind]: What it can read.")
-    context_window = Member("contextWindow", "int", "int: The context window in tokens.")
-    max_tokens = Member("maxTokens", "int", "int: The most tokens of one answer.")
-    cost = Member("cost", "ModelCost", "ModelCost: Prices.")
-    compat = Member("compat", "object", "JsonObject | None: How its API differs from others of that wire format, as it is configured. Since pi@1.5.", required=False, nullable=True)
-    prompt_cache = Member("promptCache", "PromptCacheTimes", "PromptCacheTimes | None: How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5.", required=False, nullable=True)
-    input_limits = Member("inputLimits", "InputLimits", "InputLimits | None: How much its provider takes at a time, where that is known. Since pi@1.5.", required=False, nullable=True)
-    type = Member("type", "ModelKind", "ModelKind | None: What it is for; of models that the agent knows without a file. Since pi@1.5.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the model at its provider.")
+    name = Member("name", "str", "str: Display name.")
+    api = Member("api", "str", "str: Wire format of the provider, as in `anthropic-messages`.")
+    provider = Member("provider", "str", "str: Name of the provider.")
+    base_url = Member("baseUrl", "str", "str: URL of the provider's API.")
+    reasoning = Member("reasoning", "bool", "bool: `true` if the model can reason.")
+    input = Member("input", "[InputKind]", "list[InputKind]: Kinds of input that the model accepts.")
+    context_window = Member("contextWindow", "int", "int: Size of the context window in tokens.")
+    max_tokens = Member("maxTokens", "int", "int: Maximum number of tokens in one answer.")
+    cost = Member("cost", "ModelCost", "ModelCost: Prices of the model.")
+    compat = Member("compat", "object", "JsonObject | None: Configured differences of the API from others of the same wire format. Since pi@1.5.", required=False, nullable=True)
+    prompt_cache = Member("promptCache", "PromptCacheTimes", "PromptCacheTimes | None: Lifetimes of prompt prefixes in the provider's cache, if known. Since pi@1.5.", required=False, nullable=True)
+    input_limits = Member("inputLimits", "InputLimits", "InputLimits | None: Input limits of the provider, if known. Since pi@1.5.", required=False, nullable=True)
+    type = Member("type", "ModelKind", "ModelKind | None: Purpose of the model; present for models that the agent knows without a file. Since pi@1.5.", required=False, nullable=True)
 
 
 class ModelChangeEntry(Record, metaclass=plain_class):
-    """Another model was chosen."""
+    """A change of the model."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "provider", "model_id")
     _constants = {"type": "\"model_change\""}
     type = "model_change"
-    id = Member("id", "str", "str: The entry's id.")
-    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
-    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
-    provider = Member("provider", "str", "str: The provider.")
-    model_id = Member("modelId", "str", "str: The model's id at that provider.")
+    id = Member("id", "str", "str: Id of the entry.")
+    parent_id = Member("parentId", "str", "str | None: Id of the parent entry; null for a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: Time of the entry, in ISO 8601.")
+    provider = Member("provider", "str", "str: Name of the provider.")
+    model_id = Member("modelId", "str", "str: Id of the model at that provider.")
 
 
 class ModelChanged(Record, metaclass=plain_class):
-    """Another model is in use. Since omp@18.2."""
+    """The current model has changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"model_changed\""}
@@ -1272,32 +1272,32 @@ class ModelChanged(Record, metaclass=plain_class):
 
 
 class ModelCost(Record, metaclass=plain_class):
-    """Prices in US dollars for a million tokens."""
+    """Prices in US dollars per million tokens."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write")
     _constants = {}
-    input = Member("input", "number", "float: Input tokens.")
-    output = Member("output", "number", "float: Output tokens.")
-    cache_read = Member("cacheRead", "number", "float: Tokens read from the provider's cache.")
-    cache_write = Member("cacheWrite", "number", "float: Tokens written to the provider's cache.")
+    input = Member("input", "number", "float: Price of input tokens.")
+    output = Member("output", "number", "float: Price of output tokens.")
+    cache_read = Member("cacheRead", "number", "float: Price of tokens read from the provider's cache.")
+    cache_write = Member("cacheWrite", "number", "float: Price of tokens written to the provider's cache.")
 
 
 class ModelScript(Record, metaclass=plain_class):
-    """What the model answers, request by request."""
+    """The answers of the model, request by request."""
     __slots__ = ()
     __match_args__ = ("responses", "default", "device")
     _constants = {}
-    responses = Member("responses", "[ScriptResponse]", "list[ScriptResponse]: The answers. A request gets the first one that is left and fits it: those with a condition come first, then those without, in order.")
-    default = Member("default", "ScriptResponse", "ScriptResponse | None: What requests after the last one get.", required=False, nullable=True)
+    responses = Member("responses", "[ScriptResponse]", "list[ScriptResponse]: The answers. Each request receives the first unused answer that matches it: answers with a condition come first, then answers without one, in order.")
+    default = Member("default", "ScriptResponse", "ScriptResponse | None: Answer to requests after the last answer.", required=False, nullable=True)
     device = Member("device", "ScriptDevice", "ScriptDevice | None: The login by device code.", required=False, nullable=True)
 
 
 class ModelSet(Record, metaclass=plain_class):
-    """The model that a session has now."""
+    """The current model of a session."""
     __slots__ = ()
     __match_args__ = ("model",)
     _constants = {}
-    model = Member("model", "OpalModel", "OpalModel: The model.")
+    model = Member("model", "OpalModel", "OpalModel: Current model of the session.")
 
 
 class ModelSetParams(Record, metaclass=plain_class):
@@ -1308,54 +1308,54 @@ class ModelSetParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("session_id", "model_id", "thinking_level")
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
-    model_id = Member("model_id", "str", "str: The model, as `provider:id`, or the id of a Copilot model.")
-    thinking_level = Member("thinking_level", "str", "str | None: The thinking level; `off` by default.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str: Id of the session.")
+    model_id = Member("model_id", "str", "str: Id of the model, as `provider:id`, or the id of a Copilot model.")
+    thinking_level = Member("thinking_level", "str", "str | None: Thinking level of the model; `off` by default.", required=False, nullable=True)
 
 
 class ModelsListParams(Record, metaclass=plain_class):
     """Parameters of `models_list`.
 
-    Lists the models that can be chosen.
+    Lists the available models.
     """
     __slots__ = ()
     __match_args__ = ("providers",)
     _constants = {}
-    providers = Member("providers", "[str]", "list[str] | None: Providers whose models are listed too.", required=False, nullable=True)
+    providers = Member("providers", "[str]", "list[str] | None: Providers whose models the list includes as well.", required=False, nullable=True)
 
 
 class NegotiateProtocolParams(Record, metaclass=plain_class):
     """Parameters of `negotiate_protocol`.
 
-    Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-    them in version 1.
+    Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+    it shortens them.
     """
     __slots__ = ()
     __match_args__ = ("protocol_version",)
     _constants = {}
-    protocol_version = Member("protocolVersion", "int", "int: The number: `ready` lists those that there are.")
+    protocol_version = Member("protocolVersion", "int", "int: Number of the version; `ready` lists the supported versions.")
 
 
 class NewSessionParams(Record, metaclass=plain_class):
     """Parameters of `new_session`.
 
-    Starts a new session. An extension can stop it.
+    Starts a new session. An extension can prevent it.
     """
     __slots__ = ()
     __match_args__ = ("parent_session",)
     _constants = {}
-    parent_session = Member("parentSession", "str", "str | None: The file of the session that the new one comes from.", required=False, nullable=True)
+    parent_session = Member("parentSession", "str", "str | None: File of the parent session.", required=False, nullable=True)
 
 
 class Notice(Record, metaclass=plain_class):
-    """The agent has something to tell the person. Since omp@18.2."""
+    """The agent shows a notice to the user. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("level", "message", "source")
     _constants = {"type": "\"notice\""}
     type = "notice"
-    level = Member("level", "str", "str: `info`, `warning` or `error`.")
-    message = Member("message", "str", "str: What it has to tell.")
-    source = Member("source", "str", "str | None: Which part of the agent says so.", required=False, nullable=True)
+    level = Member("level", "str", "str: Level of the notice: `info`, `warning` or `error`.")
+    message = Member("message", "str", "str: Text of the notice.")
+    source = Member("source", "str", "str | None: Part of the agent that shows the notice.", required=False, nullable=True)
 
 
 class NotifyNotice(Record, metaclass=plain_class):
@@ -1363,63 +1363,63 @@ class NotifyNotice(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("message", "notify_type")
     _constants = {}
-    message = Member("message", "str", "str: The notice.")
-    notify_type = Member("notifyType", "NotifyType", "NotifyType | None: What kind it is; `info` where it is missing.", required=False, nullable=True)
+    message = Member("message", "str", "str: Text of the notice.")
+    notify_type = Member("notifyType", "NotifyType", "NotifyType | None: Kind of the notice; `info` if absent.", required=False, nullable=True)
 
 
 class OmpAutoRetryStart(Record, metaclass=plain_class):
-    """The agent waits before it tries again after a transient error. Since omp@18.2."""
+    """The agent waits before a retry after a transient error. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("attempt", "max_attempts", "delay_ms", "error_message", "error_id")
     _constants = {"type": "\"auto_retry_start\""}
     type = "auto_retry_start"
-    attempt = Member("attempt", "int", "int: The number of this retry, from 1.")
-    max_attempts = Member("maxAttempts", "int", "int: The maximum number.")
-    delay_ms = Member("delayMs", "number", "float: The delay in milliseconds.")
-    error_message = Member("errorMessage", "str", "str: The error message.")
-    error_id = Member("errorId", "number", "float | None: What kind of error it is, as a number.", required=False, nullable=True)
+    attempt = Member("attempt", "int", "int: Number of this retry, from 1.")
+    max_attempts = Member("maxAttempts", "int", "int: Maximum number of retries.")
+    delay_ms = Member("delayMs", "number", "float: Delay before the retry in milliseconds.")
+    error_message = Member("errorMessage", "str", "str: Error message of the failed request.")
+    error_id = Member("errorId", "number", "float | None: Kind of the error, as a number.", required=False, nullable=True)
 
 
 class OmpSessionState(Record, metaclass=plain_class):
-    """The agent's current state."""
+    """The current state of the agent."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "interrupt_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "queued_message_count", "todo_phases", "fast_mode_enabled", "fast_mode_active", "tokens_per_second", "system_prompt", "dump_tools", "context_usage")
     _constants = {}
-    model = Member("model", "Model", "Model | None: The model in use; null or absent where there is none.", required=False, nullable=True)
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: The thinking level; absent if the model cannot think.", required=False, nullable=True)
-    is_streaming = Member("isStreaming", "bool", "bool: Whether a run is going on; true while a retry is waited for.")
-    is_compacting = Member("isCompacting", "bool", "bool: Whether the conversation is being compacted.")
-    steering_mode = Member("steeringMode", "QueueMode", "QueueMode: How steering messages are delivered.")
-    follow_up_mode = Member("followUpMode", "QueueMode", "QueueMode: How follow-up messages are delivered.")
-    interrupt_mode = Member("interruptMode", "InterruptMode", "InterruptMode: When steering messages reach the agent.")
-    session_file = Member("sessionFile", "str", "str | None: The session's file; absent where nothing is kept.", required=False, nullable=True)
-    session_id = Member("sessionId", "str", "str: The session's id.")
-    session_name = Member("sessionName", "str", "str | None: The name that was given with `set_session_name`.", required=False, nullable=True)
-    auto_compaction_enabled = Member("autoCompactionEnabled", "bool", "bool: Whether the agent compacts on its own when the context fills up.")
-    message_count = Member("messageCount", "int", "int: The number of messages in the conversation.")
-    queued_message_count = Member("queuedMessageCount", "int", "int: The number of queued messages.")
-    todo_phases = Member("todoPhases", "[TodoPhase]", "list[TodoPhase] | None: The todo list. Since omp@18.2.", required=False, nullable=True)
-    fast_mode_enabled = Member("fastModeEnabled", "bool", "bool | None: Whether faster answers were asked for. Since omp@18.2.", required=False, nullable=True)
-    fast_mode_active = Member("fastModeActive", "bool", "bool | None: Whether the model gives them. Since omp@18.2.", required=False, nullable=True)
-    tokens_per_second = Member("tokensPerSecond", "number", "float | None: How fast the model writes; null where that is not known. Since omp@18.2.", required=False, nullable=True)
-    system_prompt = Member("systemPrompt", "[str]", "list[str] | None: What the model is told before the messages. Since omp@18.2.", required=False, nullable=True)
-    dump_tools = Member("dumpTools", "[object]", "list[JsonObject] | None: The tools, as the model is told of them. Since omp@18.2.", required=False, nullable=True)
-    context_usage = Member("contextUsage", "ContextUsage", "ContextUsage | None: How full the context is. Since omp@18.2.", required=False, nullable=True)
+    model = Member("model", "Model", "Model | None: The current model; null or absent if there is none.", required=False, nullable=True)
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: Thinking level of the model; absent if the model cannot think.", required=False, nullable=True)
+    is_streaming = Member("isStreaming", "bool", "bool: `true` during a run and while the agent waits for a retry.")
+    is_compacting = Member("isCompacting", "bool", "bool: `true` during a compaction.")
+    steering_mode = Member("steeringMode", "QueueMode", "QueueMode: Delivery of steering messages.")
+    follow_up_mode = Member("followUpMode", "QueueMode", "QueueMode: Delivery of follow-up messages.")
+    interrupt_mode = Member("interruptMode", "InterruptMode", "InterruptMode: Time at which steering messages reach the agent.")
+    session_file = Member("sessionFile", "str", "str | None: Path of the session file; absent if the session is not stored.", required=False, nullable=True)
+    session_id = Member("sessionId", "str", "str: Id of the session.")
+    session_name = Member("sessionName", "str", "str | None: Name of the session, as set by `set_session_name`.", required=False, nullable=True)
+    auto_compaction_enabled = Member("autoCompactionEnabled", "bool", "bool: `true` if the agent compacts on its own when the context fills up.")
+    message_count = Member("messageCount", "int", "int: Number of messages in the conversation.")
+    queued_message_count = Member("queuedMessageCount", "int", "int: Number of queued messages.")
+    todo_phases = Member("todoPhases", "[TodoPhase]", "list[TodoPhase] | None: The todo list, in parts. Since omp@18.2.", required=False, nullable=True)
+    fast_mode_enabled = Member("fastModeEnabled", "bool", "bool | None: `true` if fast mode was requested. Since omp@18.2.", required=False, nullable=True)
+    fast_mode_active = Member("fastModeActive", "bool", "bool | None: `true` if the model supports fast mode and uses it. Since omp@18.2.", required=False, nullable=True)
+    tokens_per_second = Member("tokensPerSecond", "number", "float | None: Output rate of the model in tokens per second; null if unknown. Since omp@18.2.", required=False, nullable=True)
+    system_prompt = Member("systemPrompt", "[str]", "list[str] | None: System prompt, in parts. Since omp@18.2.", required=False, nullable=True)
+    dump_tools = Member("dumpTools", "[object]", "list[JsonObject] | None: Declarations of the tools, as the model receives them. Since omp@18.2.", required=False, nullable=True)
+    context_usage = Member("contextUsage", "ContextUsage", "ContextUsage | None: Use of the context window. Since omp@18.2.", required=False, nullable=True)
 
 
 class OmpThinkingLevelChanged(Record, metaclass=plain_class):
-    """The model thinks more, or less, from here on. Since omp@18.2."""
+    """The thinking level of the model changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("thinking_level", "configured", "resolved")
     _constants = {"type": "\"thinking_level_changed\""}
     type = "thinking_level_changed"
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: The level; absent where the model cannot think.", required=False, nullable=True)
-    configured = Member("configured", "str", "str | None: The level that was chosen, where that is another one.", required=False, nullable=True)
-    resolved = Member("resolved", "str", "str | None: What the level `auto` stands for in this turn.", required=False, nullable=True)
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel | None: The new level; absent if the model cannot think.", required=False, nullable=True)
+    configured = Member("configured", "str", "str | None: The configured level, if it differs.", required=False, nullable=True)
+    resolved = Member("resolved", "str", "str | None: Actual level of this turn, if the configured level is `auto`.", required=False, nullable=True)
 
 
 class OpalAgentAbort(Record, metaclass=plain_class):
-    """The run was stopped; the agent is idle."""
+    """The run was aborted; the agent is idle."""
     __slots__ = ()
     __match_args__ = ("session_id",)
     _constants = {"type": "\"agent_abort\""}
@@ -1428,7 +1428,7 @@ class OpalAgentAbort(Record, metaclass=plain_class):
 
 
 class OpalAgentEnd(Record, metaclass=plain_class):
-    """The agent is done and idle."""
+    """The agent has completed its work and is idle."""
     __slots__ = ()
     __match_args__ = ("session_id", "usage")
     _constants = {"type": "\"agent_end\""}
@@ -1438,7 +1438,7 @@ class OpalAgentEnd(Record, metaclass=plain_class):
 
 
 class OpalAgentRecovered(Record, metaclass=plain_class):
-    """The agent crashed and was started again; the run it was in is lost."""
+    """The agent crashed and restarted; its current run is lost."""
     __slots__ = ()
     __match_args__ = ("session_id",)
     _constants = {"type": "\"agent_recovered\""}
@@ -1447,7 +1447,7 @@ class OpalAgentRecovered(Record, metaclass=plain_class):
 
 
 class OpalAgentStart(Record, metaclass=plain_class):
-    """The agent begins to work on a prompt."""
+    """The agent starts to work on a prompt."""
     __slots__ = ()
     __match_args__ = ("session_id",)
     _constants = {"type": "\"agent_start\""}
@@ -1456,35 +1456,35 @@ class OpalAgentStart(Record, metaclass=plain_class):
 
 
 class OpalAskUser(Record, metaclass=plain_class):
-    """Asks a question, with or without choices."""
+    """Asks the user a question, with or without choices."""
     __slots__ = ()
     __match_args__ = ("session_id", "question", "choices")
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
-    question = Member("question", "str", "str: The question.")
-    choices = Member("choices", "[str]", "list[str] | None: The choices; empty if any answer is accepted.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str: Id of the session.")
+    question = Member("question", "str", "str: Text of the question.")
+    choices = Member("choices", "[str]", "list[str] | None: The choices; empty if any answer is valid.", required=False, nullable=True)
 
 
 class OpalAuth(Record, metaclass=plain_class):
-    """Which credentials were found."""
+    """The discovered credentials."""
     __slots__ = ()
     __match_args__ = ("status", "provider", "providers")
     _constants = {}
-    status = Member("status", "OpalAuthStatus", "OpalAuthStatus: Whether a provider can be used.")
-    provider = Member("provider", "str", "str | None: The first provider that can be used.", nullable=True)
-    providers = Member("providers", "[OpalAuthProvider]", "list[OpalAuthProvider] | None: All providers.", required=False, nullable=True)
+    status = Member("status", "OpalAuthStatus", "OpalAuthStatus: Availability of credentials.")
+    provider = Member("provider", "str", "str | None: The first available provider.", nullable=True)
+    providers = Member("providers", "[OpalAuthProvider]", "list[OpalAuthProvider] | None: All providers with the availability of their credentials.", required=False, nullable=True)
 
 
 class OpalAuthProvider(Record, metaclass=plain_class):
-    """A provider and whether its credentials were found."""
+    """A provider and the availability of its credentials."""
     __slots__ = ()
     __match_args__ = ("id", "name", "method", "env_var", "ready")
     _constants = {}
-    id = Member("id", "str", "str: The provider's id.")
-    name = Member("name", "str", "str: A name for people.")
-    method = Member("method", "str", "str: How one logs in, as in `device_code` or `api_key`.")
-    env_var = Member("env_var", "str", "str | None: The environment variable that is looked at.", required=False, nullable=True)
-    ready = Member("ready", "bool", "bool: Whether its credentials were found.")
+    id = Member("id", "str", "str: Id of the provider.")
+    name = Member("name", "str", "str: Display name.")
+    method = Member("method", "str", "str: Method of the login, as in `device_code` or `api_key`.")
+    env_var = Member("env_var", "str", "str | None: Environment variable that may hold the key.", required=False, nullable=True)
+    ready = Member("ready", "bool", "bool: `true` if credentials of the provider are available.")
 
 
 class OpalConfig(Record, metaclass=plain_class):
@@ -1492,8 +1492,8 @@ class OpalConfig(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("features", "tools")
     _constants = {}
-    features = Member("features", "OpalFeatures", "OpalFeatures: Which parts are switched on.")
-    tools = Member("tools", "OpalTools", "OpalTools: The tools.")
+    features = Member("features", "OpalFeatures", "OpalFeatures: Enabled parts of the agent.")
+    tools = Member("tools", "OpalTools", "OpalTools: Tools of the session.")
 
 
 class OpalConfigGetParams(Record, metaclass=plain_class):
@@ -1504,7 +1504,7 @@ class OpalConfigGetParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("session_id",)
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
+    session_id = Member("session_id", "str", "str: Id of the session.")
 
 
 class OpalConfigSetParams(Record, metaclass=plain_class):
@@ -1515,38 +1515,38 @@ class OpalConfigSetParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("session_id", "features", "tools")
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
-    features = Member("features", "OpalFeatures", "OpalFeatures | None: Parts of the agent to switch; merged.", required=False, nullable=True)
-    tools = Member("tools", "[str]", "list[str] | None: The names of the tools that are switched on; the whole list.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str: Id of the session.")
+    features = Member("features", "OpalFeatures", "OpalFeatures | None: Parts of the agent to enable or disable; merged with the current ones.", required=False, nullable=True)
+    tools = Member("tools", "[str]", "list[str] | None: Names of the enabled tools; replaces the whole list.", required=False, nullable=True)
 
 
 class OpalConfirm(Record, metaclass=plain_class):
-    """Asks for permission for an action of a tool."""
+    """Requests permission for an action of a tool."""
     __slots__ = ()
     __match_args__ = ("session_id", "title", "message", "actions")
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
-    title = Member("title", "str", "str: The question.")
-    message = Member("message", "str", "str: What it is about.")
-    actions = Member("actions", "[str]", "list[str]: What can be answered.")
+    session_id = Member("session_id", "str", "str: Id of the session.")
+    title = Member("title", "str", "str: Text of the question.")
+    message = Member("message", "str", "str: Subject of the question.")
+    actions = Member("actions", "[str]", "list[str]: The offered actions.")
 
 
 class OpalContextDiscovered(Record, metaclass=plain_class):
-    """Context files of the project were found."""
+    """The server found context files of the project."""
     __slots__ = ()
     __match_args__ = ("session_id", "files")
     _constants = {"type": "\"context_discovered\""}
     type = "context_discovered"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    files = Member("files", "[str]", "list[str]: Their paths.")
+    files = Member("files", "[str]", "list[str]: Paths of the files.")
 
 
 class OpalDone(Record, metaclass=plain_class):
-    """That it was done."""
+    """The confirmation of a completed operation."""
     __slots__ = ()
     __match_args__ = ("ok",)
     _constants = {}
-    ok = Member("ok", "bool", "bool: True.")
+    ok = Member("ok", "bool", "bool: Always `true`.")
 
 
 class OpalError(Record, metaclass=plain_class):
@@ -1554,20 +1554,20 @@ class OpalError(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("code", "message", "data")
     _constants = {}
-    code = Member("code", "int", "int: The JSON-RPC code.")
-    message = Member("message", "str", "str: The error message.")
-    data = Member("data", "any", "JsonValue: More about it; free text.", required=False, nullable=True)
+    code = Member("code", "int", "int: JSON-RPC error code.")
+    message = Member("message", "str", "str: Error message of the request.")
+    data = Member("data", "any", "JsonValue: Additional data in free text.", required=False, nullable=True)
 
 
 class OpalFeatures(Record, metaclass=plain_class):
-    """Which parts of the agent are switched on."""
+    """The parts of the agent that are enabled."""
     __slots__ = ()
     __match_args__ = ("sub_agents", "skills", "mcp", "debug")
     _constants = {}
-    sub_agents = Member("sub_agents", "bool", "bool | None: Child agents.", required=False, nullable=True)
-    skills = Member("skills", "bool", "bool | None: Skills.", required=False, nullable=True)
-    mcp = Member("mcp", "bool", "bool | None: MCP servers.", required=False, nullable=True)
-    debug = Member("debug", "bool", "bool | None: The tool that shows the agent's own state.", required=False, nullable=True)
+    sub_agents = Member("sub_agents", "bool", "bool | None: `true` to enable child agents.", required=False, nullable=True)
+    skills = Member("skills", "bool", "bool | None: `true` to enable skills.", required=False, nullable=True)
+    mcp = Member("mcp", "bool", "bool | None: `true` to enable MCP servers.", required=False, nullable=True)
+    debug = Member("debug", "bool", "bool | None: `true` to enable the tool that shows the agent's own state.", required=False, nullable=True)
 
 
 class OpalHistoryCall(Record, metaclass=plain_class):
@@ -1575,9 +1575,9 @@ class OpalHistoryCall(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("call_id", "name", "arguments")
     _constants = {}
-    call_id = Member("call_id", "str", "str: The call's id.")
-    name = Member("name", "str", "str: The tool's name.")
-    arguments = Member("arguments", "object", "JsonObject: The arguments.")
+    call_id = Member("call_id", "str", "str: Id of the tool call.")
+    name = Member("name", "str", "str: Name of the tool.")
+    arguments = Member("arguments", "object", "JsonObject: Arguments of the tool call.")
 
 
 class OpalHistoryMessage(Record, metaclass=plain_class):
@@ -1585,25 +1585,25 @@ class OpalHistoryMessage(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("id", "role", "content", "is_error", "thinking", "tool_calls", "call_id", "name", "metadata")
     _constants = {}
-    id = Member("id", "str", "str: Its id, for `session/branch`.")
-    role = Member("role", "str", "str: The role of the speaker, such as `user`, `assistant` or `tool_result`.")
-    content = Member("content", "str", "str | None: The text.", required=False, nullable=True)
-    is_error = Member("is_error", "bool", "bool | None: Whether a tool failed.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the message, for `session/branch`.")
+    role = Member("role", "str", "str: Role of the author, such as `user`, `assistant` or `tool_result`.")
+    content = Member("content", "str", "str | None: Text of the message.", required=False, nullable=True)
+    is_error = Member("is_error", "bool", "bool | None: `true` if a tool failed.", required=False, nullable=True)
     thinking = Member("thinking", "str", "str | None: Reasoning of the model.", required=False, nullable=True)
-    tool_calls = Member("tool_calls", "[OpalHistoryCall]", "list[OpalHistoryCall] | None: The calls that the model asked for.", required=False, nullable=True)
-    call_id = Member("call_id", "str", "str | None: The call that this is the result of.", required=False, nullable=True)
-    name = Member("name", "str", "str | None: The tool's name.", required=False, nullable=True)
-    metadata = Member("metadata", "any", "JsonValue: Facts about the message.", required=False, nullable=True)
+    tool_calls = Member("tool_calls", "[OpalHistoryCall]", "list[OpalHistoryCall] | None: Tool calls of the message.", required=False, nullable=True)
+    call_id = Member("call_id", "str", "str | None: Id of the tool call that the message is the result of.", required=False, nullable=True)
+    name = Member("name", "str", "str | None: Name of the tool.", required=False, nullable=True)
+    metadata = Member("metadata", "any", "JsonValue: Additional data of the message.", required=False, nullable=True)
 
 
 class OpalInput(Record, metaclass=plain_class):
-    """Asks for free text."""
+    """Requests free text from the user."""
     __slots__ = ()
     __match_args__ = ("session_id", "prompt", "sensitive")
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
-    prompt = Member("prompt", "str", "str: What is asked for.")
-    sensitive = Member("sensitive", "bool", "bool | None: Whether the text is a secret.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str: Id of the session.")
+    prompt = Member("prompt", "str", "str: Description of the requested text.")
+    sensitive = Member("sensitive", "bool", "bool | None: `true` if the text is a secret.", required=False, nullable=True)
 
 
 class OpalMessageApplied(Record, metaclass=plain_class):
@@ -1613,7 +1613,7 @@ class OpalMessageApplied(Record, metaclass=plain_class):
     _constants = {"type": "\"message_applied\""}
     type = "message_applied"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    text = Member("text", "str", "str: The prompt.")
+    text = Member("text", "str", "str: Text of the prompt.")
 
 
 class OpalMessageDelta(Record, metaclass=plain_class):
@@ -1623,21 +1623,21 @@ class OpalMessageDelta(Record, metaclass=plain_class):
     _constants = {"type": "\"message_delta\""}
     type = "message_delta"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    delta = Member("delta", "str", "str: The new piece.")
+    delta = Member("delta", "str", "str: The new piece of text.")
 
 
 class OpalMessageQueued(Record, metaclass=plain_class):
-    """A prompt was queued because the agent is busy."""
+    """The agent is busy and queued a prompt."""
     __slots__ = ()
     __match_args__ = ("session_id", "text")
     _constants = {"type": "\"message_queued\""}
     type = "message_queued"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    text = Member("text", "str", "str: The prompt.")
+    text = Member("text", "str", "str: Text of the queued prompt.")
 
 
 class OpalMessageStart(Record, metaclass=plain_class):
-    """The model begins a message."""
+    """The model starts a message."""
     __slots__ = ()
     __match_args__ = ("session_id",)
     _constants = {"type": "\"message_start\""}
@@ -1650,9 +1650,9 @@ class OpalModel(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("provider", "id", "thinking_level")
     _constants = {}
-    provider = Member("provider", "str", "str: The provider.")
-    id = Member("id", "str", "str: The model's id.")
-    thinking_level = Member("thinking_level", "str", "str: The thinking level.")
+    provider = Member("provider", "str", "str: Name of the provider.")
+    id = Member("id", "str", "str: Id of the model.")
+    thinking_level = Member("thinking_level", "str", "str: Thinking level of the model.")
 
 
 class OpalModelChoice(Record, metaclass=plain_class):
@@ -1660,28 +1660,28 @@ class OpalModelChoice(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("provider", "id")
     _constants = {}
-    provider = Member("provider", "str", "str: The provider.")
-    id = Member("id", "str", "str: The model's id.")
+    provider = Member("provider", "str", "str: Name of the provider.")
+    id = Member("id", "str", "str: Id of the model.")
 
 
 class OpalModelInfo(Record, metaclass=plain_class):
-    """A model that can be chosen."""
+    """An available model."""
     __slots__ = ()
     __match_args__ = ("id", "name", "provider", "supports_thinking", "thinking_levels")
     _constants = {}
-    id = Member("id", "str", "str: Its id.")
-    name = Member("name", "str", "str: A name for people.")
-    provider = Member("provider", "str", "str: Its provider.")
-    supports_thinking = Member("supports_thinking", "bool", "bool: Whether it can think.")
-    thinking_levels = Member("thinking_levels", "[str]", "list[str] | None: The levels that it has.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the model.")
+    name = Member("name", "str", "str: Display name.")
+    provider = Member("provider", "str", "str: Name of the provider.")
+    supports_thinking = Member("supports_thinking", "bool", "bool: `true` if the model can think.")
+    thinking_levels = Member("thinking_levels", "[str]", "list[str] | None: Thinking levels that the model supports.", required=False, nullable=True)
 
 
 class OpalModels(Record, metaclass=plain_class):
-    """The models that can be chosen."""
+    """The available models."""
     __slots__ = ()
     __match_args__ = ("models",)
     _constants = {}
-    models = Member("models", "[OpalModelInfo]", "list[OpalModelInfo]: In the server's order.")
+    models = Member("models", "[OpalModelInfo]", "list[OpalModelInfo]: The models in the order of the server.")
 
 
 class OpalRunError(Record, metaclass=plain_class):
@@ -1691,17 +1691,17 @@ class OpalRunError(Record, metaclass=plain_class):
     _constants = {"type": "\"error\""}
     type = "error"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    reason = Member("reason", "str", "str: The error message.")
+    reason = Member("reason", "str", "str: Error message of the run.")
 
 
 class OpalSessionInfo(Record, metaclass=plain_class):
-    """A session that is kept."""
+    """A stored session."""
     __slots__ = ()
     __match_args__ = ("id", "title", "modified")
     _constants = {}
-    id = Member("id", "str", "str: Its id.")
-    title = Member("title", "str", "str | None: Its title.", nullable=True)
-    modified = Member("modified", "str", "str: When it was changed, as in `2026-02-19T12:00:00`, without a zone.")
+    id = Member("id", "str", "str: Id of the session.")
+    title = Member("title", "str", "str | None: Title of the session.", nullable=True)
+    modified = Member("modified", "str", "str: Time of the last change, as in `2026-02-19T12:00:00`, without a time zone.")
 
 
 class OpalSettings(Record, metaclass=plain_class):
@@ -1709,7 +1709,7 @@ class OpalSettings(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("settings",)
     _constants = {}
-    settings = Member("settings", "object", "JsonObject: An open object; keys are masked.")
+    settings = Member("settings", "object", "JsonObject: The settings, an open object; keys are masked.")
 
 
 class OpalSkillLoaded(Record, metaclass=plain_class):
@@ -1719,18 +1719,18 @@ class OpalSkillLoaded(Record, metaclass=plain_class):
     _constants = {"type": "\"skill_loaded\""}
     type = "skill_loaded"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    name = Member("name", "str", "str: The skill's name.")
-    description = Member("description", "str", "str: What it is for.")
+    name = Member("name", "str", "str: Name of the skill.")
+    description = Member("description", "str", "str: Purpose of the skill.")
 
 
 class OpalStatusUpdate(Record, metaclass=plain_class):
-    """What the agent is doing, in a few words."""
+    """A short description of the agent's current activity."""
     __slots__ = ()
     __match_args__ = ("session_id", "message")
     _constants = {"type": "\"status_update\""}
     type = "status_update"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    message = Member("message", "str", "str: The words.")
+    message = Member("message", "str", "str: Text of the description.")
 
 
 class OpalSubAgentEvent(Record, metaclass=plain_class):
@@ -1740,9 +1740,9 @@ class OpalSubAgentEvent(Record, metaclass=plain_class):
     _constants = {"type": "\"sub_agent_event\""}
     type = "sub_agent_event"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    parent_call_id = Member("parent_call_id", "str", "str: The tool call that started the child.")
-    sub_session_id = Member("sub_session_id", "str", "str: The child's session.")
-    inner = Member("inner", "object", "JsonObject: The child's event, with its `type` and without a session.")
+    parent_call_id = Member("parent_call_id", "str", "str: Id of the tool call that started the child agent.")
+    sub_session_id = Member("sub_session_id", "str", "str: Id of the child agent's session.")
+    inner = Member("inner", "object", "JsonObject: Event of the child agent, with its `type` and without a session.")
 
 
 class OpalTask(Record, metaclass=plain_class):
@@ -1750,16 +1750,16 @@ class OpalTask(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("id", "label", "status", "notes", "blocked_by", "parent_id", "prompt", "result", "created_at", "updated_at")
     _constants = {}
-    id = Member("id", "str", "str: Its id.")
-    label = Member("label", "str", "str: What it is.")
-    status = Member("status", "str", "str: The status.")
-    notes = Member("notes", "str", "str | None: Notes.", required=False, nullable=True)
-    blocked_by = Member("blocked_by", "str", "str | None: Ids of tasks that have to be done before, with commas between.", required=False, nullable=True)
-    parent_id = Member("parent_id", "str", "str | None: The task that it is a part of.", required=False, nullable=True)
-    prompt = Member("prompt", "str", "str | None: What a child agent is told.", required=False, nullable=True)
-    result = Member("result", "str", "str | None: What came out.", required=False, nullable=True)
-    created_at = Member("created_at", "str", "str | None: When it was made.", required=False, nullable=True)
-    updated_at = Member("updated_at", "str", "str | None: When it was changed.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the task.")
+    label = Member("label", "str", "str: Description of the task.")
+    status = Member("status", "str", "str: Status of the task.")
+    notes = Member("notes", "str", "str | None: Notes about the task.", required=False, nullable=True)
+    blocked_by = Member("blocked_by", "str", "str | None: Ids of tasks that must be done first, separated by commas.", required=False, nullable=True)
+    parent_id = Member("parent_id", "str", "str | None: Id of the parent task.", required=False, nullable=True)
+    prompt = Member("prompt", "str", "str | None: Prompt for a child agent.", required=False, nullable=True)
+    result = Member("result", "str", "str | None: Result of the task.", required=False, nullable=True)
+    created_at = Member("created_at", "str", "str | None: Time of the task's creation.", required=False, nullable=True)
+    updated_at = Member("updated_at", "str", "str | None: Time of the last change.", required=False, nullable=True)
 
 
 class OpalTasks(Record, metaclass=plain_class):
@@ -1767,7 +1767,7 @@ class OpalTasks(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("tasks",)
     _constants = {}
-    tasks = Member("tasks", "[OpalTask]", "list[OpalTask]: Those that are not done.")
+    tasks = Member("tasks", "[OpalTask]", "list[OpalTask]: Unfinished tasks of the session.")
 
 
 class OpalThinkingDelta(Record, metaclass=plain_class):
@@ -1777,11 +1777,11 @@ class OpalThinkingDelta(Record, metaclass=plain_class):
     _constants = {"type": "\"thinking_delta\""}
     type = "thinking_delta"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    delta = Member("delta", "str", "str: The new piece.")
+    delta = Member("delta", "str", "str: The new piece of reasoning.")
 
 
 class OpalThinkingStart(Record, metaclass=plain_class):
-    """The model begins to reason."""
+    """The model starts to reason."""
     __slots__ = ()
     __match_args__ = ("session_id",)
     _constants = {"type": "\"thinking_start\""}
@@ -1790,47 +1790,47 @@ class OpalThinkingStart(Record, metaclass=plain_class):
 
 
 class OpalToolExecutionEnd(Record, metaclass=plain_class):
-    """A tool is done."""
+    """A tool ends."""
     __slots__ = ()
     __match_args__ = ("session_id", "tool", "call_id", "result")
     _constants = {"type": "\"tool_execution_end\""}
     type = "tool_execution_end"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    tool = Member("tool", "str", "str: The tool's name.")
-    call_id = Member("call_id", "str", "str: The call's id.")
-    result = Member("result", "OpalToolResult", "OpalToolResult: What came of it.")
+    tool = Member("tool", "str", "str: Name of the tool.")
+    call_id = Member("call_id", "str", "str: Id of the tool call.")
+    result = Member("result", "OpalToolResult", "OpalToolResult: Result of the tool.")
 
 
 class OpalToolExecutionStart(Record, metaclass=plain_class):
-    """A tool begins to run."""
+    """A tool starts to run."""
     __slots__ = ()
     __match_args__ = ("session_id", "tool", "call_id", "args", "meta")
     _constants = {"type": "\"tool_execution_start\""}
     type = "tool_execution_start"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    tool = Member("tool", "str", "str: The tool's name.")
-    call_id = Member("call_id", "str", "str: The call's id.")
-    args = Member("args", "object", "JsonObject: The arguments.")
-    meta = Member("meta", "str", "str | None: A description for people, in one line.", required=False, nullable=True)
+    tool = Member("tool", "str", "str: Name of the tool.")
+    call_id = Member("call_id", "str", "str: Id of the tool call.")
+    args = Member("args", "object", "JsonObject: Arguments of the tool call.")
+    meta = Member("meta", "str", "str | None: One-line description of the call for the user.", required=False, nullable=True)
 
 
 class OpalToolFailure(Record, metaclass=plain_class):
-    """A tool that failed."""
+    """The result of a tool that failed."""
     __slots__ = ()
     __match_args__ = ("error",)
     _constants = {"ok": "false"}
     ok = False
-    error = Member("error", "any", "JsonValue: The error message.")
+    error = Member("error", "any", "JsonValue: Error message of the tool.")
 
 
 class OpalToolSuccess(Record, metaclass=plain_class):
-    """A tool that succeeded."""
+    """The result of a tool that succeeded."""
     __slots__ = ()
     __match_args__ = ("output", "meta")
     _constants = {"ok": "true"}
     ok = True
-    output = Member("output", "any", "JsonValue: What it gives back.")
-    meta = Member("meta", "any", "JsonValue: Facts for a front end.", required=False, nullable=True)
+    output = Member("output", "any", "JsonValue: Output of the tool.")
+    meta = Member("meta", "any", "JsonValue: Details for a client.", required=False, nullable=True)
 
 
 class OpalTools(Record, metaclass=plain_class):
@@ -1838,41 +1838,41 @@ class OpalTools(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("all", "enabled", "disabled")
     _constants = {}
-    all = Member("all", "[str]", "list[str]: All of them.")
-    enabled = Member("enabled", "[str]", "list[str]: Those that can be used.")
-    disabled = Member("disabled", "[str]", "list[str]: Those that are switched off.")
+    all = Member("all", "[str]", "list[str]: Names of all tools.")
+    enabled = Member("enabled", "[str]", "list[str]: Names of the enabled tools.")
+    disabled = Member("disabled", "[str]", "list[str]: Names of the disabled tools.")
 
 
 class OpalTurnEnd(Record, metaclass=plain_class):
-    """A message of the model is complete and another request follows, with tools in between."""
+    """A message of the model is complete and another request follows, after its tool calls."""
     __slots__ = ()
     __match_args__ = ("session_id", "message")
     _constants = {"type": "\"turn_end\""}
     type = "turn_end"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    message = Member("message", "str", "str: The message's text.")
+    message = Member("message", "str", "str: Text of the complete message.")
 
 
 class OpalUnknown(Record, metaclass=plain_class):
-    """An internal event of the server that has no form of its own. To be ignored."""
+    """An internal event of the server without a form of its own. Clients ignore it."""
     __slots__ = ()
     __match_args__ = ("session_id", "raw_")
     _constants = {"type": "\"unknown\""}
     type = "unknown"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    raw_ = Member("raw", "str", "str: A text form of it.")
+    raw_ = Member("raw", "str", "str: Text form of the event.")
 
 
 class OpalUsage(Record, metaclass=plain_class):
-    """Tokens of a session."""
+    """The token counts of a session."""
     __slots__ = ()
     __match_args__ = ("prompt_tokens", "completion_tokens", "total_tokens", "context_window", "current_context_tokens")
     _constants = {}
-    prompt_tokens = Member("prompt_tokens", "int", "int: Input tokens so far.")
-    completion_tokens = Member("completion_tokens", "int", "int: Output tokens so far.")
-    total_tokens = Member("total_tokens", "int", "int: All tokens so far.")
-    context_window = Member("context_window", "int", "int: The context window in tokens.")
-    current_context_tokens = Member("current_context_tokens", "int", "int: Tokens in the context now.")
+    prompt_tokens = Member("prompt_tokens", "int", "int: Number of input tokens so far.")
+    completion_tokens = Member("completion_tokens", "int", "int: Number of output tokens so far.")
+    total_tokens = Member("total_tokens", "int", "int: Number of all tokens so far.")
+    context_window = Member("context_window", "int", "int: Size of the context window in tokens.")
+    current_context_tokens = Member("current_context_tokens", "int", "int: Number of tokens in the context now.")
 
 
 class OpalUsageUpdate(Record, metaclass=plain_class):
@@ -1882,26 +1882,26 @@ class OpalUsageUpdate(Record, metaclass=plain_class):
     _constants = {"type": "\"usage_update\""}
     type = "usage_update"
     session_id = Member("session_id", "str", "str: The session that the event belongs to.")
-    usage = Member("usage", "OpalUsage", "OpalUsage: The numbers.")
+    usage = Member("usage", "OpalUsage", "OpalUsage: Token counts of the session.")
 
 
 class OpalVersion(Record, metaclass=plain_class):
-    """Which server it is."""
+    """The version of the server."""
     __slots__ = ()
     __match_args__ = ("server_version", "protocol_version")
     _constants = {}
-    server_version = Member("server_version", "str", "str: The server's version.")
-    protocol_version = Member("protocol_version", "str", "str: The protocol's version.")
+    server_version = Member("server_version", "str", "str: Version of the server.")
+    protocol_version = Member("protocol_version", "str", "str: Version of the protocol.")
 
 
 class OpenUrlNotice(Record, metaclass=plain_class):
-    """Asks the client to open a page, for a login. No answer is expected. Since omp@18.2."""
+    """Requests the client to open a page, for a login. No answer is expected. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("url", "launch_url", "instructions")
     _constants = {}
-    url = Member("url", "str", "str: The page.")
-    launch_url = Member("launchUrl", "str", "str | None: A short address that leads there, for people who copy it.", required=False, nullable=True)
-    instructions = Member("instructions", "str", "str | None: What the person has to do there.", required=False, nullable=True)
+    url = Member("url", "str", "str: Address of the page.")
+    launch_url = Member("launchUrl", "str", "str | None: Short address that leads to the page, for copying.", required=False, nullable=True)
+    instructions = Member("instructions", "str", "str | None: Instructions for the user.", required=False, nullable=True)
 
 
 class OperatorAfterProviderResponse(Record, metaclass=plain_class):
@@ -1910,20 +1910,21 @@ class OperatorAfterProviderResponse(Record, metaclass=plain_class):
     __match_args__ = ("model", "response")
     _constants = {"type": "\"after_provider_response\""}
     type = "after_provider_response"
-    model = Member("model", "any", "JsonValue: The model, as the agent keeps it.", required=False, nullable=True)
-    response = Member("response", "OperatorMessage", "OperatorMessage | None: Its answer.", required=False, nullable=True)
+    model = Member("model", "any", "JsonValue: The model, as stored by the agent.", required=False, nullable=True)
+    response = Member("response", "OperatorMessage", "OperatorMessage | None: Answer of the model.", required=False, nullable=True)
 
 
 class OperatorAgentEnd(Record, metaclass=plain_class):
-    """A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
-    the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+    """A run ends. In the document, the answer to its prompt follows. The published sources send this event twice:
+    first with the outcome of the run, then with `completed` and the messages of the process. After a failure, which
+    the agent may retry, they send it once.
     """
     __slots__ = ()
     __match_args__ = ("messages", "reason")
     _constants = {"type": "\"agent_end\""}
     type = "agent_end"
     messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: The messages of the run.")
-    reason = Member("reason", "str", "str | None: The outcome, such as `completed`.", required=False, nullable=True)
+    reason = Member("reason", "str", "str | None: Outcome of the run, such as `completed`.", required=False, nullable=True)
 
 
 class OperatorAgentError(Record, metaclass=plain_class):
@@ -1932,11 +1933,11 @@ class OperatorAgentError(Record, metaclass=plain_class):
     __match_args__ = ("error",)
     _constants = {"type": "\"agent_error\""}
     type = "agent_error"
-    error = Member("error", "str", "str: What went wrong.")
+    error = Member("error", "str", "str: Error message of the request.")
 
 
 class OperatorAgentStart(Record, metaclass=plain_class):
-    """A run begins."""
+    """A run starts."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"agent_start\""}
@@ -1944,46 +1945,46 @@ class OperatorAgentStart(Record, metaclass=plain_class):
 
 
 class OperatorAudio(Record, metaclass=plain_class):
-    """Sounds that belong to a message. Since operator@live."""
+    """The audio of a message. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("audio",)
     _constants = {"type": "\"audio\""}
     type = "audio"
-    audio = Member("audio", "[any]", "list[JsonValue]: Them, as the agent keeps them.")
+    audio = Member("audio", "[any]", "list[JsonValue]: The audio data, as stored by the agent.")
 
 
 class OperatorAutoCompaction(Record, metaclass=plain_class):
-    """Whether the agent compacts on its own. Since operator@live."""
+    """The setting of automatic compaction. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("enabled",)
     _constants = {}
-    enabled = Member("enabled", "bool", "bool: Whether it does.")
+    enabled = Member("enabled", "bool", "bool: `true` if automatic compaction is on.")
 
 
 class OperatorAutoCompactionParams(Record, metaclass=plain_class):
     """Parameters of `set_auto_compaction`.
 
-    Sets whether the agent compacts on its own when the context fills up.
+    Switches automatic compaction on or off.
     """
     __slots__ = ()
     __match_args__ = ("enabled",)
     _constants = {}
-    enabled = Member("enabled", "bool", "bool: Whether it is to.")
+    enabled = Member("enabled", "bool", "bool: `true` to switch automatic compaction on.")
 
 
 class OperatorBeforeAgentStart(Record, metaclass=plain_class):
-    """The system prompt was built, and a run will begin. Since operator@live."""
+    """The system prompt is complete, and a run is about to start. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("prompt", "system_prompt")
     _constants = {"type": "\"before_agent_start\""}
     type = "before_agent_start"
-    prompt = Member("prompt", "str", "str: The user's words.")
-    system_prompt = Member("system_prompt", "str", "str | None: The whole system prompt.", required=False, nullable=True)
+    prompt = Member("prompt", "str", "str: Text of the user's prompt.")
+    system_prompt = Member("system_prompt", "str", "str | None: The complete system prompt.", required=False, nullable=True)
 
 
 class OperatorBeforeProviderRequest(Record, metaclass=plain_class):
-    """A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
-    read it, and show its type alone. Since operator@live.
+    """A request to the model is about to be sent. The agent sends the provider's key in this event, so clients discard
+    its content on arrival and show its type only. Since operator@live.
     """
     __slots__ = ()
     __match_args__ = ()
@@ -1992,19 +1993,19 @@ class OperatorBeforeProviderRequest(Record, metaclass=plain_class):
 
 
 class OperatorCancelledAnswer(Record, metaclass=plain_class):
-    """A dialog dismissed: who asked gets nothing. Since operator@live."""
+    """The dismissal of a dialog: its origin receives no value. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("id",)
     _constants = {"type": "\"extension_ui_response\"", "cancelled": "true"}
     type = "extension_ui_response"
     cancelled = True
-    id = Member("id", "str", "str: The id of the question.")
+    id = Member("id", "str", "str: Id of the dialog.")
 
 
 class OperatorCompactParams(Record, metaclass=plain_class):
     """Parameters of `compact`.
 
-    Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
     the next turn.
     """
     __slots__ = ()
@@ -2014,47 +2015,47 @@ class OperatorCompactParams(Record, metaclass=plain_class):
 
 
 class OperatorCompactionEntry(Record, metaclass=plain_class):
-    """The entry that stands for what was compacted. Since operator@live."""
+    """The session entry that replaces the compacted messages. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("id", "timestamp", "parent_id", "summary", "first_kept_entry_id", "tokens_before", "details", "from_hook")
     _constants = {"type": "\"compaction\""}
     type = "compaction"
-    id = Member("id", "str", "str | None: Its id.", required=False, nullable=True)
-    timestamp = Member("timestamp", "any", "JsonValue: When, in seconds since the epoch.", required=False, nullable=True)
-    parent_id = Member("parent_id", "str", "str | None: The entry before it.", required=False, nullable=True)
-    summary = Member("summary", "str", "str | None: The summary.", required=False, nullable=True)
-    first_kept_entry_id = Member("first_kept_entry_id", "str", "str | None: The first entry that is kept.", required=False, nullable=True)
-    tokens_before = Member("tokens_before", "number", "float | None: How many tokens the context had.", required=False, nullable=True)
-    details = Member("details", "any", "JsonValue: Facts of who made it.", required=False, nullable=True)
-    from_hook = Member("from_hook", "bool", "bool | None: Whether an extension made it.", required=False, nullable=True)
+    id = Member("id", "str", "str | None: Id of the entry.", required=False, nullable=True)
+    timestamp = Member("timestamp", "any", "JsonValue: Time of the entry in seconds since the epoch.", required=False, nullable=True)
+    parent_id = Member("parent_id", "str", "str | None: Id of the parent entry.", required=False, nullable=True)
+    summary = Member("summary", "str", "str | None: Text of the summary.", required=False, nullable=True)
+    first_kept_entry_id = Member("first_kept_entry_id", "str", "str | None: Id of the first kept entry.", required=False, nullable=True)
+    tokens_before = Member("tokens_before", "number", "float | None: Number of tokens in the context before the compaction.", required=False, nullable=True)
+    details = Member("details", "any", "JsonValue: Additional data of the summary's author.", required=False, nullable=True)
+    from_hook = Member("from_hook", "bool", "bool | None: `true` if an extension wrote the summary.", required=False, nullable=True)
 
 
 class OperatorConfirmDialog(Record, metaclass=plain_class):
-    """Asks for yes or no. Since operator@live."""
+    """Requests a yes or no. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("title", "message")
     _constants = {}
-    title = Member("title", "str", "str | None: The question.", required=False, nullable=True)
-    message = Member("message", "str", "str | None: What it is about.", required=False, nullable=True)
+    title = Member("title", "str", "str | None: Text of the question.", required=False, nullable=True)
+    message = Member("message", "str", "str | None: Subject of the question.", required=False, nullable=True)
 
 
 class OperatorConfirmedAnswer(Record, metaclass=plain_class):
-    """A dialog answered with yes or no. Since operator@live."""
+    """The answer to a dialog with yes or no. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("id", "value")
     _constants = {"type": "\"extension_ui_response\""}
     type = "extension_ui_response"
-    id = Member("id", "str", "str: The id of the question.")
-    value = Member("value", "bool", "bool: Yes or no.")
+    id = Member("id", "str", "str: Id of the dialog.")
+    value = Member("value", "bool", "bool: `true` for yes, `false` for no.")
 
 
 class OperatorContext(Record, metaclass=plain_class):
-    """The messages that the model will be told. Since operator@live."""
+    """The messages for the next request to the model. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("messages",)
     _constants = {"type": "\"context\""}
     type = "context"
-    messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: Them.")
+    messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: Messages for the next request to the model.")
 
 
 class OperatorForkParams(Record, metaclass=plain_class):
@@ -2065,20 +2066,20 @@ class OperatorForkParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("entry_id",)
     _constants = {}
-    entry_id = Member("entry_id", "str", "str: The session entry.")
+    entry_id = Member("entry_id", "str", "str: Id of the session entry.")
 
 
 class OperatorForked(Record, metaclass=plain_class):
-    """A session that was forked. Since operator@live."""
+    """The outcome of a fork. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("entry_id", "cancelled")
     _constants = {}
-    entry_id = Member("entry_id", "str", "str | None: The entry from which it goes on.", required=False, nullable=True)
-    cancelled = Member("cancelled", "bool", "bool | None: Whether that was prevented; the agent always says false.", required=False, nullable=True)
+    entry_id = Member("entry_id", "str", "str | None: Id of the entry at which the fork continues.", required=False, nullable=True)
+    cancelled = Member("cancelled", "bool", "bool | None: `true` if the fork was prevented; the agent always sends `false`.", required=False, nullable=True)
 
 
 class OperatorGoalUpdate(Record, metaclass=plain_class):
-    """What the agent works towards has changed. Since operator@live."""
+    """The goal of the agent has changed. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"goal_update\""}
@@ -2086,40 +2087,40 @@ class OperatorGoalUpdate(Record, metaclass=plain_class):
 
 
 class OperatorImages(Record, metaclass=plain_class):
-    """Pictures that belong to a message. Since operator@live."""
+    """The images of a message. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("images",)
     _constants = {"type": "\"image\""}
     type = "image"
-    images = Member("images", "[any]", "list[JsonValue]: Them, as the agent keeps them.")
+    images = Member("images", "[any]", "list[JsonValue]: The images, as stored by the agent.")
 
 
 class OperatorInput(Record, metaclass=plain_class):
-    """A prompt has reached the agent. Since operator@live."""
+    """The agent received a prompt. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("text", "source")
     _constants = {"type": "\"input\""}
     type = "input"
-    text = Member("text", "str", "str: The words.")
-    source = Member("source", "str", "str | None: Where they come from; `rpc` for prompts of this protocol.", required=False, nullable=True)
+    text = Member("text", "str", "str: Text of the prompt.")
+    source = Member("source", "str", "str | None: Source of the prompt; `rpc` for prompts of this protocol.", required=False, nullable=True)
 
 
 class OperatorInputDialog(Record, metaclass=plain_class):
-    """Asks for a line of text. Since operator@live."""
+    """Requests a line of text. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("title", "message", "placeholder")
     _constants = {}
-    title = Member("title", "str", "str | None: The question.", required=False, nullable=True)
-    message = Member("message", "str", "str | None: What it is about.", required=False, nullable=True)
+    title = Member("title", "str", "str | None: Text of the question.", required=False, nullable=True)
+    message = Member("message", "str", "str | None: Subject of the question.", required=False, nullable=True)
     placeholder = Member("placeholder", "str", "str | None: Grey text in the empty field.", required=False, nullable=True)
 
 
 class OperatorLastText(Record, metaclass=plain_class):
-    """The last answer. Since operator@live."""
+    """The text of the last answer. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("text",)
     _constants = {}
-    text = Member("text", "str", "str | None: The last text of the last answer that has one; null where there is none.", nullable=True)
+    text = Member("text", "str", "str | None: The last text of the latest answer with a text; null if there is none.", nullable=True)
 
 
 class OperatorMessage(Record, metaclass=plain_class):
@@ -2127,13 +2128,13 @@ class OperatorMessage(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("contents", "id", "timestamp", "role", "usage", "stop_reason", "error")
     _constants = {}
-    contents = Member("contents", "[OperatorContent]", "list[OperatorContent]: Its parts.")
-    id = Member("id", "str", "str | None: Its id.", required=False, nullable=True)
-    timestamp = Member("timestamp", "number", "float | None: When, in seconds since the epoch.", required=False, nullable=True)
-    role = Member("role", "OperatorRole", "OperatorRole: The role of the speaker.")
-    usage = Member("usage", "OperatorUsage", "OperatorUsage | None: Tokens, with answers of the model.", required=False, nullable=True)
-    stop_reason = Member("stop_reason", "str", "str | None: Why the model stopped.", required=False, nullable=True)
-    error = Member("error", "any", "JsonValue: The error message.", required=False, nullable=True)
+    contents = Member("contents", "[OperatorContent]", "list[OperatorContent]: Parts of the message.")
+    id = Member("id", "str", "str | None: Id of the message.", required=False, nullable=True)
+    timestamp = Member("timestamp", "number", "float | None: Time of the message in seconds since the epoch.", required=False, nullable=True)
+    role = Member("role", "OperatorRole", "OperatorRole: Role of the author.")
+    usage = Member("usage", "OperatorUsage", "OperatorUsage | None: Token counts, present for answers of the model.", required=False, nullable=True)
+    stop_reason = Member("stop_reason", "str", "str | None: Stop reason of the model.", required=False, nullable=True)
+    error = Member("error", "any", "JsonValue: Error of the request to the model.", required=False, nullable=True)
 
 
 class OperatorMessageEnd(Record, metaclass=plain_class):
@@ -2142,49 +2143,49 @@ class OperatorMessageEnd(Record, metaclass=plain_class):
     __match_args__ = ("message",)
     _constants = {"type": "\"message_end\""}
     type = "message_end"
-    message = Member("message", "OperatorMessage", "OperatorMessage | None: The whole message.", required=False, nullable=True)
+    message = Member("message", "OperatorMessage", "OperatorMessage | None: The complete message.", required=False, nullable=True)
 
 
 class OperatorMessageStart(Record, metaclass=plain_class):
-    """A message begins."""
+    """A message starts."""
     __slots__ = ()
     __match_args__ = ("message",)
     _constants = {"type": "\"message_start\""}
     type = "message_start"
-    message = Member("message", "OperatorMessage", "OperatorMessage: The message; the model's is empty.")
+    message = Member("message", "OperatorMessage", "OperatorMessage: The message; empty for a message of the model.")
 
 
 class OperatorMessageUpdate(Record, metaclass=plain_class):
-    """The model's message grows. The message carries the new piece only."""
+    """The message of the model grows. The event carries the new piece only."""
     __slots__ = ()
     __match_args__ = ("message",)
     _constants = {"type": "\"message_update\""}
     type = "message_update"
-    message = Member("message", "OperatorMessage", "OperatorMessage: A message whose contents are the new piece.")
+    message = Member("message", "OperatorMessage", "OperatorMessage: A message with the new piece as its contents.")
 
 
 class OperatorMessages(Record, metaclass=plain_class):
-    """Messages of the process, without the user's prompts. Since operator@live."""
+    """The messages of the process, without the user's prompts. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("messages",)
     _constants = {}
-    messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: The messages, the oldest first.")
+    messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: The messages, oldest first.")
 
 
 class OperatorModelParams(Record, metaclass=plain_class):
     """Parameters of `set_model`.
 
-    Asks for a model. The agent says yes and goes on with the model that it has.
+    Requests another model. The agent confirms the request but keeps its current model.
     """
     __slots__ = ()
     __match_args__ = ("model_id", "provider")
     _constants = {}
-    model_id = Member("model_id", "str", "str: The model's id.")
-    provider = Member("provider", "str", "str | None: The provider's name.", required=False, nullable=True)
+    model_id = Member("model_id", "str", "str: Id of the model.")
+    provider = Member("provider", "str", "str | None: Name of the provider.", required=False, nullable=True)
 
 
 class OperatorModelSelect(Record, metaclass=plain_class):
-    """Another model was chosen. Since operator@live."""
+    """The model was changed. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"model_select\""}
@@ -2192,70 +2193,70 @@ class OperatorModelSelect(Record, metaclass=plain_class):
 
 
 class OperatorModelSet(Record, metaclass=plain_class):
-    """The model that was asked for. Since operator@live."""
+    """The requested model. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("model_id",)
     _constants = {}
-    model_id = Member("model_id", "str", "str: Its id, as it was sent.")
+    model_id = Member("model_id", "str", "str: Id of the model, as in the command.")
 
 
 class OperatorNotice(Record, metaclass=plain_class):
-    """Says something. No answer is expected. Since operator@live."""
+    """Shows a notice. No answer is expected. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("title", "message")
     _constants = {}
-    title = Member("title", "str", "str | None: What it is about.", required=False, nullable=True)
-    message = Member("message", "str", "str | None: The words.", required=False, nullable=True)
+    title = Member("title", "str", "str | None: Title of the notice.", required=False, nullable=True)
+    message = Member("message", "str", "str | None: Text of the notice.", required=False, nullable=True)
 
 
 class OperatorPartialResult(Record, metaclass=plain_class):
-    """What a tool has given so far. Since operator@live."""
+    """The partial result of a tool. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("id", "content", "is_error", "metadata", "terminate", "terminate_message")
     _constants = {}
-    id = Member("id", "str", "str: The id of the call.")
-    content = Member("content", "str", "str: What the tool says.")
-    is_error = Member("is_error", "bool", "bool | None: Whether the tool failed.", required=False, nullable=True)
-    metadata = Member("metadata", "object", "JsonObject | None: Facts of the tool.", required=False, nullable=True)
-    terminate = Member("terminate", "bool", "bool | None: Whether the run stops here.", required=False, nullable=True)
-    terminate_message = Member("terminate_message", "str", "str | None: What to say when it stops.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the tool call.")
+    content = Member("content", "str", "str: Text of the result.")
+    is_error = Member("is_error", "bool", "bool | None: `true` if the tool failed.", required=False, nullable=True)
+    metadata = Member("metadata", "object", "JsonObject | None: Additional data of the tool.", required=False, nullable=True)
+    terminate = Member("terminate", "bool", "bool | None: `true` if the run stops here.", required=False, nullable=True)
+    terminate_message = Member("terminate_message", "str", "str | None: Message for the user when the run stops.", required=False, nullable=True)
 
 
 class OperatorPromptParams(Record, metaclass=plain_class):
     """Parameters of `prompt`.
 
-    Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-    begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-    agent there.
+    Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+    sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+    text that begins with `/` is a command of the agent.
     """
     __slots__ = ()
     __match_args__ = ("text", "options")
     _constants = {}
-    text = Member("text", "str", "str: The prompt. Called `message` since operator@live.")
-    options = Member("options", "object", "JsonObject | None: Options of the turn; an open object. Until operator@live.", required=False, nullable=True)
+    text = Member("text", "str", "str: Text of the prompt. Called `message` since operator@live.")
+    options = Member("options", "object", "JsonObject | None: Options of the turn, an open object. Until operator@live.", required=False, nullable=True)
 
 
 class OperatorQueueUpdate(Record, metaclass=plain_class):
-    """Words of the user were queued. Nothing is said when they are taken out. Since operator@live."""
+    """Input of the user was queued. The agent sends no event when input leaves the queue. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("queue", "message", "messages")
     _constants = {"type": "\"queue_update\""}
     type = "queue_update"
-    queue = Member("queue", "OperatorQueue", "OperatorQueue: The queue.")
-    message = Member("message", "OperatorMessage", "OperatorMessage | None: The message that was queued.", required=False, nullable=True)
+    queue = Member("queue", "OperatorQueue", "OperatorQueue: Queue that received the input.")
+    message = Member("message", "OperatorMessage", "OperatorMessage | None: The queued message.", required=False, nullable=True)
     messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: All messages in the queue.")
 
 
 class OperatorQueuedWords(Record, metaclass=plain_class):
-    """Words of the user for the turn that is going on. Since operator@live."""
+    """Input of the user for the current turn. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("message",)
     _constants = {}
-    message = Member("message", "str", "str: The words.")
+    message = Member("message", "str", "str: Text of the input.")
 
 
 class OperatorResourcesDiscover(Record, metaclass=plain_class):
-    """Skills, prompts and the like are looked for. Since operator@live."""
+    """The agent searches for skills, prompts and other resources. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"resources_discover\""}
@@ -2263,28 +2264,28 @@ class OperatorResourcesDiscover(Record, metaclass=plain_class):
 
 
 class OperatorRetryEnd(Record, metaclass=plain_class):
-    """An attempt is judged; the first failure has number 0. Since operator@live."""
+    """The outcome of an attempt; the first failure has number 0. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("attempt", "success", "error")
     _constants = {"type": "\"retry_end\""}
     type = "retry_end"
-    attempt = Member("attempt", "int", "int: The number of the attempt.")
-    success = Member("success", "bool", "bool: Whether it went well.")
-    error = Member("error", "str", "str | None: What went wrong.", required=False, nullable=True)
+    attempt = Member("attempt", "int", "int: Number of the attempt.")
+    success = Member("success", "bool", "bool: `true` if the attempt succeeded.")
+    error = Member("error", "str", "str | None: Error message of the attempt.", required=False, nullable=True)
 
 
 class OperatorRetryStart(Record, metaclass=plain_class):
-    """A failed request will be made again after a pause, in a run of its own. Since operator@live."""
+    """The agent retries a failed request after a delay, in a new run. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("attempt", "max_retries")
     _constants = {"type": "\"retry_start\""}
     type = "retry_start"
-    attempt = Member("attempt", "int", "int: The number of the attempt, from 1.")
-    max_retries = Member("max_retries", "int", "int | None: How often it is tried at most.", required=False, nullable=True)
+    attempt = Member("attempt", "int", "int: Number of the attempt, from 1.")
+    max_retries = Member("max_retries", "int", "int | None: Maximum number of retries.", required=False, nullable=True)
 
 
 class OperatorSavePoint(Record, metaclass=plain_class):
-    """The session is written. Since operator@live."""
+    """The agent wrote the session. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"save_point\""}
@@ -2292,48 +2293,48 @@ class OperatorSavePoint(Record, metaclass=plain_class):
 
 
 class OperatorSelectDialog(Record, metaclass=plain_class):
-    """Asks to choose from a list. Since operator@live."""
+    """Requests a choice from a list. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("title", "message", "options")
     _constants = {}
-    title = Member("title", "str", "str | None: The question.", required=False, nullable=True)
-    message = Member("message", "str", "str | None: What it is about.", required=False, nullable=True)
-    options = Member("options", "[str]", "list[str] | None: The choices.", required=False, nullable=True)
+    title = Member("title", "str", "str | None: Text of the question.", required=False, nullable=True)
+    message = Member("message", "str", "str | None: Subject of the question.", required=False, nullable=True)
+    options = Member("options", "[str]", "list[str] | None: Choices of the user.", required=False, nullable=True)
 
 
 class OperatorSessionBeforeCompact(Record, metaclass=plain_class):
-    """The conversation will be compacted. Since operator@live."""
+    """The agent is about to compact the conversation. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("preparation", "branch_entries", "custom_instructions")
     _constants = {"type": "\"session_before_compact\""}
     type = "session_before_compact"
-    preparation = Member("preparation", "object", "JsonObject | None: What will be summed up, and what is kept.", required=False, nullable=True)
+    preparation = Member("preparation", "object", "JsonObject | None: Plan of the compaction: the messages to summarise, and the messages to keep.", required=False, nullable=True)
     branch_entries = Member("branch_entries", "[any]", "list[JsonValue] | None: The entries of the branch.", required=False, nullable=True)
-    custom_instructions = Member("custom_instructions", "str", "str | None: The extra instructions.", required=False, nullable=True)
+    custom_instructions = Member("custom_instructions", "str", "str | None: Extra instructions for the summary.", required=False, nullable=True)
 
 
 class OperatorSessionBeforeFork(Record, metaclass=plain_class):
-    """The session will be forked. Since operator@live."""
+    """The agent is about to fork the session. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("entry_id", "position")
     _constants = {"type": "\"session_before_fork\""}
     type = "session_before_fork"
-    entry_id = Member("entry_id", "str", "str: From which entry.")
-    position = Member("position", "str", "str | None: Whether the entry itself is kept, as in `at`.", required=False, nullable=True)
+    entry_id = Member("entry_id", "str", "str: Id of the entry for the fork.")
+    position = Member("position", "str", "str | None: Position of the fork relative to the entry; `at` keeps the entry itself.", required=False, nullable=True)
 
 
 class OperatorSessionBeforeSwitch(Record, metaclass=plain_class):
-    """Another session will be opened. Since operator@live."""
+    """The agent is about to open another session. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("reason", "target_session_file")
     _constants = {"type": "\"session_before_switch\""}
     type = "session_before_switch"
-    reason = Member("reason", "str", "str: Why.")
-    target_session_file = Member("target_session_file", "str", "str | None: Its file.", required=False, nullable=True)
+    reason = Member("reason", "str", "str: Reason for the change.")
+    target_session_file = Member("target_session_file", "str", "str | None: Path of the new session's file.", required=False, nullable=True)
 
 
 class OperatorSessionBeforeTree(Record, metaclass=plain_class):
-    """Another place in the tree of the session will be gone to. Since operator@live."""
+    """The session is about to move to another position in its tree. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"session_before_tree\""}
@@ -2347,54 +2348,54 @@ class OperatorSessionCompact(Record, metaclass=plain_class):
     _constants = {"type": "\"session_compact\""}
     type = "session_compact"
     compaction_entry = Member("compaction_entry", "OperatorCompactionEntry", "OperatorCompactionEntry | None: The summary as an entry of the session.", required=False, nullable=True)
-    from_extension = Member("from_extension", "bool", "bool | None: Whether an extension made it.", required=False, nullable=True)
+    from_extension = Member("from_extension", "bool", "bool | None: `true` if an extension wrote the summary.", required=False, nullable=True)
 
 
 class OperatorSessionNameParams(Record, metaclass=plain_class):
     """Parameters of `set_session_name`.
 
-    Names the session. Blanks around the name are left out.
+    Sets the name of the session. White space around the name is removed.
     """
     __slots__ = ()
     __match_args__ = ("name",)
     _constants = {}
-    name = Member("name", "str", "str: The name.")
+    name = Member("name", "str", "str: New name of the session.")
 
 
 class OperatorSessionShutdown(Record, metaclass=plain_class):
-    """The session is left. Since operator@live."""
+    """A session ends. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("reason", "target_session_file")
     _constants = {"type": "\"session_shutdown\""}
     type = "session_shutdown"
-    reason = Member("reason", "str", "str: Why, as in `new`.")
-    target_session_file = Member("target_session_file", "str", "str | None: The file of the session that follows.", required=False, nullable=True)
+    reason = Member("reason", "str", "str: Reason for the end, as in `new`.")
+    target_session_file = Member("target_session_file", "str", "str | None: Path of the next session's file.", required=False, nullable=True)
 
 
 class OperatorSessionStart(Record, metaclass=plain_class):
-    """A session begins. Since operator@live."""
+    """A session starts. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("reason", "previous_session_file")
     _constants = {"type": "\"session_start\""}
     type = "session_start"
-    reason = Member("reason", "str", "str: Why, as in `fork`.")
-    previous_session_file = Member("previous_session_file", "str", "str | None: The file of the session before.", required=False, nullable=True)
+    reason = Member("reason", "str", "str: Reason for the start, as in `fork`.")
+    previous_session_file = Member("previous_session_file", "str", "str | None: Path of the previous session's file.", required=False, nullable=True)
 
 
 class OperatorSessionStats(Record, metaclass=plain_class):
-    """Numbers of the session. Since operator@live."""
+    """Statistics of the session. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("session_id", "session_name", "entry_count", "context_tokens", "context_window")
     _constants = {}
-    session_id = Member("session_id", "str", "str | None: The session's id.", required=False, nullable=True)
-    session_name = Member("session_name", "str", "str | None: The session's name.", required=False, nullable=True)
-    entry_count = Member("entry_count", "int", "int: The number of entries in the session.")
-    context_tokens = Member("context_tokens", "int", "int | None: Tokens in the context.", required=False, nullable=True)
-    context_window = Member("context_window", "int", "int | None: The context window in tokens.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str | None: Id of the session.", required=False, nullable=True)
+    session_name = Member("session_name", "str", "str | None: Name of the session.", required=False, nullable=True)
+    entry_count = Member("entry_count", "int", "int: Number of entries in the session.")
+    context_tokens = Member("context_tokens", "int", "int | None: Number of tokens in the context.", required=False, nullable=True)
+    context_window = Member("context_window", "int", "int | None: Size of the context window in tokens.", required=False, nullable=True)
 
 
 class OperatorSessionTree(Record, metaclass=plain_class):
-    """Another place in the tree of the session was gone to. Since operator@live."""
+    """The session moved to another position in its tree. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"session_tree\""}
@@ -2402,7 +2403,7 @@ class OperatorSessionTree(Record, metaclass=plain_class):
 
 
 class OperatorSettled(Record, metaclass=plain_class):
-    """Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live."""
+    """The agent has no further work: the run has ended. Not sent after a failure or while input of the user is queued. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"settled\""}
@@ -2410,22 +2411,22 @@ class OperatorSettled(Record, metaclass=plain_class):
 
 
 class OperatorState(Record, metaclass=plain_class):
-    """The agent's current state."""
+    """The current state of the agent."""
     __slots__ = ()
     __match_args__ = ("phase", "is_streaming", "session_file", "session_id", "session_name", "context_tokens", "context_window", "message_count")
     _constants = {}
-    phase = Member("phase", "OperatorPhase", "OperatorPhase: What it is doing.")
-    is_streaming = Member("is_streaming", "bool", "bool | None: Whether a turn is going on.", required=False, nullable=True)
-    session_file = Member("session_file", "str", "str | None: The session's file.", required=False, nullable=True)
-    session_id = Member("session_id", "str", "str | None: The session's id.", required=False, nullable=True)
-    session_name = Member("session_name", "str", "str | None: The session's name.", required=False, nullable=True)
-    context_tokens = Member("context_tokens", "int", "int | None: Tokens in the context.", required=False, nullable=True)
-    context_window = Member("context_window", "int", "int | None: The context window in tokens.", required=False, nullable=True)
-    message_count = Member("message_count", "int", "int | None: The number of messages in the conversation.", required=False, nullable=True)
+    phase = Member("phase", "OperatorPhase", "OperatorPhase: Activity of the agent.")
+    is_streaming = Member("is_streaming", "bool", "bool | None: `true` during a turn.", required=False, nullable=True)
+    session_file = Member("session_file", "str", "str | None: Path of the session file.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str | None: Id of the session.", required=False, nullable=True)
+    session_name = Member("session_name", "str", "str | None: Name of the session.", required=False, nullable=True)
+    context_tokens = Member("context_tokens", "int", "int | None: Number of tokens in the context.", required=False, nullable=True)
+    context_window = Member("context_window", "int", "int | None: Size of the context window in tokens.", required=False, nullable=True)
+    message_count = Member("message_count", "int", "int | None: Number of messages in the conversation.", required=False, nullable=True)
 
 
 class OperatorSubagentEnd(Record, metaclass=plain_class):
-    """Work of a subagent is over. Since operator@live."""
+    """A subagent ends. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"subagent_end\""}
@@ -2433,7 +2434,7 @@ class OperatorSubagentEnd(Record, metaclass=plain_class):
 
 
 class OperatorSubagentStart(Record, metaclass=plain_class):
-    """Work of a subagent begins. Since operator@live."""
+    """A subagent starts. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"subagent_start\""}
@@ -2443,30 +2444,30 @@ class OperatorSubagentStart(Record, metaclass=plain_class):
 class OperatorSwitchSessionParams(Record, metaclass=plain_class):
     """Parameters of `switch_session`.
 
-    Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-    the directory of sessions; both look like success.
+    Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+    of sessions; both look like success.
     """
     __slots__ = ()
     __match_args__ = ("session_file",)
     _constants = {}
-    session_file = Member("session_file", "str", "str: The session's file. Called `session_path` since operator@live.")
+    session_file = Member("session_file", "str", "str: Path of the session file. Called `session_path` since operator@live.")
 
 
 class OperatorSwitched(Record, metaclass=plain_class):
-    """A session that another one took the place of. Since operator@live."""
+    """The outcome of a change of session. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("cancelled",)
     _constants = {}
-    cancelled = Member("cancelled", "bool", "bool | None: Whether that was prevented; the agent always says false.", required=False, nullable=True)
+    cancelled = Member("cancelled", "bool", "bool | None: `true` if the change was prevented; the agent always sends `false`.", required=False, nullable=True)
 
 
 class OperatorText(Record, metaclass=plain_class):
-    """Text of a message."""
+    """A text in a message."""
     __slots__ = ()
     __match_args__ = ("content",)
     _constants = {"type": "\"text\""}
     type = "text"
-    content = Member("content", "str", "str: The text; in `message_update` the new piece of it.")
+    content = Member("content", "str", "str: The text; in `message_update` its new piece.")
 
 
 class OperatorThinking(Record, metaclass=plain_class):
@@ -2475,12 +2476,12 @@ class OperatorThinking(Record, metaclass=plain_class):
     __match_args__ = ("content", "signature")
     _constants = {"type": "\"thinking\""}
     type = "thinking"
-    content = Member("content", "str", "str: The reasoning; in `message_update` the new piece of it.")
+    content = Member("content", "str", "str: The reasoning; in `message_update` its new piece.")
     signature = Member("signature", "str", "str | None: An opaque signature from the provider.", required=False, nullable=True)
 
 
 class OperatorThinkingLevelSelect(Record, metaclass=plain_class):
-    """Another thinking level was chosen. Since operator@live."""
+    """The thinking level was changed. Since operator@live."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"thinking_level_select\""}
@@ -2495,15 +2496,15 @@ class OperatorThinkingParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("level",)
     _constants = {}
-    level = Member("level", "OperatorThinkingLevel", "OperatorThinkingLevel: The level.")
+    level = Member("level", "OperatorThinkingLevel", "OperatorThinkingLevel: New thinking level.")
 
 
 class OperatorThinkingSet(Record, metaclass=plain_class):
-    """The thinking level that was set. Since operator@live."""
+    """The new thinking level. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("level",)
     _constants = {}
-    level = Member("level", "OperatorThinkingLevel", "OperatorThinkingLevel: The level.")
+    level = Member("level", "OperatorThinkingLevel", "OperatorThinkingLevel: Thinking level of the model.")
 
 
 class OperatorToolCall(Record, metaclass=plain_class):
@@ -2512,61 +2513,61 @@ class OperatorToolCall(Record, metaclass=plain_class):
     __match_args__ = ("id", "name", "kind", "args", "metadata")
     _constants = {"type": "\"tool_call\""}
     type = "tool_call"
-    id = Member("id", "str", "str: The call's id.")
-    name = Member("name", "str", "str: The tool's name.")
-    kind = Member("kind", "str", "str | None: What kind of tool it is.", required=False, nullable=True)
-    args = Member("args", "object", "JsonObject: The arguments.")
-    metadata = Member("metadata", "object", "JsonObject | None: Facts of the provider.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the tool call.")
+    name = Member("name", "str", "str: Name of the tool.")
+    kind = Member("kind", "str", "str | None: Kind of the tool.", required=False, nullable=True)
+    args = Member("args", "object", "JsonObject: Arguments of the tool call.")
+    metadata = Member("metadata", "object", "JsonObject | None: Additional data of the provider.", required=False, nullable=True)
 
 
 class OperatorToolCalled(Record, metaclass=plain_class):
-    """A tool will run. Since operator@live."""
+    """A tool is about to run. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "input")
     _constants = {"type": "\"tool_call\""}
     type = "tool_call"
-    tool_call_id = Member("tool_call_id", "str", "str: The call's id.")
-    tool_name = Member("tool_name", "str", "str: The tool's name.")
-    input = Member("input", "object", "JsonObject: The arguments.")
+    tool_call_id = Member("tool_call_id", "str", "str: Id of the tool call.")
+    tool_name = Member("tool_name", "str", "str: Name of the tool.")
+    input = Member("input", "object", "JsonObject: Arguments of the tool call.")
 
 
 class OperatorToolExecutionEnd(Record, metaclass=plain_class):
-    """A tool is done."""
+    """A tool ends."""
     __slots__ = ()
     __match_args__ = ("tool_result",)
     _constants = {"type": "\"tool_execution_end\""}
     type = "tool_execution_end"
-    tool_result = Member("tool_result", "OperatorToolResult", "OperatorToolResult: The result.")
+    tool_result = Member("tool_result", "OperatorToolResult", "OperatorToolResult: Result of the tool.")
 
 
 class OperatorToolExecutionFailure(Record, metaclass=plain_class):
-    """A tool broke; its end follows. Since operator@live."""
+    """A tool failed with an exception; its end follows. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("tool_name", "tool_call_id", "input", "error")
     _constants = {"type": "\"tool_execution_failure\""}
     type = "tool_execution_failure"
-    tool_name = Member("tool_name", "str", "str: The tool's name.")
-    tool_call_id = Member("tool_call_id", "str", "str: The call's id.")
-    input = Member("input", "object", "JsonObject: The arguments.")
-    error = Member("error", "str", "str: What went wrong.")
+    tool_name = Member("tool_name", "str", "str: Name of the tool.")
+    tool_call_id = Member("tool_call_id", "str", "str: Id of the tool call.")
+    input = Member("input", "object", "JsonObject: Arguments of the tool call.")
+    error = Member("error", "str", "str: Error message of the tool.")
 
 
 class OperatorToolExecutionStart(Record, metaclass=plain_class):
-    """A tool begins to run."""
+    """A tool starts to run."""
     __slots__ = ()
     __match_args__ = ("tool_call",)
     _constants = {"type": "\"tool_execution_start\""}
     type = "tool_execution_start"
-    tool_call = Member("tool_call", "OperatorToolCall", "OperatorToolCall: The call.")
+    tool_call = Member("tool_call", "OperatorToolCall", "OperatorToolCall: The tool call.")
 
 
 class OperatorToolExecutionUpdate(Record, metaclass=plain_class):
-    """A tool that runs has something to show. Since operator@live."""
+    """A running tool reports progress. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("partial_tool_result",)
     _constants = {"type": "\"tool_execution_update\""}
     type = "tool_execution_update"
-    partial_tool_result = Member("partial_tool_result", "OperatorPartialResult", "OperatorPartialResult: What there is so far.")
+    partial_tool_result = Member("partial_tool_result", "OperatorPartialResult", "OperatorPartialResult: The result so far.")
 
 
 class OperatorToolResult(Record, metaclass=plain_class):
@@ -2575,12 +2576,12 @@ class OperatorToolResult(Record, metaclass=plain_class):
     __match_args__ = ("id", "content", "is_error", "metadata", "terminate", "terminate_message")
     _constants = {"type": "\"tool_result\""}
     type = "tool_result"
-    id = Member("id", "str", "str: The id of the call.")
-    content = Member("content", "str", "str: What the tool says.")
-    is_error = Member("is_error", "bool", "bool: Whether the tool failed.")
-    metadata = Member("metadata", "object", "JsonObject | None: Facts of the tool.", required=False, nullable=True)
-    terminate = Member("terminate", "bool", "bool | None: Whether the run stops here.", required=False, nullable=True)
-    terminate_message = Member("terminate_message", "str", "str | None: What to say when it stops.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the tool call.")
+    content = Member("content", "str", "str: Text of the result.")
+    is_error = Member("is_error", "bool", "bool: `true` if the tool failed.")
+    metadata = Member("metadata", "object", "JsonObject | None: Additional data of the tool.", required=False, nullable=True)
+    terminate = Member("terminate", "bool", "bool | None: `true` if the run stops here.", required=False, nullable=True)
+    terminate_message = Member("terminate_message", "str", "str | None: Message for the user when the run stops.", required=False, nullable=True)
 
 
 class OperatorToolReturned(Record, metaclass=plain_class):
@@ -2589,44 +2590,44 @@ class OperatorToolReturned(Record, metaclass=plain_class):
     __match_args__ = ("tool_call_id", "tool_name", "input", "content", "is_error")
     _constants = {"type": "\"tool_result\""}
     type = "tool_result"
-    tool_call_id = Member("tool_call_id", "str", "str: The call's id.")
-    tool_name = Member("tool_name", "str", "str: The tool's name.")
-    input = Member("input", "object", "JsonObject: The arguments.")
-    content = Member("content", "str", "str: What the tool says.")
-    is_error = Member("is_error", "bool", "bool: Whether it failed.")
+    tool_call_id = Member("tool_call_id", "str", "str: Id of the tool call.")
+    tool_name = Member("tool_name", "str", "str: Name of the tool.")
+    input = Member("input", "object", "JsonObject: Arguments of the tool call.")
+    content = Member("content", "str", "str: Text of the result.")
+    is_error = Member("is_error", "bool", "bool: `true` if the tool failed.")
 
 
 class OperatorTurnEnd(Record, metaclass=plain_class):
-    """A request to the model and its tools are over."""
+    """A request to the model and its tools have ended."""
     __slots__ = ()
     __match_args__ = ("turn_index", "message", "tool_results")
     _constants = {"type": "\"turn_end\""}
     type = "turn_end"
-    turn_index = Member("turn_index", "int", "int | None: Its number; always 0. Since operator@live.", required=False, nullable=True)
-    message = Member("message", "OperatorMessage", "OperatorMessage | None: The model's message; null where the request failed.", required=False, nullable=True)
+    turn_index = Member("turn_index", "int", "int | None: Number of the turn; always 0. Since operator@live.", required=False, nullable=True)
+    message = Member("message", "OperatorMessage", "OperatorMessage | None: The message of the model; null if the request failed.", required=False, nullable=True)
     tool_results = Member("tool_results", "[OperatorToolResult]", "list[OperatorToolResult] | None: The results of the tools.", required=False, nullable=True)
 
 
 class OperatorTurnStart(Record, metaclass=plain_class):
-    """A request to the model begins."""
+    """A request to the model starts."""
     __slots__ = ()
     __match_args__ = ("turn_index", "timestamp")
     _constants = {"type": "\"turn_start\""}
     type = "turn_start"
-    turn_index = Member("turn_index", "int", "int | None: Its number; always 0. Since operator@live.", required=False, nullable=True)
-    timestamp = Member("timestamp", "number", "float | None: When; always 0. Since operator@live.", required=False, nullable=True)
+    turn_index = Member("turn_index", "int", "int | None: Number of the turn; always 0. Since operator@live.", required=False, nullable=True)
+    timestamp = Member("timestamp", "number", "float | None: Time of the event; always 0. Since operator@live.", required=False, nullable=True)
 
 
 class OperatorUsage(Record, metaclass=plain_class):
-    """Tokens used by an answer."""
+    """The token counts of an answer."""
     __slots__ = ()
     __match_args__ = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost")
     _constants = {}
-    input_tokens = Member("input_tokens", "int", "int | None: Input tokens.", required=False, nullable=True)
-    output_tokens = Member("output_tokens", "int", "int | None: Output tokens.", required=False, nullable=True)
-    cache_read_tokens = Member("cache_read_tokens", "int", "int | None: Tokens read from the provider's cache.", required=False, nullable=True)
-    cache_write_tokens = Member("cache_write_tokens", "int", "int | None: Tokens written to the provider's cache.", required=False, nullable=True)
-    cost = Member("cost", "{number}", "dict[str, float] | None: The cost in US dollars, by kind of token.", required=False, nullable=True)
+    input_tokens = Member("input_tokens", "int", "int | None: Number of input tokens.", required=False, nullable=True)
+    output_tokens = Member("output_tokens", "int", "int | None: Number of output tokens.", required=False, nullable=True)
+    cache_read_tokens = Member("cache_read_tokens", "int", "int | None: Number of tokens read from the provider's cache.", required=False, nullable=True)
+    cache_write_tokens = Member("cache_write_tokens", "int", "int | None: Number of tokens written to the provider's cache.", required=False, nullable=True)
+    cost = Member("cost", "{number}", "dict[str, float] | None: Cost in US dollars, by kind of token.", required=False, nullable=True)
 
 
 class OperatorUserBash(Record, metaclass=plain_class):
@@ -2638,328 +2639,328 @@ class OperatorUserBash(Record, metaclass=plain_class):
 
 
 class OperatorValueAnswer(Record, metaclass=plain_class):
-    """A dialog answered with a text. Since operator@live."""
+    """The answer to a dialog with a text. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("id", "value")
     _constants = {"type": "\"extension_ui_response\""}
     type = "extension_ui_response"
-    id = Member("id", "str", "str: The id of the question.")
-    value = Member("value", "str", "str: The chosen option, or the text entered.")
+    id = Member("id", "str", "str: Id of the dialog.")
+    value = Member("value", "str", "str: The chosen option or the entered text.")
 
 
 class PromptCacheTimes(Record, metaclass=plain_class):
-    """How long a provider keeps the beginnings of prompts in its cache, in seconds."""
+    """The lifetimes of prompt prefixes in a provider's cache, in seconds."""
     __slots__ = ()
     __match_args__ = ("short", "long")
     _constants = {}
-    short = Member("short", "number", "float | None: With the usual retention.", required=False, nullable=True)
-    long = Member("long", "number", "float | None: With the long one.", required=False, nullable=True)
+    short = Member("short", "number", "float | None: Lifetime with the usual retention.", required=False, nullable=True)
+    long = Member("long", "number", "float | None: Lifetime with the long retention.", required=False, nullable=True)
 
 
 class PromptParams(Record, metaclass=plain_class):
     """Parameters of `prompt`.
 
-    Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    working, `streamingBehavior` has to say how the prompt is queued.
+    Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+    the agent queues the prompt.
     """
     __slots__ = ()
     __match_args__ = ("message", "images", "streaming_behavior")
     _constants = {}
     message = Member("message", "str", "str: The prompt. `/name` at its start names an extension command, a template or a skill.")
-    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
-    streaming_behavior = Member("streamingBehavior", "StreamingBehavior", "StreamingBehavior | None: How the prompt is queued while the agent is working.", required=False, nullable=True)
+    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images of the prompt.", required=False, nullable=True)
+    streaming_behavior = Member("streamingBehavior", "StreamingBehavior", "StreamingBehavior | None: Queue for a prompt that arrives during a run.", required=False, nullable=True)
 
 
 class PromptQueued(Record, metaclass=plain_class):
-    """Whether a prompt waits."""
+    """The outcome of a prompt: queued or started."""
     __slots__ = ()
     __match_args__ = ("queued",)
     _constants = {}
-    queued = Member("queued", "bool", "bool: True if the agent is busy and the prompt was queued.")
+    queued = Member("queued", "bool", "bool: `true` if the agent is busy and queued the prompt.")
 
 
 class PromptResult(Record, metaclass=plain_class):
-    """A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2."""
+    """The outcome of a prompt that a command of an extension may have handled without the model. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "agent_invoked")
     _constants = {"type": "\"prompt_result\""}
     type = "prompt_result"
-    id = Member("id", "any", "JsonValue: The id of the prompt.", required=False, nullable=True)
-    agent_invoked = Member("agentInvoked", "bool", "bool: Whether the model is asked. Where it is not, no run follows.")
+    id = Member("id", "any", "JsonValue: Id of the prompt.", required=False, nullable=True)
+    agent_invoked = Member("agentInvoked", "bool", "bool: `true` if the prompt goes to the model. If `false`, no run follows.")
 
 
 class ProtocolVersion(Record, metaclass=plain_class):
-    """The version of the transport that is spoken from here on. Since omp@18.2."""
+    """The version of the transport from here on. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("protocol_version",)
     _constants = {}
-    protocol_version = Member("protocolVersion", "int", "int: Its number.")
+    protocol_version = Member("protocolVersion", "int", "int: Number of the version.")
 
 
 class QueueUpdate(Record, metaclass=plain_class):
-    """A message joined a queue or left it. Both queues are told whole. Since pi@1.5."""
+    """A message entered or left a queue. The event carries both queues in full. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("steering", "follow_up")
     _constants = {"type": "\"queue_update\""}
     type = "queue_update"
-    steering = Member("steering", "[str]", "list[str]: The texts that interrupt.")
-    follow_up = Member("followUp", "[str]", "list[str]: The texts for the time when the agent would stop.")
+    steering = Member("steering", "[str]", "list[str]: Texts of the queued messages that interrupt the run.")
+    follow_up = Member("followUp", "[str]", "list[str]: Texts of the queued messages for the end of the run.")
 
 
 class QueuedTexts(Record, metaclass=plain_class):
-    """The texts that wait in the queues."""
+    """The texts of the messages in the queues."""
     __slots__ = ()
     __match_args__ = ("steering", "follow_up")
     _constants = {}
-    steering = Member("steering", "[str]", "list[str]: Those that interrupt.")
-    follow_up = Member("followUp", "[str]", "list[str]: Those for the time when the agent would stop.")
+    steering = Member("steering", "[str]", "list[str]: Texts of the queued messages that interrupt the run.")
+    follow_up = Member("followUp", "[str]", "list[str]: Texts of the queued messages for the end of the run.")
 
 
 class Ready(Record, metaclass=plain_class):
-    """The agent reads commands from here on. Its first frame. Since omp@13.19."""
+    """The agent is ready to receive commands. Its first frame. Since omp@13.19."""
     __slots__ = ()
     __match_args__ = ("protocol_version", "supported_protocol_versions", "max_frame_bytes", "max_reassembled_frame_bytes")
     _constants = {"type": "\"ready\""}
     type = "ready"
-    protocol_version = Member("protocolVersion", "int", "int | None: The version of the transport that is spoken. Since omp@18.2.", required=False, nullable=True)
-    supported_protocol_versions = Member("supportedProtocolVersions", "[int]", "list[int] | None: The versions that can be chosen with `negotiate_protocol`. Since omp@18.2.", required=False, nullable=True)
-    max_frame_bytes = Member("maxFrameBytes", "int", "int | None: How long a line is at most, in bytes. Since omp@18.2.", required=False, nullable=True)
-    max_reassembled_frame_bytes = Member("maxReassembledFrameBytes", "int", "int | None: How long a frame in pieces is at most, in bytes. Since omp@18.2.", required=False, nullable=True)
+    protocol_version = Member("protocolVersion", "int", "int | None: Current version of the transport. Since omp@18.2.", required=False, nullable=True)
+    supported_protocol_versions = Member("supportedProtocolVersions", "[int]", "list[int] | None: Versions that `negotiate_protocol` accepts. Since omp@18.2.", required=False, nullable=True)
+    max_frame_bytes = Member("maxFrameBytes", "int", "int | None: Maximum length of a line in bytes. Since omp@18.2.", required=False, nullable=True)
+    max_reassembled_frame_bytes = Member("maxReassembledFrameBytes", "int", "int | None: Maximum length of a frame in pieces in bytes. Since omp@18.2.", required=False, nullable=True)
 
 
 class RetryFallbackApplied(Record, metaclass=plain_class):
-    """Another model takes the place of one that fails. Since omp@18.2."""
+    """Another model replaces a failing model. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("from_", "to", "role")
     _constants = {"type": "\"retry_fallback_applied\""}
     type = "retry_fallback_applied"
-    from_ = Member("from", "str", "str: The model that failed.")
-    to = Member("to", "str", "str: The other one.")
-    role = Member("role", "str", "str: What the model is used for.")
+    from_ = Member("from", "str", "str: Model that fails.")
+    to = Member("to", "str", "str: Model that replaces it.")
+    role = Member("role", "str", "str: Role of the model.")
 
 
 class RetryFallbackSucceeded(Record, metaclass=plain_class):
-    """The other model has answered. Since omp@18.2."""
+    """The replacement of a failing model has answered. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("model", "role")
     _constants = {"type": "\"retry_fallback_succeeded\""}
     type = "retry_fallback_succeeded"
-    model = Member("model", "str", "str: It.")
-    role = Member("role", "str", "str: What it is used for.")
+    model = Member("model", "str", "str: Model that replaced the failing one.")
+    role = Member("role", "str", "str: Role of the model.")
 
 
 class RpcChunk(Record, metaclass=plain_class):
-    """A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2."""
+    """A piece of a frame that is too long for one line. Clients join the pieces and report the complete frame only. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("chunk_id", "index", "count", "byte_length", "data")
     _constants = {"type": "\"rpc_chunk\""}
     type = "rpc_chunk"
-    chunk_id = Member("chunkId", "str", "str: What all pieces of the frame have in common.")
-    index = Member("index", "int", "int: The place of this piece, from 0.")
-    count = Member("count", "int", "int: How many there are.")
-    byte_length = Member("byteLength", "int", "int: How long the whole frame is, in bytes.")
-    data = Member("data", "str", "str: The bytes of the piece, in base64.")
+    chunk_id = Member("chunkId", "str", "str: Id shared by all pieces of the frame.")
+    index = Member("index", "int", "int: Index of this piece, from 0.")
+    count = Member("count", "int", "int: Number of pieces.")
+    byte_length = Member("byteLength", "int", "int: Length of the complete frame in bytes.")
+    data = Member("data", "str", "str: Bytes of the piece in base64.")
 
 
 class RpcFrameError(Record, metaclass=plain_class):
-    """A frame was too long even for pieces; this stands in its place. Since omp@18.2."""
+    """A replacement for a frame that was too long even in pieces. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("original_type", "error")
     _constants = {"type": "\"rpc_frame_error\""}
     type = "rpc_frame_error"
-    original_type = Member("originalType", "str", "str | None: What the frame was.", required=False, nullable=True)
-    error = Member("error", "str", "str: What went wrong.")
+    original_type = Member("originalType", "str", "str | None: Type of the original frame.", required=False, nullable=True)
+    error = Member("error", "str", "str: Error message about the original frame.")
 
 
 class ScriptCondition(Record, metaclass=plain_class):
-    """The requests that an answer is for. All that is said has to hold."""
+    """The condition that selects the requests for an answer. All present members must match."""
     __slots__ = ()
     __match_args__ = ("user", "system", "model", "tool_results", "body")
     _constants = {}
-    user = Member("user", "str", "str | None: The user's last message has this text in it.", required=False, nullable=True)
-    system = Member("system", "str", "str | None: The system prompt has this text in it.", required=False, nullable=True)
-    model = Member("model", "str", "str | None: The model that is asked for.", required=False, nullable=True)
-    tool_results = Member("tool_results", "bool", "bool | None: Whether results of tools stand behind the user's last message.", required=False, nullable=True)
-    body = Member("body", "str", "str | None: The request's body has this text in it.", required=False, nullable=True)
+    user = Member("user", "str", "str | None: Text that the user's last message contains.", required=False, nullable=True)
+    system = Member("system", "str", "str | None: Text that the system prompt contains.", required=False, nullable=True)
+    model = Member("model", "str", "str | None: Name of the requested model.", required=False, nullable=True)
+    tool_results = Member("tool_results", "bool", "bool | None: `true` if results of tools must follow the user's last message, `false` if they must not.", required=False, nullable=True)
+    body = Member("body", "str", "str | None: Text that the body of the request contains.", required=False, nullable=True)
 
 
 class ScriptDevice(Record, metaclass=plain_class):
-    """How the login by device code goes, for agents that log in at their provider."""
+    """The login by device code, for agents that log in at their provider."""
     __slots__ = ()
     __match_args__ = ("pending", "code_status", "token_status", "interval", "error")
     _constants = {}
-    pending = Member("pending", "int", "int | None: How often the client hears that the user has not agreed yet.", required=False, nullable=True)
-    code_status = Member("code_status", "int", "int | None: The status of the answer to the request for a code; 200 by default.", required=False, nullable=True)
-    token_status = Member("token_status", "int", "int | None: The status of the answer to the request for a token; 200 by default.", required=False, nullable=True)
-    interval = Member("interval", "int", "int | None: Seconds between two questions of the client.", required=False, nullable=True)
-    error = Member("error", "object", "JsonObject | None: The error in place of the access.", required=False, nullable=True)
+    pending = Member("pending", "int", "int | None: Number of polls that receive the answer \"authorization pending\".", required=False, nullable=True)
+    code_status = Member("code_status", "int", "int | None: HTTP status of the response to the request for a code; 200 by default.", required=False, nullable=True)
+    token_status = Member("token_status", "int", "int | None: HTTP status of the response to the request for a token; 200 by default.", required=False, nullable=True)
+    interval = Member("interval", "int", "int | None: Interval between two polls of the client in seconds.", required=False, nullable=True)
+    error = Member("error", "object", "JsonObject | None: Error instead of the access token.", required=False, nullable=True)
 
 
 class ScriptError(Record, metaclass=plain_class):
-    """A failure in place of an answer."""
+    """A failure instead of an answer."""
     __slots__ = ()
     __match_args__ = ("status", "type", "message", "code", "headers")
     _constants = {}
     status = Member("status", "int", "int | None: The HTTP status.", required=False, nullable=True)
     type = Member("type", "str", "str | None: The provider's name for the failure.", required=False, nullable=True)
-    message = Member("message", "str", "str | None: What it says.", required=False, nullable=True)
-    code = Member("code", "str", "str | None: The provider's code for it, where its errors have one.", required=False, nullable=True)
-    headers = Member("headers", "{any}", "dict[str, JsonValue] | None: Headers of the response, as strings; null leaves out one that is sent otherwise.", required=False, nullable=True)
+    message = Member("message", "str", "str | None: Error message of the failure.", required=False, nullable=True)
+    code = Member("code", "str", "str | None: The provider's error code, if its errors have one.", required=False, nullable=True)
+    headers = Member("headers", "{any}", "dict[str, JsonValue] | None: Headers of the response, as strings; null omits a header that is sent by default.", required=False, nullable=True)
 
 
 class ScriptRaw(Record, metaclass=plain_class):
-    """A response of any kind: a page of HTML, a redirect, bytes that are no text."""
+    """A response of any kind, such as an HTML page, a redirect or binary data."""
     __slots__ = ()
     __match_args__ = ("status", "headers", "body", "base64")
     _constants = {}
-    status = Member("status", "int", "int | None: The status; 200 by default.", required=False, nullable=True)
-    headers = Member("headers", "{str}", "dict[str, str] | None: Headers, as strings.", required=False, nullable=True)
+    status = Member("status", "int", "int | None: The HTTP status; 200 by default.", required=False, nullable=True)
+    headers = Member("headers", "{str}", "dict[str, str] | None: Headers of the response.", required=False, nullable=True)
     body = Member("body", "str", "str | None: The body as text.", required=False, nullable=True)
     base64 = Member("base64", "str", "str | None: The body as bytes, in base64.", required=False, nullable=True)
 
 
 class ScriptRepeat(Record, metaclass=plain_class):
-    """A piece of text many times over; `{i}` in it becomes its number."""
+    """A repeated piece of text; each `{i}` in it becomes the number of the repetition."""
     __slots__ = ()
     __match_args__ = ("chunk", "n")
     _constants = {}
-    chunk = Member("chunk", "str", "str: The piece.")
-    n = Member("n", "int", "int: How often.")
+    chunk = Member("chunk", "str", "str: The piece of text.")
+    n = Member("n", "int", "int: Number of repetitions.")
 
 
 class ScriptResponse(Record, metaclass=plain_class):
-    """What the model answers to one request."""
+    """The answer of the model to one request."""
     __slots__ = ()
     __match_args__ = ("when", "keep", "blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "cut_after_bytes", "no_end", "no_usage", "raw_", "chunked", "stream_error_after", "error", "empty_error")
     _constants = {}
-    when = Member("when", "ScriptCondition", "ScriptCondition | None: The requests that it is for; without it, the next one for which no other answer is meant.", required=False, nullable=True)
-    keep = Member("keep", "bool", "bool | None: Whether it answers all requests that fit its condition; by default an answer is used once.", required=False, nullable=True)
+    when = Member("when", "ScriptCondition", "ScriptCondition | None: Requests for this answer. If absent, the answer serves the next request that no other answer matches.", required=False, nullable=True)
+    keep = Member("keep", "bool", "bool | None: `true` if the answer serves all matching requests; by default it serves one.", required=False, nullable=True)
     blocks = Member("blocks", "[ScriptBlock]", "list[ScriptBlock] | None: The blocks in order.", required=False, nullable=True)
-    text = Member("text", "str", "str | None: Short for one text block.", required=False, nullable=True)
-    stop = Member("stop", "ScriptStop", "ScriptStop | None: Why it stops; by default `toolUse` with a tool call and `stop` without.", required=False, nullable=True)
-    usage = Member("usage", "ScriptUsage", "ScriptUsage | None: Tokens that it reports.", required=False, nullable=True)
-    delay_ms = Member("delay_ms", "int", "int | None: A pause before every piece, in milliseconds.", required=False, nullable=True)
-    first_ms = Member("first_ms", "int", "int | None: A pause before the answer, in milliseconds.", required=False, nullable=True)
-    hang_after = Member("hang_after", "int", "int | None: After that many pieces nothing more comes; -1: not even the beginning.", required=False, nullable=True)
-    drop_after = Member("drop_after", "int", "int | None: After that many pieces the connection is reset.", required=False, nullable=True)
-    fin_after = Member("fin_after", "int", "int | None: After that many pieces the connection is closed in good order.", required=False, nullable=True)
-    cut_after_bytes = Member("cut_after_bytes", "int", "int | None: After that many bytes of the body the connection is closed: in the middle of a line, or of a character.", required=False, nullable=True)
-    no_end = Member("no_end", "bool", "bool | None: Whether the stream ends without its last events, although nothing breaks.", required=False, nullable=True)
-    no_usage = Member("no_usage", "bool", "bool | None: Whether no tokens are reported.", required=False, nullable=True)
-    raw_ = Member("raw", "ScriptRaw", "ScriptRaw | None: A response in place of the answer.", required=False, nullable=True)
-    chunked = Member("chunked", "bool", "bool | None: Whether the body has chunked coding; true by default.", required=False, nullable=True)
-    stream_error_after = Member("stream_error_after", "int", "int | None: After that many pieces the error comes within the stream.", required=False, nullable=True)
-    error = Member("error", "ScriptError", "ScriptError | None: A failure in place of the answer.", required=False, nullable=True)
-    empty_error = Member("empty_error", "ScriptError", "ScriptError | None: A failure without a body.", required=False, nullable=True)
+    text = Member("text", "str", "str | None: Shorthand for one text block.", required=False, nullable=True)
+    stop = Member("stop", "ScriptStop", "ScriptStop | None: Stop reason of the answer; by default `toolUse` if there is a tool call, otherwise `stop`.", required=False, nullable=True)
+    usage = Member("usage", "ScriptUsage", "ScriptUsage | None: The reported token counts.", required=False, nullable=True)
+    delay_ms = Member("delay_ms", "int", "int | None: Pause before every piece in milliseconds.", required=False, nullable=True)
+    first_ms = Member("first_ms", "int", "int | None: Pause before the answer in milliseconds.", required=False, nullable=True)
+    hang_after = Member("hang_after", "int", "int | None: Number of pieces before the answer hangs; -1 to hang before the start of the answer.", required=False, nullable=True)
+    drop_after = Member("drop_after", "int", "int | None: Number of pieces before the connection is reset.", required=False, nullable=True)
+    fin_after = Member("fin_after", "int", "int | None: Number of pieces before an orderly close of the connection.", required=False, nullable=True)
+    cut_after_bytes = Member("cut_after_bytes", "int", "int | None: Number of bytes of the body before the connection closes, possibly within a line or a character.", required=False, nullable=True)
+    no_end = Member("no_end", "bool", "bool | None: `true` if the stream ends without its last events, over an intact connection.", required=False, nullable=True)
+    no_usage = Member("no_usage", "bool", "bool | None: `true` to omit the token counts.", required=False, nullable=True)
+    raw_ = Member("raw", "ScriptRaw", "ScriptRaw | None: A raw response instead of the answer.", required=False, nullable=True)
+    chunked = Member("chunked", "bool", "bool | None: `true` if the body has chunked coding, the default.", required=False, nullable=True)
+    stream_error_after = Member("stream_error_after", "int", "int | None: Number of pieces before the error within the stream.", required=False, nullable=True)
+    error = Member("error", "ScriptError", "ScriptError | None: A failure instead of the answer.", required=False, nullable=True)
+    empty_error = Member("empty_error", "ScriptError", "ScriptError | None: A failure without a body, instead of the answer.", required=False, nullable=True)
 
 
 class ScriptText(Record, metaclass=plain_class):
-    """A text block."""
+    """A scripted text block."""
     __slots__ = ()
     __match_args__ = ("text",)
     _constants = {}
-    text = Member("text", "Chunks", "Chunks: The text.")
+    text = Member("text", "Chunks", "Chunks: Text of the block.")
 
 
 class ScriptTextRepeat(Record, metaclass=plain_class):
-    """A text block of many equal pieces."""
+    """A scripted text block of many equal pieces."""
     __slots__ = ()
     __match_args__ = ("text_repeat",)
     _constants = {}
-    text_repeat = Member("text_repeat", "ScriptRepeat", "ScriptRepeat: The pieces.")
+    text_repeat = Member("text_repeat", "ScriptRepeat", "ScriptRepeat: The repeated piece of text.")
 
 
 class ScriptThinking(Record, metaclass=plain_class):
-    """A thinking block."""
+    """A scripted thinking block."""
     __slots__ = ()
     __match_args__ = ("thinking", "signature")
     _constants = {}
-    thinking = Member("thinking", "Chunks", "Chunks: The reasoning.")
-    signature = Member("signature", "str", "str | None: The provider's mark.", required=False, nullable=True)
+    thinking = Member("thinking", "Chunks", "Chunks: Text of the reasoning.")
+    signature = Member("signature", "str", "str | None: Signature of the provider.", required=False, nullable=True)
 
 
 class ScriptThinkingRepeat(Record, metaclass=plain_class):
-    """A thinking block of many equal pieces."""
+    """A scripted thinking block of many equal pieces."""
     __slots__ = ()
     __match_args__ = ("thinking_repeat", "signature")
     _constants = {}
-    thinking_repeat = Member("thinking_repeat", "ScriptRepeat", "ScriptRepeat: The pieces.")
-    signature = Member("signature", "str", "str | None: The provider's mark.", required=False, nullable=True)
+    thinking_repeat = Member("thinking_repeat", "ScriptRepeat", "ScriptRepeat: The repeated piece of reasoning.")
+    signature = Member("signature", "str", "str | None: Signature of the provider.", required=False, nullable=True)
 
 
 class ScriptTool(Record, metaclass=plain_class):
-    """A tool call that the model makes."""
+    """A tool call of the model."""
     __slots__ = ()
     __match_args__ = ("id", "name", "args")
     _constants = {}
-    id = Member("id", "str", "str | None: The call's id; made up where it is missing.", required=False, nullable=True)
-    name = Member("name", "str", "str: The tool's name.")
-    args = Member("args", "ScriptArguments", "ScriptArguments | None: The arguments.", required=False, nullable=True)
+    id = Member("id", "str", "str | None: Id of the tool call; generated if absent.", required=False, nullable=True)
+    name = Member("name", "str", "str: Name of the tool.")
+    args = Member("args", "ScriptArguments", "ScriptArguments | None: Arguments of the tool call.", required=False, nullable=True)
 
 
 class ScriptToolUse(Record, metaclass=plain_class):
-    """A tool call."""
+    """A scripted tool call."""
     __slots__ = ()
     __match_args__ = ("tool",)
     _constants = {}
-    tool = Member("tool", "ScriptTool", "ScriptTool: The call.")
+    tool = Member("tool", "ScriptTool", "ScriptTool: Tool call of the block.")
 
 
 class ScriptUsage(Record, metaclass=plain_class):
-    """Tokens that an answer reports."""
+    """The token counts in a scripted answer."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write")
     _constants = {}
-    input = Member("input", "int", "int | None: Input tokens.", required=False, nullable=True)
-    output = Member("output", "int", "int | None: Output tokens.", required=False, nullable=True)
-    cache_read = Member("cacheRead", "int", "int | None: Tokens read from the cache.", required=False, nullable=True)
-    cache_write = Member("cacheWrite", "int", "int | None: Tokens written to the cache.", required=False, nullable=True)
+    input = Member("input", "int", "int | None: Number of input tokens.", required=False, nullable=True)
+    output = Member("output", "int", "int | None: Number of output tokens.", required=False, nullable=True)
+    cache_read = Member("cacheRead", "int", "int | None: Number of tokens read from the cache.", required=False, nullable=True)
+    cache_write = Member("cacheWrite", "int", "int | None: Number of tokens written to the cache.", required=False, nullable=True)
 
 
 class SelectDialog(Record, metaclass=plain_class):
-    """Asks to choose from a list. Resolves to nothing when the time is up."""
+    """Requests a choice from a list. Resolves to no value on timeout."""
     __slots__ = ()
     __match_args__ = ("title", "options", "option_details", "timeout")
     _constants = {}
-    title = Member("title", "str", "str: The question.")
-    options = Member("options", "[str]", "list[str]: The choices.")
-    option_details = Member("optionDetails", "[object]", "list[JsonObject] | None: What more there is to say of each choice: the member `description`. Since omp@18.2.", required=False, nullable=True)
-    timeout = Member("timeout", "int", "int | None: After how many milliseconds the agent answers for itself.", required=False, nullable=True)
+    title = Member("title", "str", "str: Text of the question.")
+    options = Member("options", "[str]", "list[str]: Choices of the user.")
+    option_details = Member("optionDetails", "[object]", "list[JsonObject] | None: Details of each choice, in the member `description`. Since omp@18.2.", required=False, nullable=True)
+    timeout = Member("timeout", "int", "int | None: Timeout in milliseconds, after which the agent answers the dialog itself.", required=False, nullable=True)
 
 
 class SessionBranchParams(Record, metaclass=plain_class):
     """Parameters of `session_branch`.
 
-    Moves a session's position back to one of its messages.
+    Moves the current position of a session back to one of its messages.
     """
     __slots__ = ()
     __match_args__ = ("session_id", "entry_id")
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
-    entry_id = Member("entry_id", "str", "str: The message's id; `session/history` lists them.")
+    session_id = Member("session_id", "str", "str: Id of the session.")
+    entry_id = Member("entry_id", "str", "str: Id of the message; `session/history` lists the possible values.")
 
 
 class SessionCompactParams(Record, metaclass=plain_class):
     """Parameters of `session_compact`.
 
-    Compacts a session now: a summary takes the place of its older messages.
+    Compacts a session now: a summary replaces its older messages.
     """
     __slots__ = ()
     __match_args__ = ("session_id", "keep_recent")
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
-    keep_recent = Member("keep_recent", "int", "int | None: How many tokens stay as they are; 20,000 by default.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str: Id of the session.")
+    keep_recent = Member("keep_recent", "int", "int | None: Number of recent tokens that stay unchanged; 20,000 by default.", required=False, nullable=True)
 
 
 class SessionDeleteParams(Record, metaclass=plain_class):
     """Parameters of `session_delete`.
 
-    Deletes a session that is kept.
+    Deletes a stored session.
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
+    session_id = Member("session_id", "str", "str: Id of the session.")
 
 
 class SessionHistory(Record, metaclass=plain_class):
@@ -2967,7 +2968,7 @@ class SessionHistory(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("messages",)
     _constants = {}
-    messages = Member("messages", "[OpalHistoryMessage]", "list[OpalHistoryMessage]: From the root to the current position.")
+    messages = Member("messages", "[OpalHistoryMessage]", "list[OpalHistoryMessage]: The messages from the root to the current position.")
 
 
 class SessionHistoryParams(Record, metaclass=plain_class):
@@ -2978,97 +2979,97 @@ class SessionHistoryParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("session_id",)
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
+    session_id = Member("session_id", "str", "str: Id of the session.")
 
 
 class SessionInfoChanged(Record, metaclass=plain_class):
-    """The session was named. Since pi@1.5."""
+    """The name of the session changed. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("name",)
     _constants = {"type": "\"session_info_changed\""}
     type = "session_info_changed"
-    name = Member("name", "str", "str | None: The name; absent where it was taken away.", required=False, nullable=True)
+    name = Member("name", "str", "str | None: The new name; absent if the name was removed.", required=False, nullable=True)
 
 
 class SessionInfoEntry(Record, metaclass=plain_class):
-    """The session was named."""
+    """A new name of the session."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "name")
     _constants = {"type": "\"session_info\""}
     type = "session_info"
-    id = Member("id", "str", "str: The entry's id.")
-    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
-    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
-    name = Member("name", "str", "str | None: The name.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the entry.")
+    parent_id = Member("parentId", "str", "str | None: Id of the parent entry; null for a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: Time of the entry, in ISO 8601.")
+    name = Member("name", "str", "str | None: New name of the session.", required=False, nullable=True)
 
 
 class SessionInfoUpdate(Record, metaclass=plain_class):
-    """The session has another name, or is another one. Since omp@18.2."""
+    """The session or its name changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("title", "session_id")
     _constants = {"type": "\"session_info_update\""}
     type = "session_info_update"
-    title = Member("title", "str", "str | None: Its name.", required=False, nullable=True)
-    session_id = Member("sessionId", "str", "str: Its id.")
+    title = Member("title", "str", "str | None: Name of the session.", required=False, nullable=True)
+    session_id = Member("sessionId", "str", "str: Id of the session.")
 
 
 class SessionList(Record, metaclass=plain_class):
-    """Sessions that are kept."""
+    """The stored sessions."""
     __slots__ = ()
     __match_args__ = ("sessions",)
     _constants = {}
-    sessions = Member("sessions", "[OpalSessionInfo]", "list[OpalSessionInfo]: Newest first.")
+    sessions = Member("sessions", "[OpalSessionInfo]", "list[OpalSessionInfo]: The sessions, newest first.")
 
 
 class SessionStartParams(Record, metaclass=plain_class):
     """Parameters of `session_start`.
 
-    Starts a session (or loads one that is kept) and subscribes to its events.
+    Starts a session (or loads a stored one) and subscribes to its events.
     """
     __slots__ = ()
     __match_args__ = ("model", "system_prompt", "working_dir", "tools", "mcp_servers", "features", "session", "session_id")
     _constants = {}
-    model = Member("model", "OpalModelChoice", "OpalModelChoice | None: The model; by default that of the settings.", required=False, nullable=True)
-    system_prompt = Member("system_prompt", "str", "str | None: A system prompt of one's own.", required=False, nullable=True)
-    working_dir = Member("working_dir", "str", "str | None: The working directory; by default the server's.", required=False, nullable=True)
-    tools = Member("tools", "[str]", "list[str] | None: The names of the tools that are switched on; by default all.", required=False, nullable=True)
+    model = Member("model", "OpalModelChoice", "OpalModelChoice | None: Model of the session; by default the model of the settings.", required=False, nullable=True)
+    system_prompt = Member("system_prompt", "str", "str | None: Custom system prompt of the session.", required=False, nullable=True)
+    working_dir = Member("working_dir", "str", "str | None: Working directory; by default that of the server.", required=False, nullable=True)
+    tools = Member("tools", "[str]", "list[str] | None: Names of the enabled tools; by default all.", required=False, nullable=True)
     mcp_servers = Member("mcp_servers", "[object]", "list[JsonObject] | None: MCP servers to connect to.", required=False, nullable=True)
-    features = Member("features", "OpalFeatures", "OpalFeatures | None: Which parts of the agent are switched on.", required=False, nullable=True)
-    session = Member("session", "bool", "bool | None: Whether the session is kept.", required=False, nullable=True)
-    session_id = Member("session_id", "str", "str | None: The id of a session that is kept, or the id of the new one.", required=False, nullable=True)
+    features = Member("features", "OpalFeatures", "OpalFeatures | None: Enabled parts of the agent.", required=False, nullable=True)
+    session = Member("session", "bool", "bool | None: `true` to store the session.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str | None: Id of a stored session, or the id of the new one.", required=False, nullable=True)
 
 
 class SessionStarted(Record, metaclass=plain_class):
-    """What a new session has found."""
+    """The discovered resources of a new session."""
     __slots__ = ()
     __match_args__ = ("session_id", "session_dir", "context_files", "available_skills", "mcp_servers", "node_name", "auth")
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session's id.")
-    session_dir = Member("session_dir", "str", "str | None: The directory of its files.", required=False, nullable=True)
-    context_files = Member("context_files", "[str]", "list[str] | None: Context files that were read.", required=False, nullable=True)
-    available_skills = Member("available_skills", "[str]", "list[str] | None: Names of skills.", required=False, nullable=True)
+    session_id = Member("session_id", "str", "str: Id of the session.")
+    session_dir = Member("session_dir", "str", "str | None: Directory of the session's files.", required=False, nullable=True)
+    context_files = Member("context_files", "[str]", "list[str] | None: Context files that the server read.", required=False, nullable=True)
+    available_skills = Member("available_skills", "[str]", "list[str] | None: Names of available skills.", required=False, nullable=True)
     mcp_servers = Member("mcp_servers", "[str]", "list[str] | None: Names of MCP servers.", required=False, nullable=True)
-    node_name = Member("node_name", "str", "str | None: The name of the server's node.", required=False, nullable=True)
-    auth = Member("auth", "OpalAuth", "OpalAuth | None: Which credentials were found.", required=False, nullable=True)
+    node_name = Member("node_name", "str", "str | None: Name of the server's node.", required=False, nullable=True)
+    auth = Member("auth", "OpalAuth", "OpalAuth | None: Discovered credentials.", required=False, nullable=True)
 
 
 class SessionState(Record, metaclass=plain_class):
-    """The agent's current state."""
+    """The current state of the agent."""
     __slots__ = ()
     __match_args__ = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "pending_message_count")
     _constants = {}
-    model = Member("model", "Model", "Model | None: The model in use; null or absent where there is none.", required=False, nullable=True)
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: The thinking level.")
-    is_streaming = Member("isStreaming", "bool", "bool: Whether a run is going on.")
-    is_compacting = Member("isCompacting", "bool", "bool: Whether the conversation is being compacted.")
-    steering_mode = Member("steeringMode", "QueueMode", "QueueMode: How steering messages are delivered.")
-    follow_up_mode = Member("followUpMode", "QueueMode", "QueueMode: How follow-up messages are delivered.")
-    session_file = Member("sessionFile", "str", "str | None: The session's file; absent where nothing is kept.", required=False, nullable=True)
-    session_id = Member("sessionId", "str", "str: The session's id.")
-    session_name = Member("sessionName", "str", "str | None: The name that was given with `set_session_name`.", required=False, nullable=True)
-    auto_compaction_enabled = Member("autoCompactionEnabled", "bool", "bool: Whether the agent compacts on its own when the context fills up.")
-    message_count = Member("messageCount", "int", "int: The number of messages in the conversation.")
-    pending_message_count = Member("pendingMessageCount", "int", "int: The number of queued messages.")
+    model = Member("model", "Model", "Model | None: The current model; null or absent if there is none.", required=False, nullable=True)
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: Thinking level of the model.")
+    is_streaming = Member("isStreaming", "bool", "bool: `true` during a run.")
+    is_compacting = Member("isCompacting", "bool", "bool: `true` during a compaction.")
+    steering_mode = Member("steeringMode", "QueueMode", "QueueMode: Delivery of steering messages.")
+    follow_up_mode = Member("followUpMode", "QueueMode", "QueueMode: Delivery of follow-up messages.")
+    session_file = Member("sessionFile", "str", "str | None: Path of the session file; absent if the session is not stored.", required=False, nullable=True)
+    session_id = Member("sessionId", "str", "str: Id of the session.")
+    session_name = Member("sessionName", "str", "str | None: Name of the session, as set by `set_session_name`.", required=False, nullable=True)
+    auto_compaction_enabled = Member("autoCompactionEnabled", "bool", "bool: `true` if the agent compacts on its own when the context fills up.")
+    message_count = Member("messageCount", "int", "int: Number of messages in the conversation.")
+    pending_message_count = Member("pendingMessageCount", "int", "int: Number of queued messages.")
 
 
 class SessionStats(Record, metaclass=plain_class):
@@ -3076,26 +3077,26 @@ class SessionStats(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("session_file", "session_id", "user_messages", "assistant_messages", "tool_calls", "tool_results", "total_messages", "tokens", "cost", "context_usage", "premium_requests")
     _constants = {}
-    session_file = Member("sessionFile", "str", "str | None: The session's file; absent where nothing is kept.", required=False, nullable=True)
-    session_id = Member("sessionId", "str", "str: The session's id.")
-    user_messages = Member("userMessages", "int", "int: Messages of the user.")
-    assistant_messages = Member("assistantMessages", "int", "int: Answers of the model.")
-    tool_calls = Member("toolCalls", "int", "int: Tool calls.")
-    tool_results = Member("toolResults", "int", "int: Results of tool calls.")
-    total_messages = Member("totalMessages", "int", "int: All messages.")
-    tokens = Member("tokens", "TokenTotals", "TokenTotals: Tokens used.")
+    session_file = Member("sessionFile", "str", "str | None: Path of the session file; absent if the session is not stored.", required=False, nullable=True)
+    session_id = Member("sessionId", "str", "str: Id of the session.")
+    user_messages = Member("userMessages", "int", "int: Number of messages of the user.")
+    assistant_messages = Member("assistantMessages", "int", "int: Number of answers of the model.")
+    tool_calls = Member("toolCalls", "int", "int: Number of tool calls.")
+    tool_results = Member("toolResults", "int", "int: Number of results of tool calls.")
+    total_messages = Member("totalMessages", "int", "int: Number of all messages.")
+    tokens = Member("tokens", "TokenTotals", "TokenTotals: Token counts of the session.")
     cost = Member("cost", "number", "float: The cost in US dollars.")
-    context_usage = Member("contextUsage", "ContextUsage", "ContextUsage | None: How full the context is; absent where there is no model. Since pi@1.5, omp@18.2.", required=False, nullable=True)
-    premium_requests = Member("premiumRequests", "number", "float | None: How many requests the provider counts as premium ones. Since omp@18.2.", required=False, nullable=True)
+    context_usage = Member("contextUsage", "ContextUsage", "ContextUsage | None: Use of the context window; absent if there is no model. Since pi@1.5, omp@18.2.", required=False, nullable=True)
+    premium_requests = Member("premiumRequests", "number", "float | None: Number of requests that the provider counts as premium requests. Since omp@18.2.", required=False, nullable=True)
 
 
 class SessionTree(Record, metaclass=plain_class):
-    """The whole session."""
+    """The entries of a session as a tree."""
     __slots__ = ()
     __match_args__ = ("tree", "leaf_id")
     _constants = {}
-    tree = Member("tree", "[TreeNode]", "list[TreeNode]: The entries that follow none.")
-    leaf_id = Member("leafId", "str", "str | None: The entry that the next one will follow; null in an empty session.", nullable=True)
+    tree = Member("tree", "[TreeNode]", "list[TreeNode]: The root entries with their children.")
+    leaf_id = Member("leafId", "str", "str | None: Id of the current entry, the parent of the next one; null in an empty session.", nullable=True)
 
 
 class SetAutoCompactionParams(Record, metaclass=plain_class):
@@ -3106,7 +3107,7 @@ class SetAutoCompactionParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("enabled",)
     _constants = {}
-    enabled = Member("enabled", "bool", "bool: On or off.")
+    enabled = Member("enabled", "bool", "bool: `true` to switch automatic compaction on.")
 
 
 class SetAutoRetryParams(Record, metaclass=plain_class):
@@ -3117,7 +3118,7 @@ class SetAutoRetryParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("enabled",)
     _constants = {}
-    enabled = Member("enabled", "bool", "bool: On or off.")
+    enabled = Member("enabled", "bool", "bool: `true` to switch automatic retries on.")
 
 
 class SetEditorTextNotice(Record, metaclass=plain_class):
@@ -3125,63 +3126,64 @@ class SetEditorTextNotice(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("text",)
     _constants = {}
-    text = Member("text", "str", "str: The text.")
+    text = Member("text", "str", "str: New text of the input editor.")
 
 
 class SetFastModeParams(Record, metaclass=plain_class):
     """Parameters of `set_fast_mode`.
 
-    Asks for faster answers at a higher price, or takes that back.
+    Switches fast mode on or off: faster answers at a higher price.
     """
     __slots__ = ()
     __match_args__ = ("enabled",)
     _constants = {}
-    enabled = Member("enabled", "bool", "bool: Whether.")
+    enabled = Member("enabled", "bool", "bool: `true` to switch fast mode on.")
 
 
 class SetFollowUpModeParams(Record, metaclass=plain_class):
     """Parameters of `set_follow_up_mode`.
 
-    Sets how follow-up messages are delivered.
+    Sets the delivery of follow-up messages: all at once or one at a time.
     """
     __slots__ = ()
     __match_args__ = ("mode",)
     _constants = {}
-    mode = Member("mode", "QueueMode", "QueueMode: Whether follow-up messages are delivered all at once or one at a time.")
+    mode = Member("mode", "QueueMode", "QueueMode: Delivery of follow-up messages: all at once or one at a time.")
 
 
 class SetHostToolsParams(Record, metaclass=plain_class):
     """Parameters of `set_host_tools`.
 
-    Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
+    Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+    `host_tool_call`.
     """
     __slots__ = ()
     __match_args__ = ("tools",)
     _constants = {}
-    tools = Member("tools", "[ClientTool]", "list[ClientTool]: The tools.")
+    tools = Member("tools", "[ClientTool]", "list[ClientTool]: New tools of the client.")
 
 
 class SetHostUriSchemesParams(Record, metaclass=plain_class):
     """Parameters of `set_host_uri_schemes`.
 
-    Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+    Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
     `host_uri_request`.
     """
     __slots__ = ()
     __match_args__ = ("schemes",)
     _constants = {}
-    schemes = Member("schemes", "[HostUriScheme]", "list[HostUriScheme]: The schemes.")
+    schemes = Member("schemes", "[HostUriScheme]", "list[HostUriScheme]: New URI schemes of the client.")
 
 
 class SetInterruptModeParams(Record, metaclass=plain_class):
     """Parameters of `set_interrupt_mode`.
 
-    Sets when steering messages reach the agent.
+    Sets the time at which steering messages reach the agent.
     """
     __slots__ = ()
     __match_args__ = ("mode",)
     _constants = {}
-    mode = Member("mode", "InterruptMode", "InterruptMode: Between tool calls, or at the end of the turn.")
+    mode = Member("mode", "InterruptMode", "InterruptMode: Time of delivery: between tool calls, or at the end of the turn.")
 
 
 class SetModelParams(Record, metaclass=plain_class):
@@ -3192,19 +3194,19 @@ class SetModelParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("provider", "model_id")
     _constants = {}
-    provider = Member("provider", "str", "str: The provider.")
-    model_id = Member("modelId", "str", "str: The model's id at that provider.")
+    provider = Member("provider", "str", "str: Name of the provider.")
+    model_id = Member("modelId", "str", "str: Id of the model at that provider.")
 
 
 class SetSessionNameParams(Record, metaclass=plain_class):
     """Parameters of `set_session_name`.
 
-    Names the session. White space around the name is dropped.
+    Sets the name of the session. White space around the name is removed.
     """
     __slots__ = ()
     __match_args__ = ("name",)
     _constants = {}
-    name = Member("name", "str", "str: The name.")
+    name = Member("name", "str", "str: New name of the session.")
 
 
 class SetStatusNotice(Record, metaclass=plain_class):
@@ -3212,42 +3214,42 @@ class SetStatusNotice(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("status_key", "status_text")
     _constants = {}
-    status_key = Member("statusKey", "str", "str: The entry's key.")
-    status_text = Member("statusText", "str", "str | None: The text; absent to clear the entry.", required=False, nullable=True)
+    status_key = Member("statusKey", "str", "str: Key of the entry.")
+    status_text = Member("statusText", "str", "str | None: Text of the entry; absent to clear it.", required=False, nullable=True)
 
 
 class SetSteeringModeParams(Record, metaclass=plain_class):
     """Parameters of `set_steering_mode`.
 
-    Sets how steering messages are delivered.
+    Sets the delivery of steering messages: all at once or one at a time.
     """
     __slots__ = ()
     __match_args__ = ("mode",)
     _constants = {}
-    mode = Member("mode", "QueueMode", "QueueMode: Whether steering messages are delivered all at once or one at a time.")
+    mode = Member("mode", "QueueMode", "QueueMode: Delivery of steering messages: all at once or one at a time.")
 
 
 class SetSubagentSubscriptionParams(Record, metaclass=plain_class):
     """Parameters of `set_subagent_subscription`.
 
-    Says how much the client is told of subagents.
+    Sets the detail of the events about subagents.
     """
     __slots__ = ()
     __match_args__ = ("level",)
     _constants = {}
-    level = Member("level", "SubagentLevel", "SubagentLevel: How much.")
+    level = Member("level", "SubagentLevel", "SubagentLevel: Detail of the events.")
 
 
 class SetThinkingLevelParams(Record, metaclass=plain_class):
     """Parameters of `set_thinking_level`.
 
-    Sets the model's thinking level. A level that the model does not support becomes the
-    nearest one that it does.
+    Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+    level.
     """
     __slots__ = ()
     __match_args__ = ("level",)
     _constants = {}
-    level = Member("level", "ThinkingLevel", "ThinkingLevel: The level.")
+    level = Member("level", "ThinkingLevel", "ThinkingLevel: New thinking level.")
 
 
 class SetTitleNotice(Record, metaclass=plain_class):
@@ -3255,7 +3257,7 @@ class SetTitleNotice(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("title",)
     _constants = {}
-    title = Member("title", "str", "str: The title.")
+    title = Member("title", "str", "str: New title of the window or tab.")
 
 
 class SetTodosParams(Record, metaclass=plain_class):
@@ -3266,7 +3268,7 @@ class SetTodosParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("phases",)
     _constants = {}
-    phases = Member("phases", "[TodoPhase]", "list[TodoPhase]: Its parts.")
+    phases = Member("phases", "[TodoPhase]", "list[TodoPhase]: Parts of the list.")
 
 
 class SetWidgetNotice(Record, metaclass=plain_class):
@@ -3274,9 +3276,9 @@ class SetWidgetNotice(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("widget_key", "widget_lines", "widget_placement")
     _constants = {}
-    widget_key = Member("widgetKey", "str", "str: The block's key.")
-    widget_lines = Member("widgetLines", "[str]", "list[str] | None: The lines; absent to clear the block.", required=False, nullable=True)
-    widget_placement = Member("widgetPlacement", "WidgetPlacement", "WidgetPlacement | None: Where it stands; above the editor where this is missing.", required=False, nullable=True)
+    widget_key = Member("widgetKey", "str", "str: Key of the block.")
+    widget_lines = Member("widgetLines", "[str]", "list[str] | None: Lines of the block; absent to clear it.", required=False, nullable=True)
+    widget_placement = Member("widgetPlacement", "WidgetPlacement", "WidgetPlacement | None: Position of the block; above the editor if absent.", required=False, nullable=True)
 
 
 class SettingsSaveParams(Record, metaclass=plain_class):
@@ -3291,68 +3293,62 @@ class SettingsSaveParams(Record, metaclass=plain_class):
 
 
 class SourceInfo(Record, metaclass=plain_class):
-    """Where something was found that a prompt can invoke."""
+    """The location of a command, template or skill that a prompt can invoke."""
     __slots__ = ()
     __match_args__ = ("path", "source", "scope", "origin", "base_dir")
     _constants = {}
-    path = Member("path", "str", "str: The absolute path.")
-    source = Member("source", "str", "str: How it was found, as in `local`, `auto` or `cli`.")
-    scope = Member("scope", "SourceScope", "SourceScope: Whose it is.")
-    origin = Member("origin", "SourceOrigin", "SourceOrigin: What it came with.")
-    base_dir = Member("baseDir", "str", "str | None: The folder of the package or of the files that it belongs to.", required=False, nullable=True)
+    path = Member("path", "str", "str: Absolute path of the file.")
+    source = Member("source", "str", "str: Method of discovery, as in `local`, `auto` or `cli`.")
+    scope = Member("scope", "SourceScope", "SourceScope: Owner of the file.")
+    origin = Member("origin", "SourceOrigin", "SourceOrigin: Origin of the file: on its own or part of a package.")
+    base_dir = Member("baseDir", "str", "str | None: Base folder of the package or of the files.", required=False, nullable=True)
 
 
 class SteerParams(Record, metaclass=plain_class):
     """Parameters of `steer`.
 
-    Queues a message that interrupts the agent: delivered after the tool that is running, the
-    remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    tools. If the agent is idle, the message waits for the next prompt.
     """
     __slots__ = ()
     __match_args__ = ("message", "images")
     _constants = {}
-    message = Member("message", "str", "str: The message. Skills and templates are expanded; extension commands are refused.")
-    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images that go with it.", required=False, nullable=True)
+    message = Member("message", "str", "str: The message. Skills and templates are expanded; extension commands are rejected.")
+    images = Member("images", "[ImageContent]", "list[ImageContent] | None: Images of the message.", required=False, nullable=True)
 
 
 class StreamDone(Record, metaclass=plain_class):
-    """The message is complete. Declared by the document; agents announce it with `message_end`
-    instead.
-    """
+    """The message is complete. Declared by the document; agents send `message_end` instead."""
     __slots__ = ()
     __match_args__ = ("reason", "message")
     _constants = {"type": "\"done\""}
     type = "done"
-    reason = Member("reason", "DoneReason", "DoneReason: Why it ended.")
-    message = Member("message", "AssistantMessage", "AssistantMessage | None: The whole message.", required=False, nullable=True)
+    reason = Member("reason", "DoneReason", "DoneReason: Reason for the end of the message.")
+    message = Member("message", "AssistantMessage", "AssistantMessage | None: The complete message.", required=False, nullable=True)
 
 
 class StreamError(Record, metaclass=plain_class):
-    """The message broke off. Declared by the document; agents announce it with `message_end`
-    instead.
-    """
+    """The message ended before it was complete. Declared by the document; agents send `message_end` instead."""
     __slots__ = ()
     __match_args__ = ("reason", "error")
     _constants = {"type": "\"error\""}
     type = "error"
-    reason = Member("reason", "ErrorReason", "ErrorReason: Why it broke off.")
-    error = Member("error", "AssistantMessage", "AssistantMessage | None: The message as far as it came.", required=False, nullable=True)
+    reason = Member("reason", "ErrorReason", "ErrorReason: Reason for the end of the message.")
+    error = Member("error", "AssistantMessage", "AssistantMessage | None: The incomplete message.", required=False, nullable=True)
 
 
 class StreamRule(Record, metaclass=plain_class):
-    """A rule that the model's stream ran into."""
+    """A rule that matched the output of the model."""
     __slots__ = ()
     __match_args__ = ("name", "path", "content")
     _constants = {}
-    name = Member("name", "str", "str: The rule's name.")
-    path = Member("path", "str", "str | None: The rule's file.", required=False, nullable=True)
-    content = Member("content", "str", "str | None: What it says.", required=False, nullable=True)
+    name = Member("name", "str", "str: Name of the rule.")
+    path = Member("path", "str", "str | None: Path of the rule's file.", required=False, nullable=True)
+    content = Member("content", "str", "str | None: Text of the rule.", required=False, nullable=True)
 
 
 class StreamStart(Record, metaclass=plain_class):
-    """Generation of the message started. Declared by the document; agents announce it with
-    `message_start` instead.
-    """
+    """The generation of a message started. Declared by the document; agents send `message_start` instead."""
     __slots__ = ()
     __match_args__ = ("partial",)
     _constants = {"type": "\"start\""}
@@ -3361,58 +3357,58 @@ class StreamStart(Record, metaclass=plain_class):
 
 
 class SubagentEnd(Record, metaclass=plain_class):
-    """A subagent has ended, and its verification with it."""
+    """A subagent and its verification have ended."""
     __slots__ = ()
     __match_args__ = ("id", "agent", "exit_code", "verification")
     _constants = {"type": "\"subagent_end\""}
     type = "subagent_end"
-    id = Member("id", "str", "str: The task's id.")
-    agent = Member("agent", "str", "str: The agent's name.")
-    exit_code = Member("exitCode", "int", "int: Its exit code.")
-    verification = Member("verification", "VerificationResult", "VerificationResult | None: The verification, where one was asked for.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the task.")
+    agent = Member("agent", "str", "str: Name of the agent.")
+    exit_code = Member("exitCode", "int", "int: Exit code of the subagent.")
+    verification = Member("verification", "VerificationResult", "VerificationResult | None: The verification, if one was requested.", required=False, nullable=True)
 
 
 class SubagentEvent(Record, metaclass=plain_class):
-    """A subagent sent an event. Since omp@18.2."""
+    """A subagent emitted an event. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("payload",)
     _constants = {"type": "\"subagent_event\""}
     type = "subagent_event"
-    payload = Member("payload", "SubagentHappening", "SubagentHappening: Which one, and the event.")
+    payload = Member("payload", "SubagentHappening", "SubagentHappening: The event with the id of the subagent.")
 
 
 class SubagentHappening(Record, metaclass=plain_class):
-    """An event and the subagent that it is of. Since omp@18.2."""
+    """An event of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "event")
     _constants = {}
-    id = Member("id", "str", "str: The subagent's id.")
-    event = Member("event", "object", "JsonObject: The event.")
+    id = Member("id", "str", "str: Id of the subagent.")
+    event = Member("event", "object", "JsonObject: Event of the subagent.")
 
 
 class SubagentLife(Record, metaclass=plain_class):
-    """A subagent that begins or ends. Since omp@18.2."""
+    """The start or end of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "agent", "agent_source", "description", "status", "session_file", "parent_tool_call_id", "index", "detached")
     _constants = {}
-    id = Member("id", "str", "str: Its id.")
-    agent = Member("agent", "str", "str: The kind of agent.")
-    agent_source = Member("agentSource", "str", "str: Where that kind comes from.")
-    description = Member("description", "str", "str | None: What it was asked for, in few words.", required=False, nullable=True)
-    status = Member("status", "str", "str: `started`, `completed`, `failed` or `aborted`.")
-    session_file = Member("sessionFile", "str", "str | None: Its session's file.", required=False, nullable=True)
-    parent_tool_call_id = Member("parentToolCallId", "str", "str | None: The call of the tool that began it.", required=False, nullable=True)
-    index = Member("index", "int", "int: Its place among those that were begun together, from 0.")
-    detached = Member("detached", "bool", "bool | None: Whether the agent goes on beside it.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the subagent.")
+    agent = Member("agent", "str", "str: Kind of the agent.")
+    agent_source = Member("agentSource", "str", "str: Source of that kind.")
+    description = Member("description", "str", "str | None: Short description of the task.", required=False, nullable=True)
+    status = Member("status", "str", "str: Status: `started`, `completed`, `failed` or `aborted`.")
+    session_file = Member("sessionFile", "str", "str | None: Path of the subagent's session file.", required=False, nullable=True)
+    parent_tool_call_id = Member("parentToolCallId", "str", "str | None: Id of the tool call that started the subagent.", required=False, nullable=True)
+    index = Member("index", "int", "int: Index among the subagents that were started together, from 0.")
+    detached = Member("detached", "bool", "bool | None: `true` if the agent continues while the subagent works.", required=False, nullable=True)
 
 
 class SubagentLifecycle(Record, metaclass=plain_class):
-    """A subagent began or ended. Since omp@18.2."""
+    """A subagent started or ended. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("payload",)
     _constants = {"type": "\"subagent_lifecycle\""}
     type = "subagent_lifecycle"
-    payload = Member("payload", "SubagentLife", "SubagentLife: It.")
+    payload = Member("payload", "SubagentLife", "SubagentLife: The subagent with its status.")
 
 
 class SubagentMessages(Record, metaclass=plain_class):
@@ -3420,89 +3416,89 @@ class SubagentMessages(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("session_file", "from_byte", "next_byte", "reset", "entries", "messages")
     _constants = {}
-    session_file = Member("sessionFile", "str", "str: The file.")
-    from_byte = Member("fromByte", "int", "int: Where the part begins, in bytes.")
-    next_byte = Member("nextByte", "int", "int: Where the next part begins, in bytes.")
-    reset = Member("reset", "bool", "bool: Whether the file was begun anew: what was read before counts no more.")
-    entries = Member("entries", "[object]", "list[JsonObject]: The entries.")
-    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: The messages among them.")
+    session_file = Member("sessionFile", "str", "str: Path of the file.")
+    from_byte = Member("fromByte", "int", "int: Start of the part in bytes.")
+    next_byte = Member("nextByte", "int", "int: Start of the next part in bytes.")
+    reset = Member("reset", "bool", "bool: `true` if the file was rewritten, so that earlier parts are no longer valid.")
+    entries = Member("entries", "[object]", "list[JsonObject]: Session entries in the part.")
+    messages = Member("messages", "[AgentMessage]", "list[AgentMessage]: Messages among the entries.")
 
 
 class SubagentProgress(Record, metaclass=plain_class):
-    """How far a subagent is. Since omp@18.2."""
+    """The progress of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("index", "id", "agent", "agent_source", "status", "task", "assignment", "description", "last_intent", "current_tool", "current_tool_args", "current_tool_start_ms", "recent_tools", "recent_output", "tool_count", "requests", "tokens", "context_tokens", "context_window", "cost", "duration_ms", "model_override", "resolved_model", "resolved_model_identity", "retry_state", "retry_failure")
     _constants = {}
-    index = Member("index", "int", "int: Its place among those that were begun together, from 0.")
-    id = Member("id", "str", "str: Its id.")
-    agent = Member("agent", "str", "str: The kind of agent.")
-    agent_source = Member("agentSource", "str", "str: Where that kind comes from, as in `bundled`.")
-    status = Member("status", "str", "str: What it is doing, as in `running`.")
-    task = Member("task", "str", "str: What it was asked for, with everything that it was told.")
-    assignment = Member("assignment", "str", "str | None: What it was asked for.", required=False, nullable=True)
-    description = Member("description", "str", "str | None: That, in few words.", required=False, nullable=True)
-    last_intent = Member("lastIntent", "str", "str | None: What its last call is for.", required=False, nullable=True)
-    current_tool = Member("currentTool", "str", "str | None: The tool that runs.", required=False, nullable=True)
-    current_tool_args = Member("currentToolArgs", "str", "str | None: The arguments of that tool, as text.", required=False, nullable=True)
-    current_tool_start_ms = Member("currentToolStartMs", "number", "float | None: When that tool began, in milliseconds since the epoch.", required=False, nullable=True)
-    recent_tools = Member("recentTools", "[object]", "list[JsonObject]: The tools that ran last.")
-    recent_output = Member("recentOutput", "[str]", "list[str]: The lines that it wrote last.")
-    tool_count = Member("toolCount", "int", "int: How many calls of tools it made.")
-    requests = Member("requests", "int", "int: How many answers of the model it got.")
+    index = Member("index", "int", "int: Index among the subagents that were started together, from 0.")
+    id = Member("id", "str", "str: Id of the subagent.")
+    agent = Member("agent", "str", "str: Kind of the agent.")
+    agent_source = Member("agentSource", "str", "str: Source of that kind, as in `bundled`.")
+    status = Member("status", "str", "str: Status of the subagent, as in `running`.")
+    task = Member("task", "str", "str: The complete task, with all instructions.")
+    assignment = Member("assignment", "str", "str | None: The task as assigned.", required=False, nullable=True)
+    description = Member("description", "str", "str | None: Short description of the task.", required=False, nullable=True)
+    last_intent = Member("lastIntent", "str", "str | None: Purpose of the last tool call.", required=False, nullable=True)
+    current_tool = Member("currentTool", "str", "str | None: Name of the running tool.", required=False, nullable=True)
+    current_tool_args = Member("currentToolArgs", "str", "str | None: Arguments of the running tool, as text.", required=False, nullable=True)
+    current_tool_start_ms = Member("currentToolStartMs", "number", "float | None: Start of the running tool in milliseconds since the epoch.", required=False, nullable=True)
+    recent_tools = Member("recentTools", "[object]", "list[JsonObject]: Tools that ran last.")
+    recent_output = Member("recentOutput", "[str]", "list[str]: The latest lines of output.")
+    tool_count = Member("toolCount", "int", "int: Number of tool calls.")
+    requests = Member("requests", "int", "int: Number of answers of the model.")
     tokens = Member("tokens", "int", "int: Tokens used so far, without those from the provider's cache.")
-    context_tokens = Member("contextTokens", "int", "int | None: Tokens in its context.", required=False, nullable=True)
-    context_window = Member("contextWindow", "int", "int | None: The size of that context.", required=False, nullable=True)
-    cost = Member("cost", "number", "float: What it cost, in US dollars.")
-    duration_ms = Member("durationMs", "number", "float: How long it has worked, in milliseconds.")
-    model_override = Member("modelOverride", "any", "JsonValue: The models that it was told to use.", required=False, nullable=True)
-    resolved_model = Member("resolvedModel", "str", "str | None: The model that it uses, with the thinking level.", required=False, nullable=True)
-    resolved_model_identity = Member("resolvedModelIdentity", "str", "str | None: The model that it uses.", required=False, nullable=True)
-    retry_state = Member("retryState", "object", "JsonObject | None: The retry that it waits for.", required=False, nullable=True)
-    retry_failure = Member("retryFailure", "object", "JsonObject | None: Why it gave up.", required=False, nullable=True)
+    context_tokens = Member("contextTokens", "int", "int | None: Number of tokens in the subagent's context.", required=False, nullable=True)
+    context_window = Member("contextWindow", "int", "int | None: Size of the subagent's context window in tokens.", required=False, nullable=True)
+    cost = Member("cost", "number", "float: Cost in US dollars.")
+    duration_ms = Member("durationMs", "number", "float: Duration of the work in milliseconds.")
+    model_override = Member("modelOverride", "any", "JsonValue: Models requested for the subagent.", required=False, nullable=True)
+    resolved_model = Member("resolvedModel", "str", "str | None: Model in use, with the thinking level.", required=False, nullable=True)
+    resolved_model_identity = Member("resolvedModelIdentity", "str", "str | None: Model in use, without the thinking level.", required=False, nullable=True)
+    retry_state = Member("retryState", "object", "JsonObject | None: State of a pending retry.", required=False, nullable=True)
+    retry_failure = Member("retryFailure", "object", "JsonObject | None: Failure of the last retry.", required=False, nullable=True)
 
 
 class SubagentProgressed(Record, metaclass=plain_class):
-    """A subagent has come further. Since omp@18.2."""
+    """A subagent made progress. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("payload",)
     _constants = {"type": "\"subagent_progress\""}
     type = "subagent_progress"
-    payload = Member("payload", "SubagentReport", "SubagentReport: How far.")
+    payload = Member("payload", "SubagentReport", "SubagentReport: The subagent with its progress.")
 
 
 class SubagentReport(Record, metaclass=plain_class):
-    """A subagent and how far it is. Since omp@18.2."""
+    """A subagent with its progress. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("index", "agent", "agent_source", "task", "parent_tool_call_id", "assignment", "progress", "session_file", "detached")
     _constants = {}
-    index = Member("index", "int", "int: Its place among those that were begun together, from 0.")
-    agent = Member("agent", "str", "str: The kind of agent.")
-    agent_source = Member("agentSource", "str", "str: Where that kind comes from.")
-    task = Member("task", "str", "str: What it was asked for, with everything that it was told.")
-    parent_tool_call_id = Member("parentToolCallId", "str", "str | None: The call of the tool that began it.", required=False, nullable=True)
-    assignment = Member("assignment", "str", "str | None: What it was asked for.", required=False, nullable=True)
-    progress = Member("progress", "SubagentProgress", "SubagentProgress: How far it is.")
-    session_file = Member("sessionFile", "str", "str | None: Its session's file.", required=False, nullable=True)
-    detached = Member("detached", "bool", "bool | None: Whether the agent goes on beside it.", required=False, nullable=True)
+    index = Member("index", "int", "int: Index among the subagents that were started together, from 0.")
+    agent = Member("agent", "str", "str: Kind of the agent.")
+    agent_source = Member("agentSource", "str", "str: Source of that kind.")
+    task = Member("task", "str", "str: The complete task, with all instructions.")
+    parent_tool_call_id = Member("parentToolCallId", "str", "str | None: Id of the tool call that started the subagent.", required=False, nullable=True)
+    assignment = Member("assignment", "str", "str | None: The task as assigned.", required=False, nullable=True)
+    progress = Member("progress", "SubagentProgress", "SubagentProgress: Progress of the subagent.")
+    session_file = Member("sessionFile", "str", "str | None: Path of the subagent's session file.", required=False, nullable=True)
+    detached = Member("detached", "bool", "bool | None: `true` if the agent continues while the subagent works.", required=False, nullable=True)
 
 
 class SubagentSnapshot(Record, metaclass=plain_class):
-    """What is known of a subagent. Since omp@18.2."""
+    """The known data of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "index", "agent", "agent_source", "description", "status", "task", "assignment", "session_file", "last_update", "progress", "parent_tool_call_id")
     _constants = {}
-    id = Member("id", "str", "str: Its id.")
-    index = Member("index", "int", "int: Its place among those that were begun together, from 0.")
-    agent = Member("agent", "str", "str: The kind of agent.")
-    agent_source = Member("agentSource", "str", "str: Where that kind comes from.")
-    description = Member("description", "str", "str | None: What it was asked for, in few words.", required=False, nullable=True)
-    status = Member("status", "str", "str: What it is doing, as in `running`.")
-    task = Member("task", "str", "str | None: What it was asked for, with everything that it was told.", required=False, nullable=True)
-    assignment = Member("assignment", "str", "str | None: What it was asked for.", required=False, nullable=True)
-    session_file = Member("sessionFile", "str", "str | None: Its session's file.", required=False, nullable=True)
-    last_update = Member("lastUpdate", "number", "float: When it was last heard of, in milliseconds since the epoch.")
-    progress = Member("progress", "SubagentProgress", "SubagentProgress | None: How far it is.", required=False, nullable=True)
-    parent_tool_call_id = Member("parentToolCallId", "str", "str | None: The call of the tool that began it.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the subagent.")
+    index = Member("index", "int", "int: Index among the subagents that were started together, from 0.")
+    agent = Member("agent", "str", "str: Kind of the agent.")
+    agent_source = Member("agentSource", "str", "str: Source of that kind.")
+    description = Member("description", "str", "str | None: Short description of the task.", required=False, nullable=True)
+    status = Member("status", "str", "str: Status of the subagent, as in `running`.")
+    task = Member("task", "str", "str | None: The complete task, with all instructions.", required=False, nullable=True)
+    assignment = Member("assignment", "str", "str | None: The task as assigned.", required=False, nullable=True)
+    session_file = Member("sessionFile", "str", "str | None: Path of the subagent's session file.", required=False, nullable=True)
+    last_update = Member("lastUpdate", "number", "float: Time of the last update in milliseconds since the epoch.")
+    progress = Member("progress", "SubagentProgress", "SubagentProgress | None: Progress of the subagent.", required=False, nullable=True)
+    parent_tool_call_id = Member("parentToolCallId", "str", "str | None: Id of the tool call that started the subagent.", required=False, nullable=True)
 
 
 class SubagentStart(Record, metaclass=plain_class):
@@ -3511,17 +3507,17 @@ class SubagentStart(Record, metaclass=plain_class):
     __match_args__ = ("id", "agent", "isolated")
     _constants = {"type": "\"subagent_start\""}
     type = "subagent_start"
-    id = Member("id", "str", "str: The task's id, the same for all its events.")
-    agent = Member("agent", "str", "str: The agent's name.")
-    isolated = Member("isolated", "bool", "bool: Whether it works in a worktree of its own.")
+    id = Member("id", "str", "str: Id of the task, shared by all its events.")
+    agent = Member("agent", "str", "str: Name of the agent.")
+    isolated = Member("isolated", "bool", "bool: `true` if the subagent works in its own worktree.")
 
 
 class SubagentSubscription(Record, metaclass=plain_class):
-    """How much is told from here on. Since omp@18.2."""
+    """The detail of the events about subagents from here on. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("level",)
     _constants = {}
-    level = Member("level", "SubagentLevel", "SubagentLevel: That much.")
+    level = Member("level", "SubagentLevel", "SubagentLevel: Detail of the events.")
 
 
 class SubagentVerificationCommandEnd(Record, metaclass=plain_class):
@@ -3530,12 +3526,12 @@ class SubagentVerificationCommandEnd(Record, metaclass=plain_class):
     __match_args__ = ("id", "attempt", "command_name", "exit_code", "duration_ms", "artifact_id")
     _constants = {"type": "\"subagent_verification_command_end\""}
     type = "subagent_verification_command_end"
-    id = Member("id", "str", "str: The task's id.")
-    attempt = Member("attempt", "int", "int: The number of the attempt.")
-    command_name = Member("commandName", "str", "str: The command's name.")
-    exit_code = Member("exitCode", "int", "int: Its exit code.")
-    duration_ms = Member("durationMs", "number", "float: The duration in milliseconds.")
-    artifact_id = Member("artifactId", "str", "str | None: The file with its output, where it wrote any.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the task.")
+    attempt = Member("attempt", "int", "int: Number of the attempt, from 1.")
+    command_name = Member("commandName", "str", "str: Name of the command.")
+    exit_code = Member("exitCode", "int", "int: Exit code of the command.")
+    duration_ms = Member("durationMs", "number", "float: Duration of the command in milliseconds.")
+    artifact_id = Member("artifactId", "str", "str | None: Id of the file with the output, if there was any.", required=False, nullable=True)
 
 
 class SubagentVerificationCommandStart(Record, metaclass=plain_class):
@@ -3544,9 +3540,9 @@ class SubagentVerificationCommandStart(Record, metaclass=plain_class):
     __match_args__ = ("id", "attempt", "command_name")
     _constants = {"type": "\"subagent_verification_command_start\""}
     type = "subagent_verification_command_start"
-    id = Member("id", "str", "str: The task's id.")
-    attempt = Member("attempt", "int", "int: The number of the attempt.")
-    command_name = Member("commandName", "str", "str: The command's name.")
+    id = Member("id", "str", "str: Id of the task.")
+    attempt = Member("attempt", "int", "int: Number of the attempt, from 1.")
+    command_name = Member("commandName", "str", "str: Name of the command.")
 
 
 class SubagentVerificationEnd(Record, metaclass=plain_class):
@@ -3555,20 +3551,20 @@ class SubagentVerificationEnd(Record, metaclass=plain_class):
     __match_args__ = ("id", "attempt", "status")
     _constants = {"type": "\"subagent_verification_end\""}
     type = "subagent_verification_end"
-    id = Member("id", "str", "str: The task's id.")
-    attempt = Member("attempt", "int", "int: The number of the attempt.")
-    status = Member("status", "AttemptOutcome", "AttemptOutcome: The outcome.")
+    id = Member("id", "str", "str: Id of the task.")
+    attempt = Member("attempt", "int", "int: Number of the attempt, from 1.")
+    status = Member("status", "AttemptOutcome", "AttemptOutcome: Outcome of the attempt.")
 
 
 class SubagentVerificationStart(Record, metaclass=plain_class):
-    """A verification attempt begins."""
+    """A verification attempt starts."""
     __slots__ = ()
     __match_args__ = ("id", "attempt", "profile")
     _constants = {"type": "\"subagent_verification_start\""}
     type = "subagent_verification_start"
-    id = Member("id", "str", "str: The task's id.")
-    attempt = Member("attempt", "int", "int: The number of the attempt, from 1.")
-    profile = Member("profile", "str", "str | None: The profile, where one is used.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the task.")
+    attempt = Member("attempt", "int", "int: Number of the attempt, from 1.")
+    profile = Member("profile", "str", "str | None: Name of the verification profile, if there is one.", required=False, nullable=True)
 
 
 class Subagents(Record, metaclass=plain_class):
@@ -3576,31 +3572,31 @@ class Subagents(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("subagents",)
     _constants = {}
-    subagents = Member("subagents", "[SubagentSnapshot]", "list[SubagentSnapshot]: Them.")
+    subagents = Member("subagents", "[SubagentSnapshot]", "list[SubagentSnapshot]: The subagents of the session.")
 
 
 class Subcommand(Record, metaclass=plain_class):
-    """A word that can follow a command. Since omp@18.2."""
+    """A subcommand of a command. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("name", "description", "usage")
     _constants = {}
-    name = Member("name", "str", "str: The word.")
-    description = Member("description", "str", "str | None: What it does.", required=False, nullable=True)
-    usage = Member("usage", "str", "str | None: What can follow it.", required=False, nullable=True)
+    name = Member("name", "str", "str: Name of the subcommand.")
+    description = Member("description", "str", "str | None: Description of the subcommand.", required=False, nullable=True)
+    usage = Member("usage", "str", "str | None: Syntax of its arguments.", required=False, nullable=True)
 
 
 class SummarizationRetryAttemptStart(Record, metaclass=plain_class):
-    """The request for a summary is made again. Since pi@1.5."""
+    """The agent retries the request for a summary. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("source", "reason")
     _constants = {"type": "\"summarization_retry_attempt_start\""}
     type = "summarization_retry_attempt_start"
-    source = Member("source", "SummarySource", "SummarySource: What it is for.")
-    reason = Member("reason", "CompactionReason", "CompactionReason | None: Why the conversation is compacted; absent for a branch.", required=False, nullable=True)
+    source = Member("source", "SummarySource", "SummarySource: Purpose of the summary.")
+    reason = Member("reason", "CompactionReason", "CompactionReason | None: Reason for the compaction; absent for a branch.", required=False, nullable=True)
 
 
 class SummarizationRetryFinished(Record, metaclass=plain_class):
-    """Retrying the request for a summary is over. Since pi@1.5."""
+    """The retries of the request for a summary are over. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"summarization_retry_finished\""}
@@ -3608,62 +3604,62 @@ class SummarizationRetryFinished(Record, metaclass=plain_class):
 
 
 class SummarizationRetryScheduled(Record, metaclass=plain_class):
-    """The request for a summary failed; it is made again after a pause. Since pi@1.5."""
+    """The request for a summary failed; the agent retries it after a delay. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("attempt", "max_attempts", "delay_ms", "error_message")
     _constants = {"type": "\"summarization_retry_scheduled\""}
     type = "summarization_retry_scheduled"
-    attempt = Member("attempt", "int", "int: The number of this retry, from 1.")
-    max_attempts = Member("maxAttempts", "int", "int: How many there will be at most.")
-    delay_ms = Member("delayMs", "int", "int: How long the agent waits, in milliseconds.")
-    error_message = Member("errorMessage", "str", "str: What went wrong.")
+    attempt = Member("attempt", "int", "int: Number of this retry, from 1.")
+    max_attempts = Member("maxAttempts", "int", "int: Maximum number of retries.")
+    delay_ms = Member("delayMs", "int", "int: Delay before the retry in milliseconds.")
+    error_message = Member("errorMessage", "str", "str: Error message of the failed request.")
 
 
 class SwitchSessionParams(Record, metaclass=plain_class):
     """Parameters of `switch_session`.
 
-    Opens another session. An extension can stop it.
+    Opens another session. An extension can prevent it.
     """
     __slots__ = ()
     __match_args__ = ("session_path",)
     _constants = {}
-    session_path = Member("sessionPath", "str", "str: The session's file.")
+    session_path = Member("sessionPath", "str", "str: File of the session.")
 
 
 class SystemMessage(Record, metaclass=plain_class):
-    """What the model is told before and between the messages: the prompt and the tools, or what has changed of them. Since pi@1.5."""
+    """The instructions and the tools of the model before and between the messages, complete or as changes. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("content", "sections", "tools_added", "tools_removed", "timestamp")
     _constants = {"role": "\"system\""}
     role = "system"
     content = Member("content", "InputContent", "InputContent: Instructions in addition to the sections.")
-    sections = Member("sections", "{any}", "dict[str, JsonValue] | None: Sections of the prompt by name; null takes one away.", required=False, nullable=True)
-    tools_added = Member("toolsAdded", "[ToolDeclaration]", "list[ToolDeclaration] | None: Tools that the model has from here on.", required=False, nullable=True)
-    tools_removed = Member("toolsRemoved", "[ToolReference]", "list[ToolReference] | None: Tools that it no longer has.", required=False, nullable=True)
-    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+    sections = Member("sections", "{any}", "dict[str, JsonValue] | None: Sections of the prompt by name; null removes a section.", required=False, nullable=True)
+    tools_added = Member("toolsAdded", "[ToolDeclaration]", "list[ToolDeclaration] | None: Tools that are available from here on.", required=False, nullable=True)
+    tools_removed = Member("toolsRemoved", "[ToolReference]", "list[ToolReference] | None: Tools that are no longer available.", required=False, nullable=True)
+    timestamp = Member("timestamp", "int", "int: Time of the message in milliseconds since the epoch.")
 
 
 class TaskVerifyConfig(Record, metaclass=plain_class):
-    """How a task is verified: a profile of the settings, or the object form of `verify`."""
+    """The verification of a task: a profile of the settings, or the object form of `verify`."""
     __slots__ = ()
     __match_args__ = ("profile", "mode", "commands", "on_failure", "max_retries")
     _constants = {}
-    profile = Member("profile", "str", "str | None: The profile to start from.", required=False, nullable=True)
-    mode = Member("mode", "VerificationMode", "VerificationMode | None: What is done.", required=False, nullable=True)
+    profile = Member("profile", "str", "str | None: Name of the base profile.", required=False, nullable=True)
+    mode = Member("mode", "VerificationMode", "VerificationMode | None: Method of the verification.", required=False, nullable=True)
     commands = Member("commands", "[VerifyCommand]", "list[VerifyCommand] | None: The commands; they replace the profile's.", required=False, nullable=True)
-    on_failure = Member("onFailure", "FailurePolicy", "FailurePolicy | None: How the changes are handled on failure.", required=False, nullable=True)
-    max_retries = Member("maxRetries", "int", "int | None: The number of repairs allowed.", required=False, nullable=True)
+    on_failure = Member("onFailure", "FailurePolicy", "FailurePolicy | None: Handling of the changes after a failure.", required=False, nullable=True)
+    max_retries = Member("maxRetries", "int", "int | None: Maximum number of repairs.", required=False, nullable=True)
 
 
 class TasksListParams(Record, metaclass=plain_class):
     """Parameters of `tasks_list`.
 
-    Lists the tasks of a session that are not done.
+    Lists the unfinished tasks of a session.
     """
     __slots__ = ()
     __match_args__ = ("session_id",)
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
+    session_id = Member("session_id", "str", "str: Id of the session.")
 
 
 class TextContent(Record, metaclass=plain_class):
@@ -3672,8 +3668,8 @@ class TextContent(Record, metaclass=plain_class):
     __match_args__ = ("text", "text_signature")
     _constants = {"type": "\"text\""}
     type = "text"
-    text = Member("text", "str", "str: The text.")
-    text_signature = Member("textSignature", "str", "str | None: An opaque signature from the provider, to be sent back with the text.", required=False, nullable=True)
+    text = Member("text", "str", "str: Content of the text block.")
+    text_signature = Member("textSignature", "str", "str | None: Opaque signature from the provider; the next request returns it with the text.", required=False, nullable=True)
 
 
 class TextDelta(Record, metaclass=plain_class):
@@ -3682,8 +3678,8 @@ class TextDelta(Record, metaclass=plain_class):
     __match_args__ = ("content_index", "delta", "partial")
     _constants = {"type": "\"text_delta\""}
     type = "text_delta"
-    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
-    delta = Member("delta", "str", "str: The new piece.")
+    content_index = Member("contentIndex", "int", "int: Index of the block in the message's content.")
+    delta = Member("delta", "str", "str: The new piece of text.")
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
@@ -3693,8 +3689,8 @@ class TextEnd(Record, metaclass=plain_class):
     __match_args__ = ("content_index", "content", "partial")
     _constants = {"type": "\"text_end\""}
     type = "text_end"
-    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
-    content = Member("content", "str", "str: The whole text of the block.")
+    content_index = Member("contentIndex", "int", "int: Index of the block in the message's content.")
+    content = Member("content", "str", "str: The complete text of the block.")
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
@@ -3704,19 +3700,19 @@ class TextStart(Record, metaclass=plain_class):
     __match_args__ = ("content_index", "partial")
     _constants = {"type": "\"text_start\""}
     type = "text_start"
-    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    content_index = Member("contentIndex", "int", "int: Index of the block in the message's content.")
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class ThinkingContent(Record, metaclass=plain_class):
-    """Reasoning that the model shows."""
+    """Visible reasoning of the model."""
     __slots__ = ()
     __match_args__ = ("thinking", "thinking_signature", "redacted")
     _constants = {"type": "\"thinking\""}
     type = "thinking"
-    thinking = Member("thinking", "str", "str: The reasoning text.")
-    thinking_signature = Member("thinkingSignature", "str", "str | None: An opaque signature from the provider, to be sent back with the block.", required=False, nullable=True)
-    redacted = Member("redacted", "bool", "bool | None: True where the provider sent the reasoning in a form that cannot be read.", required=False, nullable=True)
+    thinking = Member("thinking", "str", "str: Text of the reasoning.")
+    thinking_signature = Member("thinkingSignature", "str", "str | None: Opaque signature from the provider; the next request returns it with the block.", required=False, nullable=True)
+    redacted = Member("redacted", "bool", "bool | None: `true` if the provider sent the reasoning in an unreadable form.", required=False, nullable=True)
 
 
 class ThinkingDelta(Record, metaclass=plain_class):
@@ -3725,8 +3721,8 @@ class ThinkingDelta(Record, metaclass=plain_class):
     __match_args__ = ("content_index", "delta", "partial")
     _constants = {"type": "\"thinking_delta\""}
     type = "thinking_delta"
-    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
-    delta = Member("delta", "str", "str: The new piece.")
+    content_index = Member("contentIndex", "int", "int: Index of the block in the message's content.")
+    delta = Member("delta", "str", "str: The new piece of reasoning.")
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
@@ -3736,46 +3732,46 @@ class ThinkingEnd(Record, metaclass=plain_class):
     __match_args__ = ("content_index", "content", "partial")
     _constants = {"type": "\"thinking_end\""}
     type = "thinking_end"
-    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
-    content = Member("content", "str", "str: The whole reasoning of the block.")
+    content_index = Member("contentIndex", "int", "int: Index of the block in the message's content.")
+    content = Member("content", "str", "str: The complete reasoning of the block.")
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class ThinkingLevelChangeEntry(Record, metaclass=plain_class):
-    """Another thinking level was chosen."""
+    """A change of the thinking level."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "thinking_level")
     _constants = {"type": "\"thinking_level_change\""}
     type = "thinking_level_change"
-    id = Member("id", "str", "str: The entry's id.")
-    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
-    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
-    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: The level.")
+    id = Member("id", "str", "str: Id of the entry.")
+    parent_id = Member("parentId", "str", "str | None: Id of the parent entry; null for a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: Time of the entry, in ISO 8601.")
+    thinking_level = Member("thinkingLevel", "ThinkingLevel", "ThinkingLevel: New thinking level.")
 
 
 class ThinkingLevelChanged(Record, metaclass=plain_class):
-    """The model thinks more, or less, from here on. Since pi@1.5."""
+    """The thinking level of the model changed. Since pi@1.5."""
     __slots__ = ()
     __match_args__ = ("level",)
     _constants = {"type": "\"thinking_level_changed\""}
     type = "thinking_level_changed"
-    level = Member("level", "ThinkingLevel", "ThinkingLevel: The level.")
+    level = Member("level", "ThinkingLevel", "ThinkingLevel: New thinking level.")
 
 
 class ThinkingLevels(Record, metaclass=plain_class):
-    """The levels that a model has."""
+    """The thinking levels that a model supports."""
     __slots__ = ()
     __match_args__ = ("levels",)
     _constants = {}
-    levels = Member("levels", "[ThinkingLevel]", "list[ThinkingLevel]: From the least on.")
+    levels = Member("levels", "[ThinkingLevel]", "list[ThinkingLevel]: The levels in ascending order.")
 
 
 class ThinkingSet(Record, metaclass=plain_class):
-    """The thinking level that a session has now."""
+    """The current thinking level of a session."""
     __slots__ = ()
     __match_args__ = ("thinking_level",)
     _constants = {}
-    thinking_level = Member("thinking_level", "str", "str: The level.")
+    thinking_level = Member("thinking_level", "str", "str: Thinking level of the model.")
 
 
 class ThinkingSetParams(Record, metaclass=plain_class):
@@ -3786,8 +3782,8 @@ class ThinkingSetParams(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("session_id", "level")
     _constants = {}
-    session_id = Member("session_id", "str", "str: The session.")
-    level = Member("level", "str", "str: The level: `off`, `low`, `medium`, `high` or `max`.")
+    session_id = Member("session_id", "str", "str: Id of the session.")
+    level = Member("level", "str", "str: New level: `off`, `low`, `medium`, `high` or `max`.")
 
 
 class ThinkingStart(Record, metaclass=plain_class):
@@ -3796,12 +3792,12 @@ class ThinkingStart(Record, metaclass=plain_class):
     __match_args__ = ("content_index", "partial")
     _constants = {"type": "\"thinking_start\""}
     type = "thinking_start"
-    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    content_index = Member("contentIndex", "int", "int: Index of the block in the message's content.")
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class TodoAutoClear(Record, metaclass=plain_class):
-    """The todo list was emptied, for everything in it is done. Since omp@18.2."""
+    """The agent cleared the todo list, because all items were done. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"todo_auto_clear\""}
@@ -3813,11 +3809,11 @@ class TodoItem(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("id", "content", "status", "notes", "blocker")
     _constants = {}
-    id = Member("id", "str", "str | None: Its id.", required=False, nullable=True)
-    content = Member("content", "str", "str: What is to be done.")
-    status = Member("status", "str", "str: The status, such as `pending`.")
+    id = Member("id", "str", "str | None: Id of the item.", required=False, nullable=True)
+    content = Member("content", "str", "str: Description of the task.")
+    status = Member("status", "str", "str: Status of the item, such as `pending`.")
     notes = Member("notes", "any", "JsonValue: Additional data from the tool.", required=False, nullable=True)
-    blocker = Member("blocker", "str", "str | None: What it waits for, with the status `blocked`. Since omp@18.2.", required=False, nullable=True)
+    blocker = Member("blocker", "str", "str | None: Reason for the status `blocked`. Since omp@18.2.", required=False, nullable=True)
 
 
 class TodoPhase(Record, metaclass=plain_class):
@@ -3825,16 +3821,16 @@ class TodoPhase(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("name", "tasks")
     _constants = {}
-    name = Member("name", "str", "str: Its name.")
-    tasks = Member("tasks", "[TodoItem]", "list[TodoItem]: What is to be done.")
+    name = Member("name", "str", "str: Name of the part.")
+    tasks = Member("tasks", "[TodoItem]", "list[TodoItem]: Items of the part.")
 
 
 class TodoPhases(Record, metaclass=plain_class):
-    """The todo list. Since omp@18.2."""
+    """The todo list, in parts. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("todo_phases",)
     _constants = {}
-    todo_phases = Member("todoPhases", "[TodoPhase]", "list[TodoPhase]: Its parts.")
+    todo_phases = Member("todoPhases", "[TodoPhase]", "list[TodoPhase]: Parts of the list.")
 
 
 class TodoReminder(Record, metaclass=plain_class):
@@ -3843,22 +3839,22 @@ class TodoReminder(Record, metaclass=plain_class):
     __match_args__ = ("todos", "attempt", "max_attempts")
     _constants = {"type": "\"todo_reminder\""}
     type = "todo_reminder"
-    todos = Member("todos", "[TodoItem]", "list[TodoItem]: The unfinished items.")
-    attempt = Member("attempt", "int", "int: The number of this reminder, from 1.")
-    max_attempts = Member("maxAttempts", "int", "int: The maximum number.")
+    todos = Member("todos", "[TodoItem]", "list[TodoItem]: Unfinished items of the todo list.")
+    attempt = Member("attempt", "int", "int: Number of this reminder, from 1.")
+    max_attempts = Member("maxAttempts", "int", "int: Maximum number of reminders.")
 
 
 class TokenTotals(Record, metaclass=plain_class):
-    """Tokens of a whole session."""
+    """The token counts of a whole session."""
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write", "total", "reasoning")
     _constants = {}
-    input = Member("input", "int", "int: Input tokens that did not come from the cache.")
-    output = Member("output", "int", "int: Output tokens.")
-    cache_read = Member("cacheRead", "int", "int: Tokens read from the provider's cache.")
-    cache_write = Member("cacheWrite", "int", "int: Tokens written to the provider's cache.")
-    total = Member("total", "int", "int: The sum.")
-    reasoning = Member("reasoning", "int", "int | None: Those of `output` that went into reasoning. Since omp@18.2.", required=False, nullable=True)
+    input = Member("input", "int", "int: Number of input tokens that did not come from the cache.")
+    output = Member("output", "int", "int: Number of output tokens.")
+    cache_read = Member("cacheRead", "int", "int: Number of tokens read from the provider's cache.")
+    cache_write = Member("cacheWrite", "int", "int: Number of tokens written to the provider's cache.")
+    total = Member("total", "int", "int: Sum of the counts.")
+    reasoning = Member("reasoning", "int", "int | None: Number of tokens in `output` used for reasoning. Since omp@18.2.", required=False, nullable=True)
 
 
 class ToolCall(Record, metaclass=plain_class):
@@ -3867,12 +3863,12 @@ class ToolCall(Record, metaclass=plain_class):
     __match_args__ = ("id", "name", "arguments", "thought_signature", "namespace", "arguments_error")
     _constants = {"type": "\"toolCall\""}
     type = "toolCall"
-    id = Member("id", "str", "str: The call's id; its result carries the same.")
-    name = Member("name", "str", "str: The tool's name.")
-    arguments = Member("arguments", "object", "JsonObject: The arguments. While they stream, as much of them as can be read.")
-    thought_signature = Member("thoughtSignature", "str", "str | None: An opaque signature from the provider, to be sent back with the call.", required=False, nullable=True)
-    namespace = Member("namespace", "str", "str | None: The provider's name for a group of tools that this one is in. Since pi@1.5.", required=False, nullable=True)
-    arguments_error = Member("argumentsError", "str", "str | None: Why the arguments cannot be read. Since pi@1.5.", required=False, nullable=True)
+    id = Member("id", "str", "str: Id of the tool call, repeated in its result.")
+    name = Member("name", "str", "str: Name of the tool.")
+    arguments = Member("arguments", "object", "JsonObject: Arguments of the tool call. During streaming, as much of them as can be parsed.")
+    thought_signature = Member("thoughtSignature", "str", "str | None: Opaque signature from the provider; the next request returns it with the call.", required=False, nullable=True)
+    namespace = Member("namespace", "str", "str | None: The provider's name for the group of tools that contains this tool. Since pi@1.5.", required=False, nullable=True)
+    arguments_error = Member("argumentsError", "str", "str | None: Reason for arguments that cannot be parsed. Since pi@1.5.", required=False, nullable=True)
 
 
 class ToolCallDelta(Record, metaclass=plain_class):
@@ -3881,7 +3877,7 @@ class ToolCallDelta(Record, metaclass=plain_class):
     __match_args__ = ("content_index", "delta", "partial")
     _constants = {"type": "\"toolcall_delta\""}
     type = "toolcall_delta"
-    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
+    content_index = Member("contentIndex", "int", "int: Index of the block in the message's content.")
     delta = Member("delta", "str", "str: The new piece of the arguments' JSON text.")
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
@@ -3892,8 +3888,8 @@ class ToolCallEnd(Record, metaclass=plain_class):
     __match_args__ = ("content_index", "tool_call", "partial")
     _constants = {"type": "\"toolcall_end\""}
     type = "toolcall_end"
-    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
-    tool_call = Member("toolCall", "ToolCall", "ToolCall: The whole call.")
+    content_index = Member("contentIndex", "int", "int: Index of the block in the message's content.")
+    tool_call = Member("toolCall", "ToolCall", "ToolCall: The complete tool call.")
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
@@ -3903,190 +3899,192 @@ class ToolCallStart(Record, metaclass=plain_class):
     __match_args__ = ("content_index", "id", "tool_name", "partial")
     _constants = {"type": "\"toolcall_start\""}
     type = "toolcall_start"
-    content_index = Member("contentIndex", "int", "int: The block's index in the message's content.")
-    id = Member("id", "str", "str | None: The call's id. Since pi@1.5.", required=False, nullable=True)
-    tool_name = Member("toolName", "str", "str | None: The tool's name. Since pi@1.5.", required=False, nullable=True)
+    content_index = Member("contentIndex", "int", "int: Index of the block in the message's content.")
+    id = Member("id", "str", "str | None: Id of the tool call. Since pi@1.5.", required=False, nullable=True)
+    tool_name = Member("toolName", "str", "str | None: Name of the tool. Since pi@1.5.", required=False, nullable=True)
     partial = Member("partial", "AssistantMessage", "AssistantMessage | None: The message so far; absent in delta-only streams. Until pi@1.5.", required=False, nullable=True)
 
 
 class ToolDeclaration(Record, metaclass=plain_class):
-    """A tool, as the model is told of it."""
+    """The declaration of a tool for the model."""
     __slots__ = ()
     __match_args__ = ("name", "description", "parameters", "constrained_sampling")
     _constants = {}
-    name = Member("name", "str", "str: Its name.")
-    description = Member("description", "str", "str: What it does.")
-    parameters = Member("parameters", "object", "JsonObject: The JSON Schema of its arguments.")
-    constrained_sampling = Member("constrainedSampling", "any", "JsonValue: How the provider is asked to keep the arguments in shape.", required=False, nullable=True)
+    name = Member("name", "str", "str: Name of the tool.")
+    description = Member("description", "str", "str: Description of the tool.")
+    parameters = Member("parameters", "object", "JsonObject: JSON Schema of the arguments.")
+    constrained_sampling = Member("constrainedSampling", "any", "JsonValue: The method by which the provider constrains the arguments to their schema.", required=False, nullable=True)
 
 
 class ToolExecutionEnd(Record, metaclass=plain_class):
-    """A tool is done."""
+    """A tool ends."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "result", "is_error", "duration_ms")
     _constants = {"type": "\"tool_execution_end\""}
     type = "tool_execution_end"
-    tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
-    tool_name = Member("toolName", "str", "str: The tool's name.")
-    result = Member("result", "ToolOutput", "ToolOutput: The result.")
-    is_error = Member("isError", "bool", "bool: Whether the tool failed.")
-    duration_ms = Member("durationMs", "number", "float | None: How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5.", required=False, nullable=True)
+    tool_call_id = Member("toolCallId", "str", "str: Id of the tool call.")
+    tool_name = Member("toolName", "str", "str: Name of the tool.")
+    result = Member("result", "ToolOutput", "ToolOutput: The result of the tool.")
+    is_error = Member("isError", "bool", "bool: `true` if the tool failed.")
+    duration_ms = Member("durationMs", "number", "float | None: Duration of the tool in milliseconds; absent if it did not run. Since pi@1.5.", required=False, nullable=True)
 
 
 class ToolExecutionStart(Record, metaclass=plain_class):
-    """A tool begins to run."""
+    """A tool starts to run."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "args", "intent")
     _constants = {"type": "\"tool_execution_start\""}
     type = "tool_execution_start"
-    tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
-    tool_name = Member("toolName", "str", "str: The tool's name.")
-    args = Member("args", "object", "JsonObject: The arguments.")
-    intent = Member("intent", "str", "str | None: What the call is for. Since omp@18.2.", required=False, nullable=True)
+    tool_call_id = Member("toolCallId", "str", "str: Id of the tool call.")
+    tool_name = Member("toolName", "str", "str: Name of the tool.")
+    args = Member("args", "object", "JsonObject: Arguments of the tool call.")
+    intent = Member("intent", "str", "str | None: Purpose of the tool call. Since omp@18.2.", required=False, nullable=True)
 
 
 class ToolExecutionUpdate(Record, metaclass=plain_class):
-    """A tool has something to show. `partialResult` is all of it so far, to replace what is shown."""
+    """A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+    updates.
+    """
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "args", "partial_result")
     _constants = {"type": "\"tool_execution_update\""}
     type = "tool_execution_update"
-    tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
-    tool_name = Member("toolName", "str", "str: The tool's name.")
-    args = Member("args", "object", "JsonObject: The arguments.")
+    tool_call_id = Member("toolCallId", "str", "str: Id of the tool call.")
+    tool_name = Member("toolName", "str", "str: Name of the tool.")
+    args = Member("args", "object", "JsonObject: Arguments of the tool call.")
     partial_result = Member("partialResult", "ToolOutput", "ToolOutput: The result so far.")
 
 
 class ToolOutput(Record, metaclass=plain_class):
-    """What a tool gives back, whole or so far."""
+    """The output of a tool, complete or so far."""
     __slots__ = ()
     __match_args__ = ("content", "details", "structured_content", "is_error")
     _constants = {}
     content = Member("content", "[InputBlock]", "list[InputBlock]: Text and images for the model.")
-    details = Member("details", "any", "JsonValue: Facts for a front end; their shape is the tool's own.", required=False, nullable=True)
-    structured_content = Member("structuredContent", "any", "JsonValue: The result as data, for programs. Since pi@1.5.", required=False, nullable=True)
-    is_error = Member("isError", "bool", "bool | None: Whether a result that is there as data too is that of a failure. Since pi@1.5.", required=False, nullable=True)
+    details = Member("details", "any", "JsonValue: Details for a client, in a shape defined by the tool.", required=False, nullable=True)
+    structured_content = Member("structuredContent", "any", "JsonValue: The result as structured data, for programs. Since pi@1.5.", required=False, nullable=True)
+    is_error = Member("isError", "bool", "bool | None: `true` if the structured result is that of a failure. Since pi@1.5.", required=False, nullable=True)
 
 
 class ToolReference(Record, metaclass=plain_class):
-    """A tool that the model no longer has."""
+    """A tool that is no longer available to the model."""
     __slots__ = ()
     __match_args__ = ("name",)
     _constants = {}
-    name = Member("name", "str", "str: Its name.")
+    name = Member("name", "str", "str: Name of the tool.")
 
 
 class ToolResultMessage(Record, metaclass=plain_class):
-    """The result of a tool call, as the model sees it."""
+    """The result of a tool call, as the model receives it."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "content", "details", "is_error", "duration_ms", "usage", "nested_calls", "timestamp")
     _constants = {"role": "\"toolResult\""}
     role = "toolResult"
-    tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
-    tool_name = Member("toolName", "str", "str: The tool's name.")
-    content = Member("content", "[InputBlock]", "list[InputBlock]: Text and images.")
-    details = Member("details", "any", "JsonValue: Facts for a front end; their shape is the tool's own.", required=False, nullable=True)
-    is_error = Member("isError", "bool", "bool: Whether the tool failed.")
-    duration_ms = Member("durationMs", "number", "float | None: How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5.", required=False, nullable=True)
-    usage = Member("usage", "Usage", "Usage | None: Tokens of models that the tool itself asked. Since pi@1.5.", required=False, nullable=True)
-    nested_calls = Member("nestedCalls", "any", "JsonValue: Calls of other tools that the tool made. Since pi@1.5.", required=False, nullable=True)
-    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
+    tool_call_id = Member("toolCallId", "str", "str: Id of the tool call.")
+    tool_name = Member("toolName", "str", "str: Name of the tool.")
+    content = Member("content", "[InputBlock]", "list[InputBlock]: Text and images of the result.")
+    details = Member("details", "any", "JsonValue: Details for a client, in a shape defined by the tool.", required=False, nullable=True)
+    is_error = Member("isError", "bool", "bool: `true` if the tool failed.")
+    duration_ms = Member("durationMs", "number", "float | None: Duration of the tool in milliseconds; absent if it did not run. Since pi@1.5.", required=False, nullable=True)
+    usage = Member("usage", "Usage", "Usage | None: Tokens used by models that the tool itself called. Since pi@1.5.", required=False, nullable=True)
+    nested_calls = Member("nestedCalls", "any", "JsonValue: Calls of other tools by this tool. Since pi@1.5.", required=False, nullable=True)
+    timestamp = Member("timestamp", "int", "int: Time of the result in milliseconds since the epoch.")
 
 
 class ToolStreamUpdate(Record, metaclass=plain_class):
-    """A tool has something to show that is in no result. Since omp@18.2."""
+    """A tool reports progress that no result contains. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "update")
     _constants = {"type": "\"tool_stream_update\""}
     type = "tool_stream_update"
-    tool_call_id = Member("toolCallId", "str", "str: The id of the call.")
-    tool_name = Member("toolName", "str", "str: The tool's name.")
-    update = Member("update", "any", "JsonValue: What it has to show.")
+    tool_call_id = Member("toolCallId", "str", "str: Id of the tool call.")
+    tool_name = Member("toolName", "str", "str: Name of the tool.")
+    update = Member("update", "any", "JsonValue: Progress data, in a shape defined by the tool.")
 
 
 class TranscriptControl(Record, metaclass=plain_class):
-    """Something that happened beside the lines: stdin closed, a signal, the end of the process."""
+    """An event of the process: stdin closed, a signal, the end of the process."""
     __slots__ = ()
     __match_args__ = ("t", "event", "code", "stderr", "text")
     _constants = {"dir": "\"ctl\""}
     dir = "ctl"
-    t = Member("t", "number", "float | None: When, in milliseconds since the start.", required=False, nullable=True)
-    event = Member("event", "str", "str: What happened, as in `stdin_closed` or `exit`.")
-    code = Member("code", "int", "int | None: The exit code; for a process that a signal ended, the signal's number, negative.", required=False, nullable=True)
-    stderr = Member("stderr", "str", "str | None: The end of stderr.", required=False, nullable=True)
-    text = Member("text", "str", "str | None: What there is to say about it.", required=False, nullable=True)
+    t = Member("t", "number", "float | None: Time since the start in milliseconds.", required=False, nullable=True)
+    event = Member("event", "str", "str: Name of the event, as in `stdin_closed` or `exit`.")
+    code = Member("code", "int", "int | None: Exit code of the process. If a signal ended the process, the negated number of the signal.", required=False, nullable=True)
+    stderr = Member("stderr", "str", "str | None: The last part of stderr.", required=False, nullable=True)
+    text = Member("text", "str", "str | None: Description of the event.", required=False, nullable=True)
 
 
 class TranscriptHeader(Record, metaclass=plain_class):
-    """The first record of a transcript: what was recorded, and how it was started."""
+    """The first record of a transcript: the recorded agent, its command line and the scenario."""
     __slots__ = ()
     __match_args__ = ("transcript", "agent", "version", "scenario", "title", "argv", "provider_script")
     _constants = {}
-    transcript = Member("transcript", "int", "int: The format's version, 1.")
-    agent = Member("agent", "str", "str: The agent.")
-    version = Member("version", "str", "str | None: The agent's version.", required=False, nullable=True)
-    scenario = Member("scenario", "str", "str | None: The scenario that was played.", required=False, nullable=True)
-    title = Member("title", "str", "str | None: What the scenario shows.", required=False, nullable=True)
-    argv = Member("argv", "[str]", "list[str] | None: The command line.", required=False, nullable=True)
-    provider_script = Member("provider_script", "str", "str | None: The model script that was played.", required=False, nullable=True)
+    transcript = Member("transcript", "int", "int: Version of the format, 1.")
+    agent = Member("agent", "str", "str: Name of the agent.")
+    version = Member("version", "str", "str | None: Version of the agent.", required=False, nullable=True)
+    scenario = Member("scenario", "str", "str | None: Name of the scenario.", required=False, nullable=True)
+    title = Member("title", "str", "str | None: Title of the scenario.", required=False, nullable=True)
+    argv = Member("argv", "[str]", "list[str] | None: Command line of the agent.", required=False, nullable=True)
+    provider_script = Member("provider_script", "str", "str | None: Name of the model script.", required=False, nullable=True)
 
 
 class TranscriptLine(Record, metaclass=plain_class):
-    """A line that went one way or the other."""
+    """A line in one of the two directions."""
     __slots__ = ()
     __match_args__ = ("t", "dir", "line", "line_parts", "eol")
     _constants = {}
-    t = Member("t", "number", "float | None: When, in milliseconds since the start.", required=False, nullable=True)
-    dir = Member("dir", "Direction", "Direction: Which way.")
+    t = Member("t", "number", "float | None: Time since the start in milliseconds.", required=False, nullable=True)
+    dir = Member("dir", "Direction", "Direction: Direction of the line.")
     line = Member("line", "str", "str | None: The line without its end.", required=False, nullable=True)
-    line_parts = Member("line_parts", "[LinePart]", "list[LinePart] | None: The line in parts, where it is long.", required=False, nullable=True)
-    eol = Member("eol", "str", "str | None: What ended the line where it was not a line feed.", required=False, nullable=True)
+    line_parts = Member("line_parts", "[LinePart]", "list[LinePart] | None: The line in parts, if it is long.", required=False, nullable=True)
+    eol = Member("eol", "str", "str | None: The end of the line, if it is not a line feed.", required=False, nullable=True)
 
 
 class TranscriptNote(Record, metaclass=plain_class):
-    """A remark of the recorder, such as a command that it ran in between."""
+    """A note of the recorder, for example about a command that it ran."""
     __slots__ = ()
     __match_args__ = ("t", "line")
     _constants = {"dir": "\"note\""}
     dir = "note"
-    t = Member("t", "number", "float | None: When, in milliseconds since the start.", required=False, nullable=True)
-    line = Member("line", "str", "str: The remark.")
+    t = Member("t", "number", "float | None: Time since the start in milliseconds.", required=False, nullable=True)
+    line = Member("line", "str", "str: Text of the note.")
 
 
 class TreeNode(Record, metaclass=plain_class):
-    """An entry and what follows it."""
+    """An entry with its children in the tree of a session."""
     __slots__ = ()
     __match_args__ = ("entry", "children", "label", "label_timestamp")
     _constants = {}
-    entry = Member("entry", "SessionEntry", "SessionEntry: The entry.")
-    children = Member("children", "[TreeNode]", "list[TreeNode]: What follows it, one node for each branch.")
-    label = Member("label", "str", "str | None: The word that it is marked with.", required=False, nullable=True)
-    label_timestamp = Member("labelTimestamp", "str", "str | None: When it was marked, as ISO 8601.", required=False, nullable=True)
+    entry = Member("entry", "SessionEntry", "SessionEntry: The entry of this node.")
+    children = Member("children", "[TreeNode]", "list[TreeNode]: The children of the entry, one node for each branch.")
+    label = Member("label", "str", "str | None: Label of the entry.", required=False, nullable=True)
+    label_timestamp = Member("labelTimestamp", "str", "str | None: Time of the label, in ISO 8601.", required=False, nullable=True)
 
 
 class TtsrTriggered(Record, metaclass=plain_class):
-    """The model's stream ran into a rule. The turn is stopped and run again with the rule in the
-    context: `agent_end` follows, and then another `agent_start`.
+    """The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
+    `agent_end` follows, and then another `agent_start`.
     """
     __slots__ = ()
     __match_args__ = ("rules",)
     _constants = {"type": "\"ttsr_triggered\""}
     type = "ttsr_triggered"
-    rules = Member("rules", "[StreamRule]", "list[StreamRule]: The rules.")
+    rules = Member("rules", "[StreamRule]", "list[StreamRule]: Rules that matched the output.")
 
 
 class TurnEnd(Record, metaclass=plain_class):
-    """A turn is complete."""
+    """A turn ends."""
     __slots__ = ()
     __match_args__ = ("message", "tool_results")
     _constants = {"type": "\"turn_end\""}
     type = "turn_end"
-    message = Member("message", "AgentMessage", "AgentMessage: The model's answer.")
-    tool_results = Member("toolResults", "[ToolResultMessage]", "list[ToolResultMessage]: The results of the tools that it asked for.")
+    message = Member("message", "AgentMessage", "AgentMessage: The answer of the model.")
+    tool_results = Member("toolResults", "[ToolResultMessage]", "list[ToolResultMessage]: The results of the tool calls in the answer.")
 
 
 class TurnStart(Record, metaclass=plain_class):
-    """A turn begins: one answer of the model and the tools that it asks for."""
+    """A turn starts: one answer of the model, and the tools that the answer calls."""
     __slots__ = ()
     __match_args__ = ()
     _constants = {"type": "\"turn_start\""}
@@ -4098,29 +4096,29 @@ class Usage(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("input", "output", "cache_read", "cache_write", "cache_write1h", "reasoning", "total_tokens", "cost")
     _constants = {}
-    input = Member("input", "int", "int: Input tokens that did not come from the cache.")
-    output = Member("output", "int", "int: Output tokens, reasoning among them.")
-    cache_read = Member("cacheRead", "int", "int: Tokens read from the provider's cache.")
-    cache_write = Member("cacheWrite", "int", "int: Tokens written to the provider's cache.")
-    cache_write1h = Member("cacheWrite1h", "int", "int | None: Those of `cacheWrite` that the provider keeps for an hour. Since pi@1.5.", required=False, nullable=True)
-    reasoning = Member("reasoning", "int", "int | None: Those of `output` that went into reasoning. Since pi@1.5.", required=False, nullable=True)
-    total_tokens = Member("totalTokens", "int", "int | None: The sum of the four; the document leaves it out, agents send it.", required=False, nullable=True)
-    cost = Member("cost", "Cost", "Cost: The cost.")
+    input = Member("input", "int", "int: Number of input tokens that did not come from the cache.")
+    output = Member("output", "int", "int: Number of output tokens, including reasoning.")
+    cache_read = Member("cacheRead", "int", "int: Number of tokens read from the provider's cache.")
+    cache_write = Member("cacheWrite", "int", "int: Number of tokens written to the provider's cache.")
+    cache_write1h = Member("cacheWrite1h", "int", "int | None: Number of tokens in `cacheWrite` that the provider caches for an hour. Since pi@1.5.", required=False, nullable=True)
+    reasoning = Member("reasoning", "int", "int | None: Number of tokens in `output` used for reasoning. Since pi@1.5.", required=False, nullable=True)
+    total_tokens = Member("totalTokens", "int", "int | None: Sum of the four counts. The document omits this member; agents send it.", required=False, nullable=True)
+    cost = Member("cost", "Cost", "Cost: Cost of the tokens.")
 
 
 class UsageEntry(Record, metaclass=plain_class):
-    """Tokens that were used for something that is no answer."""
+    """Tokens used for a purpose other than an answer."""
     __slots__ = ()
     __match_args__ = ("id", "parent_id", "timestamp", "kind", "provider", "model", "usage")
     _constants = {"type": "\"usage\""}
     type = "usage"
-    id = Member("id", "str", "str: The entry's id.")
-    parent_id = Member("parentId", "str", "str | None: The entry that it follows; null where it is a root.", nullable=True)
-    timestamp = Member("timestamp", "str", "str: When, as ISO 8601.")
-    kind = Member("kind", "str", "str: What for.")
-    provider = Member("provider", "str", "str: The provider.")
-    model = Member("model", "str", "str: The model.")
-    usage = Member("usage", "Usage", "Usage: The tokens.")
+    id = Member("id", "str", "str: Id of the entry.")
+    parent_id = Member("parentId", "str", "str | None: Id of the parent entry; null for a root.", nullable=True)
+    timestamp = Member("timestamp", "str", "str: Time of the entry, in ISO 8601.")
+    kind = Member("kind", "str", "str: Purpose of the request.")
+    provider = Member("provider", "str", "str: Name of the provider.")
+    model = Member("model", "str", "str: Id of the model.")
+    usage = Member("usage", "Usage", "Usage: Tokens and costs of the request.")
 
 
 class UserMessage(Record, metaclass=plain_class):
@@ -4129,21 +4127,21 @@ class UserMessage(Record, metaclass=plain_class):
     __match_args__ = ("content", "timestamp", "attachments", "attribution", "steering")
     _constants = {"role": "\"user\""}
     role = "user"
-    content = Member("content", "InputContent", "InputContent: The words and images.")
-    timestamp = Member("timestamp", "int", "int: When, in milliseconds since the epoch.")
-    attachments = Member("attachments", "[Attachment]", "list[Attachment] | None: Files that a front end attached.", required=False, nullable=True)
-    attribution = Member("attribution", "str", "str | None: Who it is from: `user`, or `agent` where another agent wrote it. Since omp@18.2.", required=False, nullable=True)
-    steering = Member("steering", "bool", "bool | None: Whether it was sent to steer a run. Since omp@18.2.", required=False, nullable=True)
+    content = Member("content", "InputContent", "InputContent: Text and images of the message.")
+    timestamp = Member("timestamp", "int", "int: Time of the message in milliseconds since the epoch.")
+    attachments = Member("attachments", "[Attachment]", "list[Attachment] | None: Files attached by a client.", required=False, nullable=True)
+    attribution = Member("attribution", "str", "str | None: Author of the message: `user`, or `agent` if another agent wrote it. Since omp@18.2.", required=False, nullable=True)
+    steering = Member("steering", "bool", "bool | None: `true` if the message was sent to steer a run. Since omp@18.2.", required=False, nullable=True)
 
 
 class ValueAnswer(Record, metaclass=plain_class):
-    """A dialog answered with a value."""
+    """The answer to a dialog with a value."""
     __slots__ = ()
     __match_args__ = ("id", "value")
     _constants = {"type": "\"extension_ui_response\""}
     type = "extension_ui_response"
-    id = Member("id", "str", "str: The id of the question.")
-    value = Member("value", "str", "str: The chosen option, the text entered, the text edited.")
+    id = Member("id", "str", "str: Id of the dialog.")
+    value = Member("value", "str", "str: The chosen option, the entered text or the edited text.")
 
 
 class VerificationAttemptResult(Record, metaclass=plain_class):
@@ -4151,27 +4149,27 @@ class VerificationAttemptResult(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("attempt", "status", "started_at", "ended_at", "command_results", "error")
     _constants = {}
-    attempt = Member("attempt", "int", "int: The number of the attempt, from 1.")
-    status = Member("status", "AttemptStatus", "AttemptStatus: The outcome.")
-    started_at = Member("startedAt", "int", "int: When it began, in milliseconds since the epoch.")
-    ended_at = Member("endedAt", "int", "int: When it ended, in milliseconds since the epoch.")
+    attempt = Member("attempt", "int", "int: Number of the attempt, from 1.")
+    status = Member("status", "AttemptStatus", "AttemptStatus: Outcome of the attempt.")
+    started_at = Member("startedAt", "int", "int: Start of the attempt in milliseconds since the epoch.")
+    ended_at = Member("endedAt", "int", "int: End of the attempt in milliseconds since the epoch.")
     command_results = Member("commandResults", "[VerificationCommandResult]", "list[VerificationCommandResult]: The commands in order.")
-    error = Member("error", "str", "str | None: The error message.", required=False, nullable=True)
+    error = Member("error", "str", "str | None: Error message of the attempt.", required=False, nullable=True)
 
 
 class VerificationCommandResult(Record, metaclass=plain_class):
-    """One verification command and how it ended."""
+    """A verification command with its outcome."""
     __slots__ = ()
     __match_args__ = ("name", "command", "exit_code", "duration_ms", "optional", "timed_out", "artifact_path", "output_preview")
     _constants = {}
-    name = Member("name", "str", "str: The command's name.")
-    command = Member("command", "str", "str: The command line.")
-    exit_code = Member("exitCode", "int", "int: Its exit code; 143 where it was stopped for its time limit.")
-    duration_ms = Member("durationMs", "number", "float: The duration in milliseconds.")
-    optional = Member("optional", "bool", "bool | None: True where its failure does not matter.", required=False, nullable=True)
-    timed_out = Member("timedOut", "bool", "bool | None: True where it was stopped for its time limit.", required=False, nullable=True)
-    artifact_path = Member("artifactPath", "str", "str | None: The file with its output.", required=False, nullable=True)
-    output_preview = Member("outputPreview", "str", "str | None: The last 20 lines (4 KB) of its output.", required=False, nullable=True)
+    name = Member("name", "str", "str: Name of the command.")
+    command = Member("command", "str", "str: Command line of the verification command.")
+    exit_code = Member("exitCode", "int", "int: Exit code of the command; 143 if it reached its timeout.")
+    duration_ms = Member("durationMs", "number", "float: Duration of the command in milliseconds.")
+    optional = Member("optional", "bool", "bool | None: `true` if a failure of the command is ignored.", required=False, nullable=True)
+    timed_out = Member("timedOut", "bool", "bool | None: `true` if the command reached its timeout.", required=False, nullable=True)
+    artifact_path = Member("artifactPath", "str", "str | None: Path of the file with the output.", required=False, nullable=True)
+    output_preview = Member("outputPreview", "str", "str | None: The last 20 lines (4 KB) of the output.", required=False, nullable=True)
 
 
 class VerificationResult(Record, metaclass=plain_class):
@@ -4179,13 +4177,13 @@ class VerificationResult(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("requested", "profile", "mode", "status", "attempts", "retries_used", "on_failure")
     _constants = {}
-    requested = Member("requested", "bool", "bool: Whether it was asked for.")
-    profile = Member("profile", "str", "str | None: The profile that was used.", required=False, nullable=True)
-    mode = Member("mode", "VerificationMode", "VerificationMode | None: What it did.", required=False, nullable=True)
-    status = Member("status", "VerificationStatus", "VerificationStatus: The outcome.")
+    requested = Member("requested", "bool", "bool: `true` if a verification was requested.")
+    profile = Member("profile", "str", "str | None: Name of the verification profile.", required=False, nullable=True)
+    mode = Member("mode", "VerificationMode", "VerificationMode | None: Method of the verification.", required=False, nullable=True)
+    status = Member("status", "VerificationStatus", "VerificationStatus: Outcome of the verification.")
     attempts = Member("attempts", "[VerificationAttemptResult]", "list[VerificationAttemptResult]: The attempts in order.")
-    retries_used = Member("retriesUsed", "int", "int: The number of repairs tried.")
-    on_failure = Member("onFailure", "FailurePolicy", "FailurePolicy | None: How the changes are handled on failure.", required=False, nullable=True)
+    retries_used = Member("retriesUsed", "int", "int: Number of repairs.")
+    on_failure = Member("onFailure", "FailurePolicy", "FailurePolicy | None: Handling of the changes after a failure.", required=False, nullable=True)
 
 
 class VerifyCommand(Record, metaclass=plain_class):
@@ -4193,26 +4191,26 @@ class VerifyCommand(Record, metaclass=plain_class):
     __slots__ = ()
     __match_args__ = ("name", "command", "timeout_ms", "optional")
     _constants = {}
-    name = Member("name", "str", "str: Its name.")
+    name = Member("name", "str", "str: Name of the command.")
     command = Member("command", "str", "str: The command line, run with `bash -lc` in the worktree.")
-    timeout_ms = Member("timeoutMs", "int", "int | None: Its time limit in milliseconds; none where it is missing.", required=False, nullable=True)
-    optional = Member("optional", "bool", "bool | None: True where its failure does not matter.", required=False, nullable=True)
+    timeout_ms = Member("timeoutMs", "int", "int | None: Timeout in milliseconds; no timeout if absent.", required=False, nullable=True)
+    optional = Member("optional", "bool", "bool | None: `true` if a failure of the command is ignored.", required=False, nullable=True)
 
 
 class WordsTaken(Record, metaclass=plain_class):
-    """That words of the user were taken."""
+    """The agent accepted the user's input."""
     __slots__ = ()
     __match_args__ = ("disposition",)
     _constants = {}
-    disposition = Member("disposition", "Disposition", "Disposition: What became of them.")
+    disposition = Member("disposition", "Disposition", "Disposition: Disposition of the input.")
 
 
 class WrittenFile(Record, metaclass=plain_class):
-    """Where something was written."""
+    """The location of a written file."""
     __slots__ = ()
     __match_args__ = ("path",)
     _constants = {}
-    path = Member("path", "str", "str: The file's path.")
+    path = Member("path", "str", "str: Path of the file.")
 
 AttemptOutcome = Literal["passed", "failed", "skipped", "budget_exceeded"] | str
 

@@ -12,24 +12,24 @@ from agentese.unknown import Unknown
 class AbortAndPromptParams(Record):
     """Parameters of `abort_and_prompt`.
 
-    Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-    a failure with the same id may follow.
+    Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+    the same id may follow.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["images"]]] = ("message", "images")
     def __new__(cls, *, message: str, images: Sequence[shapes.ImageContent | ImageContent] | None = None) -> Self: ...
     @property
     def message(self) -> str:
-        """The prompt."""
+        """Text of the prompt."""
     @property
     def images(self) -> list[ImageContent] | None:
-        """Images that go with it."""
+        """Images of the prompt."""
     def to_dict(self) -> shapes.AbortAndPromptParams: ...
     @classmethod
     def from_dict(cls, members: shapes.AbortAndPromptParams) -> AbortAndPromptParams: ...
 
 class AdvisorCostChanged(Record):
-    """What the advisor cost is more now. Since omp@18.2."""
+    """The cost of the advisor has increased. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["advisor_cost_changed"]
@@ -39,7 +39,7 @@ class AdvisorCostChanged(Record):
     def from_dict(cls, members: shapes.AdvisorCostChanged) -> AdvisorCostChanged: ...
 
 class AdvisorYielded(Record):
-    """The advisor has nothing more to say. Since omp@18.2."""
+    """The advisor has no further advice. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["advisor_yielded"]
@@ -51,14 +51,14 @@ class AdvisorYielded(Record):
 class AgentAbortParams(Record):
     """Parameters of `agent_abort`.
 
-    Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+    Stops the current turn. `agent_abort` follows, even if the agent is idle.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
     def __new__(cls, *, session_id: str) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     def to_dict(self) -> shapes.AgentAbortParams: ...
     @classmethod
     def from_dict(cls, members: shapes.AgentAbortParams) -> AgentAbortParams: ...
@@ -71,16 +71,16 @@ class AgentEnd(Record):
     def __new__(cls, *, messages: Sequence[shapes.AgentMessage | AgentMessage], will_retry: bool | None = None, is_terminal: bool | None = None, message_count: int | None = None) -> Self: ...
     @property
     def messages(self) -> list[AgentMessage]:
-        """All messages of this run, the prompt among them."""
+        """All messages of this run, including the prompt."""
     @property
     def will_retry(self) -> bool | None:
-        """Whether the agent tries again on its own. Since pi@1.5."""
+        """`true` if the agent retries on its own. Since pi@1.5."""
     @property
     def is_terminal(self) -> bool | None:
-        """Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run. Since omp@18.2."""
+        """`true` if the agent has no further work of its own. If `false`, this event is not the end of the run. Since omp@18.2."""
     @property
     def message_count(self) -> int | None:
-        """How many messages the run has, where those that were told before are left out of `messages`. Since omp@18.2."""
+        """Number of messages in the run, present if `messages` leaves out those that earlier events carried. Since omp@18.2."""
     def to_dict(self) -> shapes.AgentEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.AgentEnd) -> AgentEnd: ...
@@ -88,36 +88,36 @@ class AgentEnd(Record):
 class AgentPromptParams(Record):
     """Parameters of `agent_prompt`.
 
-    Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+    Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["text"]]] = ("session_id", "text")
     def __new__(cls, *, session_id: str, text: str) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     @property
     def text(self) -> str:
-        """The prompt."""
+        """Text of the prompt."""
     def to_dict(self) -> shapes.AgentPromptParams: ...
     @classmethod
     def from_dict(cls, members: shapes.AgentPromptParams) -> AgentPromptParams: ...
 
 class AgentSettled(Record):
-    """The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5."""
+    """The agent has no further work of its own: no retry, no compaction, empty queues. This event ends the run. Since pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["aborted"]]] = ("aborted",)
     type: Literal["agent_settled"]
     def __new__(cls, *, aborted: bool) -> Self: ...
     @property
     def aborted(self) -> bool:
-        """Whether somebody stopped it."""
+        """`true` if the run was aborted."""
     def to_dict(self) -> shapes.AgentSettled: ...
     @classmethod
     def from_dict(cls, members: shapes.AgentSettled) -> AgentSettled: ...
 
 class AgentStart(Record):
-    """The agent begins to work on a prompt, or begins again after a retry or a compaction."""
+    """The agent starts to work on a prompt, or starts again after a retry or a compaction."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["agent_start"]
@@ -127,28 +127,28 @@ class AgentStart(Record):
     def from_dict(cls, members: shapes.AgentStart) -> AgentStart: ...
 
 class AgentState(Record):
-    """An agent's current state."""
+    """The current state of an agent."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["status"], Literal["model"], Literal["message_count"], Literal["tools"], Literal["token_usage"]]] = ("session_id", "status", "model", "message_count", "tools", "token_usage")
     def __new__(cls, *, session_id: str, status: shapes.OpalStatus | OpalStatus, model: shapes.OpalModel | OpalModel, message_count: int, tools: Sequence[str], token_usage: shapes.OpalUsage | OpalUsage | None = None) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     @property
     def status(self) -> OpalStatus:
-        """What it is doing."""
+        """Current activity of the agent."""
     @property
     def model(self) -> OpalModel:
-        """The model."""
+        """Current model of the session."""
     @property
     def message_count(self) -> int:
-        """The number of messages in the conversation."""
+        """Number of messages in the conversation."""
     @property
     def tools(self) -> list[str]:
         """Names of all tools."""
     @property
     def token_usage(self) -> OpalUsage | None:
-        """Tokens used."""
+        """Token counts of the session."""
     def to_dict(self) -> shapes.AgentState: ...
     @classmethod
     def from_dict(cls, members: shapes.AgentState) -> AgentState: ...
@@ -156,135 +156,135 @@ class AgentState(Record):
 class AgentStateParams(Record):
     """Parameters of `agent_state`.
 
-    Returns an agent's current state.
+    Returns the current state of an agent.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
     def __new__(cls, *, session_id: str) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     def to_dict(self) -> shapes.AgentStateParams: ...
     @classmethod
     def from_dict(cls, members: shapes.AgentStateParams) -> AgentStateParams: ...
 
 class AskUserResult(Record):
-    """What the user answered."""
+    """The answer of the user."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["answer"]]] = ("answer",)
     def __new__(cls, *, answer: str) -> Self: ...
     @property
     def answer(self) -> str:
-        """The answer."""
+        """Text of the answer."""
     def to_dict(self) -> shapes.AskUserResult: ...
     @classmethod
     def from_dict(cls, members: shapes.AskUserResult) -> AskUserResult: ...
 
 class AssistantMessage(Record):
-    """An answer of the model, whole or as far as it has come."""
+    """An answer of the model, complete or so far."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["content"], Literal["api"], Literal["provider"], Literal["model"], Literal["usage"], Literal["stop_reason"], Literal["timestamp"], Literal["error_message"], Literal["response_model"], Literal["response_id"], Literal["raw_stop_reason"], Literal["duration_ms"], Literal["thinking_level"], Literal["provider_thinking_level"], Literal["end_turn"], Literal["diagnostics"], Literal["deferred"], Literal["duration"], Literal["ttft"], Literal["completed_at"], Literal["error_id"], Literal["error_status"]]] = ("content", "api", "provider", "model", "usage", "stop_reason", "timestamp", "error_message", "response_model", "response_id", "raw_stop_reason", "duration_ms", "thinking_level", "provider_thinking_level", "end_turn", "diagnostics", "deferred", "duration", "ttft", "completed_at", "error_id", "error_status")
     role: Literal["assistant"]
     def __new__(cls, *, content: Sequence[shapes.AssistantBlock | AssistantBlock], api: str, provider: str, model: str, usage: shapes.Usage | Usage, stop_reason: shapes.StopReason | StopReason, timestamp: int, error_message: str | None = None, response_model: str | None = None, response_id: str | None = None, raw_stop_reason: str | None = None, duration_ms: float | None = None, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None, provider_thinking_level: str | None = None, end_turn: bool | None = None, diagnostics: Sequence[JsonValue] | None = None, deferred: JsonValue | None = None, duration: float | None = None, ttft: float | None = None, completed_at: float | None = None, error_id: float | None = None, error_status: float | None = None) -> Self: ...
     @property
     def content(self) -> list[AssistantBlock]:
-        """Text, reasoning and tool calls in the order in which they came."""
+        """Text, reasoning and tool calls in the order of their arrival."""
     @property
     def api(self) -> str:
-        """The provider's wire format, as in `anthropic-messages`."""
+        """Wire format of the provider, as in `anthropic-messages`."""
     @property
     def provider(self) -> str:
-        """The provider."""
+        """Name of the provider."""
     @property
     def model(self) -> str:
-        """The model's id."""
+        """Id of the model."""
     @property
     def usage(self) -> Usage:
-        """Tokens and costs."""
+        """Tokens and costs of the answer."""
     @property
     def stop_reason(self) -> StopReason:
-        """The stop reason; `stop` while the message streams."""
+        """Stop reason of the answer; `stop` while the message streams."""
     @property
     def timestamp(self) -> int:
-        """When it began, in milliseconds since the epoch."""
+        """Start of the answer in milliseconds since the epoch."""
     @property
     def error_message(self) -> str | None:
-        """The error message, with `error` and `aborted`."""
+        """Error message, present if the stop reason is `error` or `aborted`."""
     @property
     def response_model(self) -> str | None:
-        """The model that answered, as the provider names it. Since pi@1.5."""
+        """Name of the model that answered, as reported by the provider. Since pi@1.5."""
     @property
     def response_id(self) -> str | None:
-        """The answer's id at the provider. Since pi@1.5, omp@18.2."""
+        """Id of the answer at the provider. Since pi@1.5, omp@18.2."""
     @property
     def raw_stop_reason(self) -> str | None:
-        """Why it stopped, in the provider's own word. Since pi@1.5."""
+        """Stop reason in the wording of the provider. Since pi@1.5."""
     @property
     def duration_ms(self) -> float | None:
-        """How long the answer took, in milliseconds. Since pi@1.5."""
+        """Duration of the answer in milliseconds. Since pi@1.5."""
     @property
     def thinking_level(self) -> ThinkingLevel | None:
-        """How hard the model was asked to think. Since pi@1.5."""
+        """Requested thinking level. Since pi@1.5."""
     @property
     def provider_thinking_level(self) -> str | None:
-        """That, in the provider's own word. Since pi@1.5."""
+        """Requested thinking level in the wording of the provider. Since pi@1.5."""
     @property
     def end_turn(self) -> bool | None:
-        """Whether the provider says that the turn is over. Since pi@1.5."""
+        """`true` if the provider reports the end of the turn. Since pi@1.5."""
     @property
     def diagnostics(self) -> list[JsonValue] | None:
-        """Facts about the request, for looking into it. Since pi@1.5."""
+        """Diagnostic data about the request. Since pi@1.5."""
     @property
     def deferred(self) -> JsonValue:
-        """Where an answer that comes later is found. Since pi@1.5."""
+        """Location of an answer that the provider delivers later. Since pi@1.5."""
     @property
     def duration(self) -> float | None:
-        """How long the answer took, in milliseconds. Since omp@18.2."""
+        """Duration of the answer in milliseconds. Since omp@18.2."""
     @property
     def ttft(self) -> float | None:
-        """After how many milliseconds its first piece came. Since omp@18.2."""
+        """Time to the first piece of the answer in milliseconds. Since omp@18.2."""
     @property
     def completed_at(self) -> float | None:
-        """When it was complete, in milliseconds since the epoch. Since omp@18.2."""
+        """End of the answer in milliseconds since the epoch. Since omp@18.2."""
     @property
     def error_id(self) -> float | None:
-        """What kind of error it is, as a number. Since omp@18.2."""
+        """Kind of the error, as a number. Since omp@18.2."""
     @property
     def error_status(self) -> float | None:
-        """The provider's HTTP status. Since omp@18.2."""
+        """HTTP status of the provider. Since omp@18.2."""
     def to_dict(self) -> shapes.AssistantMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.AssistantMessage) -> AssistantMessage: ...
 
 class Attachment(Record):
-    """A file that a front end attached to a message."""
+    """A file that a client attached to a message."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["type"], Literal["file_name"], Literal["mime_type"], Literal["size"], Literal["content"], Literal["extracted_text"], Literal["preview"]]] = ("id", "type", "file_name", "mime_type", "size", "content", "extracted_text", "preview")
     def __new__(cls, *, id: str, type: str, file_name: str, mime_type: str, size: int, content: str, extracted_text: str | None = None, preview: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The attachment's id."""
+        """Id of the attachment."""
     @property
     def type(self) -> str:
-        """What kind it is, `image` or `document`."""
+        """Kind of the file, `image` or `document`."""
     @property
     def file_name(self) -> str:
-        """The file's name."""
+        """Name of the file."""
     @property
     def mime_type(self) -> str:
         """The MIME type."""
     @property
     def size(self) -> int:
-        """The file's size in bytes."""
+        """Size of the file in bytes."""
     @property
     def content(self) -> str:
         """The bytes in base64."""
     @property
     def extracted_text(self) -> str | None:
-        """Text taken out of a document."""
+        """Text extracted from a document."""
     @property
     def preview(self) -> str | None:
-        """A small image in base64."""
+        """A small preview image in base64."""
     def to_dict(self) -> shapes.Attachment: ...
     @classmethod
     def from_dict(cls, members: shapes.Attachment) -> Attachment: ...
@@ -299,10 +299,10 @@ class AuthPollParams(Record):
     def __new__(cls, *, device_code: str, interval: int) -> Self: ...
     @property
     def device_code(self) -> str:
-        """The code that `auth/login` gave."""
+        """Device code from `auth/login`."""
     @property
     def interval(self) -> int:
-        """How often to ask, in seconds."""
+        """Interval between two polls in seconds."""
     def to_dict(self) -> shapes.AuthPollParams: ...
     @classmethod
     def from_dict(cls, members: shapes.AuthPollParams) -> AuthPollParams: ...
@@ -317,43 +317,43 @@ class AuthSetKeyParams(Record):
     def __new__(cls, *, provider: str, api_key: str) -> Self: ...
     @property
     def provider(self) -> str:
-        """The provider."""
+        """Id of the provider."""
     @property
     def api_key(self) -> str:
-        """The key."""
+        """The API key."""
     def to_dict(self) -> shapes.AuthSetKeyParams: ...
     @classmethod
     def from_dict(cls, members: shapes.AuthSetKeyParams) -> AuthSetKeyParams: ...
 
 class AuthStatusResult(Record):
-    """Which credentials were found."""
+    """The discovered credentials."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["authenticated"], Literal["auth"]]] = ("authenticated", "auth")
     def __new__(cls, *, authenticated: bool, auth: shapes.OpalAuth | OpalAuth) -> Self: ...
     @property
     def authenticated(self) -> bool:
-        """Whether a provider can be used."""
+        """`true` if a provider is available."""
     @property
     def auth(self) -> OpalAuth:
-        """More about it."""
+        """Details about the credentials."""
     def to_dict(self) -> shapes.AuthStatusResult: ...
     @classmethod
     def from_dict(cls, members: shapes.AuthStatusResult) -> AuthStatusResult: ...
 
 class Authenticated(Record):
-    """Whether the login is done."""
+    """The outcome of a login."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["authenticated"]]] = ("authenticated",)
     def __new__(cls, *, authenticated: bool) -> Self: ...
     @property
     def authenticated(self) -> bool:
-        """True."""
+        """Always `true`."""
     def to_dict(self) -> shapes.Authenticated: ...
     @classmethod
     def from_dict(cls, members: shapes.Authenticated) -> Authenticated: ...
 
 class AutoCompactionEnd(Record):
-    """Automatic compaction ended, with or without a result. Until pi@1.5."""
+    """An automatic compaction ends, with or without a result. Until pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["result"], Literal["aborted"], Literal["will_retry"], Literal["error_message"], Literal["action"], Literal["skipped"]]] = ("result", "aborted", "will_retry", "error_message", "action", "skipped")
     type: Literal["auto_compaction_end"]
@@ -363,193 +363,193 @@ class AutoCompactionEnd(Record):
         """The result; absent or null if nothing was compacted."""
     @property
     def aborted(self) -> bool:
-        """Whether it was stopped."""
+        """`true` if the compaction was aborted."""
     @property
     def will_retry(self) -> bool:
-        """Whether the prompt is tried again."""
+        """`true` if the agent retries the prompt."""
     @property
     def error_message(self) -> str | None:
-        """The error message."""
+        """Error message of the compaction."""
     @property
     def action(self) -> str | None:
-        """How it compacted. Since omp@18.2."""
+        """Method of the compaction. Since omp@18.2."""
     @property
     def skipped(self) -> bool | None:
-        """Whether there was no need to. Since omp@18.2."""
+        """`true` if no compaction was necessary. Since omp@18.2."""
     def to_dict(self) -> shapes.AutoCompactionEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.AutoCompactionEnd) -> AutoCompactionEnd: ...
 
 class AutoCompactionStart(Record):
-    """Automatic compaction begins. Until pi@1.5."""
+    """An automatic compaction starts. Until pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["reason"], Literal["action"]]] = ("reason", "action")
     type: Literal["auto_compaction_start"]
     def __new__(cls, *, reason: shapes.CompactionReason | CompactionReason, action: str | None = None) -> Self: ...
     @property
     def reason(self) -> CompactionReason:
-        """Why."""
+        """Reason for the compaction."""
     @property
     def action(self) -> str | None:
-        """How: by a summary, or in another way of the agent. Since omp@18.2."""
+        """Method of the compaction: a summary, or another method of the agent. Since omp@18.2."""
     def to_dict(self) -> shapes.AutoCompactionStart: ...
     @classmethod
     def from_dict(cls, members: shapes.AutoCompactionStart) -> AutoCompactionStart: ...
 
 class AutoRetryEnd(Record):
-    """Retrying is over: an answer came, or the agent gave up."""
+    """The retries are over: the model answered, or the agent stopped retrying."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["success"], Literal["attempt"], Literal["final_error"], Literal["retry_errors"]]] = ("success", "attempt", "final_error", "retry_errors")
     type: Literal["auto_retry_end"]
     def __new__(cls, *, success: bool, attempt: int, final_error: str | None = None, retry_errors: Sequence[Mapping[str, JsonValue]] | None = None) -> Self: ...
     @property
     def success(self) -> bool:
-        """Whether an answer came."""
+        """`true` if the model answered."""
     @property
     def attempt(self) -> int:
-        """The number of the last retry."""
+        """Number of the last retry."""
     @property
     def final_error(self) -> str | None:
-        """Why the agent gave up."""
+        """Error message of the last retry, if all retries failed."""
     @property
     def retry_errors(self) -> list[JsonObject] | None:
-        """The answers that failed, and what became of them. Since omp@18.2."""
+        """The failed answers, each with its outcome. Since omp@18.2."""
     def to_dict(self) -> shapes.AutoRetryEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.AutoRetryEnd) -> AutoRetryEnd: ...
 
 class AutoRetryStart(Record):
-    """The agent waits before it tries again after a transient error."""
+    """The agent waits before a retry after a transient error."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["attempt"], Literal["max_attempts"], Literal["delay_ms"], Literal["error_message"]]] = ("attempt", "max_attempts", "delay_ms", "error_message")
     type: Literal["auto_retry_start"]
     def __new__(cls, *, attempt: int, max_attempts: int, delay_ms: int, error_message: str) -> Self: ...
     @property
     def attempt(self) -> int:
-        """The number of this retry, from 1."""
+        """Number of this retry, from 1."""
     @property
     def max_attempts(self) -> int:
-        """The maximum number."""
+        """Maximum number of retries."""
     @property
     def delay_ms(self) -> int:
-        """The delay in milliseconds."""
+        """Delay before the retry in milliseconds."""
     @property
     def error_message(self) -> str:
-        """The error message."""
+        """Error message of the failed request."""
     def to_dict(self) -> shapes.AutoRetryStart: ...
     @classmethod
     def from_dict(cls, members: shapes.AutoRetryStart) -> AutoRetryStart: ...
 
 class AvailableCommand(Record):
-    """A command that a prompt can begin with. Since omp@18.2."""
+    """A command that can start a prompt. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["name"], Literal["aliases"], Literal["description"], Literal["input"], Literal["subcommands"], Literal["source"]]] = ("name", "aliases", "description", "input", "subcommands", "source")
     def __new__(cls, *, name: str, source: str, aliases: Sequence[str] | None = None, description: str | None = None, input: Mapping[str, JsonValue] | None = None, subcommands: Sequence[shapes.Subcommand | Subcommand] | None = None) -> Self: ...
     @property
     def name(self) -> str:
-        """Its name, without the slash."""
+        """Name of the command, without the slash."""
     @property
     def aliases(self) -> list[str] | None:
-        """Other names."""
+        """Other names of the command."""
     @property
     def description(self) -> str | None:
-        """What it does."""
+        """Description of the command."""
     @property
     def input(self) -> JsonObject | None:
-        """What can follow it: the member `hint` shows it."""
+        """Arguments of the command; the member `hint` describes them."""
     @property
     def subcommands(self) -> list[Subcommand] | None:
-        """The words that can follow it."""
+        """Subcommands of the command."""
     @property
     def source(self) -> str:
-        """Where it comes from, as in `builtin`."""
+        """Source of the command, as in `builtin`."""
     def to_dict(self) -> shapes.AvailableCommand: ...
     @classmethod
     def from_dict(cls, members: shapes.AvailableCommand) -> AvailableCommand: ...
 
 class AvailableCommands(Record):
-    """The commands that prompts can begin with. Since omp@18.2."""
+    """The commands that can start a prompt. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["commands"]]] = ("commands",)
     def __new__(cls, *, commands: Sequence[shapes.AvailableCommand | AvailableCommand]) -> Self: ...
     @property
     def commands(self) -> list[AvailableCommand]:
-        """Them."""
+        """Commands that can start a prompt."""
     def to_dict(self) -> shapes.AvailableCommands: ...
     @classmethod
     def from_dict(cls, members: shapes.AvailableCommands) -> AvailableCommands: ...
 
 class AvailableCommandsUpdate(Record):
-    """The commands that prompts can begin with are others now. Since omp@18.2."""
+    """The commands that can start a prompt have changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["commands"]]] = ("commands",)
     type: Literal["available_commands_update"]
     def __new__(cls, *, commands: Sequence[shapes.AvailableCommand | AvailableCommand]) -> Self: ...
     @property
     def commands(self) -> list[AvailableCommand]:
-        """Them."""
+        """Commands that can start a prompt now."""
     def to_dict(self) -> shapes.AvailableCommandsUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.AvailableCommandsUpdate) -> AvailableCommandsUpdate: ...
 
 class AvailableModels(Record):
-    """The models that can be used."""
+    """The available models."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["models"]]] = ("models",)
     def __new__(cls, *, models: Sequence[shapes.Model | Model]) -> Self: ...
     @property
     def models(self) -> list[Model]:
-        """In the order of the configuration."""
+        """The models in the order of the configuration."""
     def to_dict(self) -> shapes.AvailableModels: ...
     @classmethod
     def from_dict(cls, members: shapes.AvailableModels) -> AvailableModels: ...
 
 class BashExecutionMessage(Record):
-    """A shell command that a client ran with `bash`; the model sees it with the next prompt."""
+    """A shell command that a client ran with `bash`; the model receives it with the next prompt."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["command"], Literal["output"], Literal["exit_code"], Literal["cancelled"], Literal["truncated"], Literal["full_output_path"], Literal["timestamp"], Literal["exclude_from_context"]]] = ("command", "output", "exit_code", "cancelled", "truncated", "full_output_path", "timestamp", "exclude_from_context")
     role: Literal["bashExecution"]
     def __new__(cls, *, command: str, output: str, cancelled: bool, truncated: bool, timestamp: int, exit_code: int | None = None, full_output_path: str | None = None, exclude_from_context: bool | None = None) -> Self: ...
     @property
     def command(self) -> str:
-        """The command line."""
+        """Command line of the shell command."""
     @property
     def output(self) -> str:
-        """What it wrote, cut to a limit."""
+        """Output of the command, cut to a limit."""
     @property
     def exit_code(self) -> int | None:
-        """Its exit code; absent or null where it has none."""
+        """Exit code of the command; absent or null if it has none."""
     @property
     def cancelled(self) -> bool:
-        """Whether it was stopped."""
+        """`true` if the command was aborted."""
     @property
     def truncated(self) -> bool:
-        """Whether `output` was cut."""
+        """`true` if `output` was cut."""
     @property
     def full_output_path(self) -> str | None:
-        """A file with all of the output."""
+        """Path of a file with the complete output."""
     @property
     def timestamp(self) -> int:
-        """When, in milliseconds since the epoch."""
+        """Time of the command in milliseconds since the epoch."""
     @property
     def exclude_from_context(self) -> bool | None:
-        """True where the model does not get to see it."""
+        """`true` if the model does not receive the command and its output."""
     def to_dict(self) -> shapes.BashExecutionMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.BashExecutionMessage) -> BashExecutionMessage: ...
 
 class BashExecutionUpdate(Record):
-    """A command of `bash` wrote something. Since pi@1.5."""
+    """A command run by `bash` wrote output. Since pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["delta"]]] = ("id", "delta")
     type: Literal["bash_execution_update"]
     def __new__(cls, *, delta: str, id: JsonValue | None = None) -> Self: ...
     @property
     def id(self) -> JsonValue:
-        """The id of that command, where it had one."""
+        """Id of the `bash` command, if it had one."""
     @property
     def delta(self) -> str:
-        """What it wrote."""
+        """New output of the command."""
     def to_dict(self) -> shapes.BashExecutionUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.BashExecutionUpdate) -> BashExecutionUpdate: ...
@@ -557,18 +557,18 @@ class BashExecutionUpdate(Record):
 class BashParams(Record):
     """Parameters of `bash`.
 
-    Runs a shell command; the model sees its output with the next prompt. Several may run at
-    once. No event is sent for the message that it leaves.
+    Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+    agent emits no event for the message that the command adds to the conversation.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["command"], Literal["exclude_from_context"]]] = ("command", "exclude_from_context")
     def __new__(cls, *, command: str, exclude_from_context: bool | None = None) -> Self: ...
     @property
     def command(self) -> str:
-        """The command line."""
+        """Command line of the shell command."""
     @property
     def exclude_from_context(self) -> bool | None:
-        """Whether the model does not get to see it; false where it is missing. Since pi@1.5."""
+        """`true` to hide the output from the model; `false` if absent. Since pi@1.5."""
     def to_dict(self) -> shapes.BashParams: ...
     @classmethod
     def from_dict(cls, members: shapes.BashParams) -> BashParams: ...
@@ -580,34 +580,34 @@ class BashResult(Record):
     def __new__(cls, *, output: str, cancelled: bool, truncated: bool, exit_code: int | None = None, full_output_path: str | None = None, timed_out: bool | None = None, total_lines: int | None = None, total_bytes: int | None = None, output_lines: int | None = None, output_bytes: int | None = None) -> Self: ...
     @property
     def output(self) -> str:
-        """What it wrote on stdout and stderr, cut to a limit."""
+        """Output of the command on stdout and stderr, cut to a limit."""
     @property
     def exit_code(self) -> int | None:
-        """Its exit code; absent or null where it was stopped."""
+        """Exit code of the command; absent or null if it was aborted."""
     @property
     def cancelled(self) -> bool:
-        """Whether it was stopped with `abort_bash`."""
+        """`true` if `abort_bash` stopped the command."""
     @property
     def truncated(self) -> bool:
-        """Whether `output` was cut."""
+        """`true` if `output` was cut."""
     @property
     def full_output_path(self) -> str | None:
-        """A file with all of the output, where it was cut."""
+        """Path of a file with the complete output, if `output` was cut."""
     @property
     def timed_out(self) -> bool | None:
-        """Whether its time was up. Since omp@18.2."""
+        """`true` if the command reached its timeout. Since omp@18.2."""
     @property
     def total_lines(self) -> int | None:
-        """How many lines it wrote. Since omp@18.2."""
+        """Number of lines in the complete output. Since omp@18.2."""
     @property
     def total_bytes(self) -> int | None:
-        """How many bytes it wrote. Since omp@18.2."""
+        """Number of bytes in the complete output. Since omp@18.2."""
     @property
     def output_lines(self) -> int | None:
-        """How many lines `output` has. Since omp@18.2."""
+        """Number of lines in `output`. Since omp@18.2."""
     @property
     def output_bytes(self) -> int | None:
-        """How many bytes `output` has. Since omp@18.2."""
+        """Number of bytes in `output`. Since omp@18.2."""
     def to_dict(self) -> shapes.BashResult: ...
     @classmethod
     def from_dict(cls, members: shapes.BashResult) -> BashResult: ...
@@ -615,49 +615,48 @@ class BashResult(Record):
 class BranchParams(Record):
     """Parameters of `branch`.
 
-    Makes a branch of the session that ends before one of the user's messages. An extension can
-    stop it.
+    Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["entry_id"]]] = ("entry_id",)
     def __new__(cls, *, entry_id: str) -> Self: ...
     @property
     def entry_id(self) -> str:
-        """The session entry of that message; `get_branch_messages` lists them."""
+        """Entry id of that message; `get_branch_messages` lists the possible values."""
     def to_dict(self) -> shapes.BranchParams: ...
     @classmethod
     def from_dict(cls, members: shapes.BranchParams) -> BranchParams: ...
 
 class BranchSummaryEntry(Record):
-    """A branch was left, and this is what was said on it."""
+    """A summary of a branch that the user left."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["from_id"], Literal["summary"], Literal["details"], Literal["usage"], Literal["from_hook"]]] = ("id", "parent_id", "timestamp", "from_id", "summary", "details", "usage", "from_hook")
     type: Literal["branch_summary"]
     def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, from_id: str | None, summary: str, details: JsonValue | None = None, usage: shapes.Usage | Usage | None = None, from_hook: bool | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The entry's id."""
+        """Id of the entry."""
     @property
     def parent_id(self) -> str | None:
-        """The entry that it follows; null where it is a root."""
+        """Id of the parent entry; null for a root."""
     @property
     def timestamp(self) -> str:
-        """When, as ISO 8601."""
+        """Time of the entry, in ISO 8601."""
     @property
     def from_id(self) -> str | None:
-        """The entry from which it was left; null where there was none."""
+        """Id of the entry at which the user left the branch; null if there was no such entry."""
     @property
     def summary(self) -> str:
-        """The summary."""
+        """Text of the summary."""
     @property
     def details(self) -> JsonValue:
-        """Facts for a front end."""
+        """Details for a client."""
     @property
     def usage(self) -> Usage | None:
-        """Tokens that the summary took."""
+        """Tokens used for the summary."""
     @property
     def from_hook(self) -> bool | None:
-        """Whether an extension wrote the summary."""
+        """`true` if an extension wrote the summary."""
     def to_dict(self) -> shapes.BranchSummaryEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.BranchSummaryEntry) -> BranchSummaryEntry: ...
@@ -670,19 +669,19 @@ class BranchSummaryMessage(Record):
     def __new__(cls, *, summary: str, from_id: str | None, timestamp: int) -> Self: ...
     @property
     def summary(self) -> str:
-        """The summary."""
+        """Text of the summary."""
     @property
     def from_id(self) -> str | None:
-        """The session entry from which the branch was left, or null."""
+        """Id of the session entry at which the conversation left the branch, or null."""
     @property
     def timestamp(self) -> int:
-        """When, in milliseconds since the epoch."""
+        """Time of the summary in milliseconds since the epoch."""
     def to_dict(self) -> shapes.BranchSummaryMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.BranchSummaryMessage) -> BranchSummaryMessage: ...
 
 class BudgetExceeded(Record):
-    """A budget is used up: new prompts and subagents are refused. Sent once for each scope."""
+    """A budget is exhausted: the agent rejects new prompts and subagents. Sent once per scope."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["scope"], Literal["snapshot"]]] = ("scope", "snapshot")
     type: Literal["budget_exceeded"]
@@ -704,37 +703,37 @@ class BudgetSnapshot(Record):
     def __new__(cls, *, status: shapes.BudgetStatus | BudgetStatus, wall_time_ms: float, input_tokens: int, output_tokens: int, total_tokens: int, cost_usd: float, tool_calls: int, subagents: int, reason: shapes.BudgetViolationReason | BudgetViolationReason | None = None) -> Self: ...
     @property
     def status(self) -> BudgetStatus:
-        """The status."""
+        """Status of the budget."""
     @property
     def wall_time_ms(self) -> float:
         """Time since the agent started, in milliseconds."""
     @property
     def input_tokens(self) -> int:
-        """Input tokens used."""
+        """Number of input tokens used."""
     @property
     def output_tokens(self) -> int:
-        """Output tokens used."""
+        """Number of output tokens used."""
     @property
     def total_tokens(self) -> int:
-        """All tokens used."""
+        """Number of all tokens used."""
     @property
     def cost_usd(self) -> float:
-        """The cost in US dollars."""
+        """Cost in US dollars."""
     @property
     def tool_calls(self) -> int:
-        """Tool calls made."""
+        """Number of tool calls."""
     @property
     def subagents(self) -> int:
-        """Subagents started."""
+        """Number of started subagents."""
     @property
     def reason(self) -> BudgetViolationReason | None:
-        """The limit that the event is about."""
+        """Limit that the event reports."""
     def to_dict(self) -> shapes.BudgetSnapshot: ...
     @classmethod
     def from_dict(cls, members: shapes.BudgetSnapshot) -> BudgetSnapshot: ...
 
 class BudgetWarning(Record):
-    """A budget nears a limit. Sent once for each dimension."""
+    """A budget approaches a limit. Sent once per limit."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["scope"], Literal["snapshot"]]] = ("scope", "snapshot")
     type: Literal["budget_warning"]
@@ -750,33 +749,33 @@ class BudgetWarning(Record):
     def from_dict(cls, members: shapes.BudgetWarning) -> BudgetWarning: ...
 
 class CancelNotice(Record):
-    """Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
-    an editor, and lets the other dialogs go without a word.
+    """Withdraws an unanswered dialog whose origin was aborted. The actual agent sends it for an editor and withdraws
+    other dialogs without a frame.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["target_id"]]] = ("target_id",)
     def __new__(cls, *, target_id: str) -> Self: ...
     @property
     def target_id(self) -> str:
-        """The id of the dialog."""
+        """Id of the dialog."""
     def to_dict(self) -> shapes.CancelNotice: ...
     @classmethod
     def from_dict(cls, members: shapes.CancelNotice) -> CancelNotice: ...
 
 class Cancellation(Record):
-    """Whether an extension stopped what was asked for."""
+    """The result of a command that an extension can prevent."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["cancelled"]]] = ("cancelled",)
     def __new__(cls, *, cancelled: bool) -> Self: ...
     @property
     def cancelled(self) -> bool:
-        """True where an extension stopped it."""
+        """`true` if an extension prevented the command."""
     def to_dict(self) -> shapes.Cancellation: ...
     @classmethod
     def from_dict(cls, members: shapes.Cancellation) -> Cancellation: ...
 
 class CancelledAnswer(Record):
-    """A dialog dismissed: the extension gets nothing (or "no")."""
+    """The dismissal of a dialog: the extension receives no value, or "no"."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"]]] = ("id",)
     type: Literal["extension_ui_response"]
@@ -784,37 +783,37 @@ class CancelledAnswer(Record):
     def __new__(cls, *, id: str) -> Self: ...
     @property
     def id(self) -> str:
-        """The id of the question."""
+        """Id of the dialog."""
     def to_dict(self) -> shapes.CancelledAnswer: ...
     @classmethod
     def from_dict(cls, members: shapes.CancelledAnswer) -> CancelledAnswer: ...
 
 class ClientTool(Record):
-    """A tool that the client carries out. Since omp@18.2."""
+    """A tool that the client executes. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["name"], Literal["label"], Literal["description"], Literal["parameters"], Literal["hidden"], Literal["load_mode"], Literal["reads_skill_uris"]]] = ("name", "label", "description", "parameters", "hidden", "load_mode", "reads_skill_uris")
     def __new__(cls, *, name: str, description: str, parameters: Mapping[str, JsonValue], label: str | None = None, hidden: bool | None = None, load_mode: shapes.ToolLoadMode | ToolLoadMode | None = None, reads_skill_uris: bool | None = None) -> Self: ...
     @property
     def name(self) -> str:
-        """Its name, as the model has it."""
+        """Name of the tool for the model."""
     @property
     def label(self) -> str | None:
-        """Its name for people."""
+        """Display name."""
     @property
     def description(self) -> str:
-        """What it does, for the model."""
+        """Description for the model."""
     @property
     def parameters(self) -> JsonObject:
-        """The JSON Schema of its arguments."""
+        """JSON Schema of the arguments."""
     @property
     def hidden(self) -> bool | None:
-        """Whether it is left out of lists."""
+        """`true` to omit the tool from lists."""
     @property
     def load_mode(self) -> ToolLoadMode | None:
-        """When the model is told of it; `discoverable` where it is missing."""
+        """Time at which the model receives the tool; `discoverable` if absent."""
     @property
     def reads_skill_uris(self) -> bool | None:
-        """Whether it can read the instructions of skills."""
+        """`true` if the tool can read the instructions of skills."""
     def to_dict(self) -> shapes.ClientTool: ...
     @classmethod
     def from_dict(cls, members: shapes.ClientTool) -> ClientTool: ...
@@ -829,32 +828,32 @@ class CommandInfo(Record):
         """The name, without the slash."""
     @property
     def description(self) -> str | None:
-        """A description for people."""
+        """Description for the user."""
     @property
     def source(self) -> CommandSource:
-        """Where it comes from."""
+        """Source of the command."""
     @property
     def location(self) -> CommandLocation | None:
-        """Where its file was found; extensions have none. Until pi@1.5."""
+        """Location of the command's file; absent for extensions. Until pi@1.5."""
     @property
     def path(self) -> str | None:
-        """The absolute path of its file. Until pi@1.5."""
+        """Absolute path of the command's file. Until pi@1.5."""
     @property
     def source_info(self) -> SourceInfo | None:
-        """Where it was found. Since pi@1.5."""
+        """Location of the command's file, with its source and scope. Since pi@1.5."""
     def to_dict(self) -> shapes.CommandInfo: ...
     @classmethod
     def from_dict(cls, members: shapes.CommandInfo) -> CommandInfo: ...
 
 class CommandOutput(Record):
-    """A command that a prompt began with has something to say. Since omp@18.2."""
+    """The output of a command at the start of a prompt. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["text"]]] = ("text",)
     type: Literal["command_output"]
     def __new__(cls, *, text: str) -> Self: ...
     @property
     def text(self) -> str:
-        """What."""
+        """Text of the output."""
     def to_dict(self) -> shapes.CommandOutput: ...
     @classmethod
     def from_dict(cls, members: shapes.CommandOutput) -> CommandOutput: ...
@@ -866,7 +865,7 @@ class Commands(Record):
     def __new__(cls, *, commands: Sequence[shapes.CommandInfo | CommandInfo]) -> Self: ...
     @property
     def commands(self) -> list[CommandInfo]:
-        """Extension commands, then templates, then skills."""
+        """The commands: extension commands first, then templates, then skills."""
     def to_dict(self) -> shapes.Commands: ...
     @classmethod
     def from_dict(cls, members: shapes.Commands) -> Commands: ...
@@ -874,7 +873,7 @@ class Commands(Record):
 class CompactParams(Record):
     """Parameters of `compact`.
 
-    Compacts the conversation now: a summary takes the place of its older part.
+    Compacts the conversation now: a summary replaces its older part.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["custom_instructions"]]] = ("custom_instructions",)
@@ -887,66 +886,66 @@ class CompactParams(Record):
     def from_dict(cls, members: shapes.CompactParams) -> CompactParams: ...
 
 class CompactionEnd(Record):
-    """The agent has compacted the conversation, or has not. Since pi@1.5."""
+    """A compaction of the conversation ends, with or without a result. Since pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["reason"], Literal["result"], Literal["aborted"], Literal["will_retry"], Literal["error_message"]]] = ("reason", "result", "aborted", "will_retry", "error_message")
     type: Literal["compaction_end"]
     def __new__(cls, *, reason: shapes.CompactionReason | CompactionReason, aborted: bool, will_retry: bool, result: shapes.CompactionResult | CompactionResult | None = None, error_message: str | None = None) -> Self: ...
     @property
     def reason(self) -> CompactionReason:
-        """Why it began."""
+        """Reason for the compaction."""
     @property
     def result(self) -> CompactionResult | None:
-        """What compaction did; absent where it did not."""
+        """Result of the compaction; absent if nothing was compacted."""
     @property
     def aborted(self) -> bool:
-        """Whether it was stopped."""
+        """`true` if the compaction was aborted."""
     @property
     def will_retry(self) -> bool:
-        """Whether the prompt is tried again."""
+        """`true` if the agent retries the prompt."""
     @property
     def error_message(self) -> str | None:
-        """What went wrong."""
+        """Error message of the compaction."""
     def to_dict(self) -> shapes.CompactionEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.CompactionEnd) -> CompactionEnd: ...
 
 class CompactionEntry(Record):
-    """The conversation was compacted."""
+    """A compaction of the conversation."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["summary"], Literal["first_kept_entry_id"], Literal["tokens_before"], Literal["details"], Literal["usage"], Literal["from_hook"], Literal["system_message"]]] = ("id", "parent_id", "timestamp", "summary", "first_kept_entry_id", "tokens_before", "details", "usage", "from_hook", "system_message")
     type: Literal["compaction"]
     def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, summary: str, first_kept_entry_id: str, tokens_before: int, details: JsonValue | None = None, usage: shapes.Usage | Usage | None = None, from_hook: bool | None = None, system_message: shapes.SystemMessage | SystemMessage | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The entry's id."""
+        """Id of the entry."""
     @property
     def parent_id(self) -> str | None:
-        """The entry that it follows; null where it is a root."""
+        """Id of the parent entry; null for a root."""
     @property
     def timestamp(self) -> str:
-        """When, as ISO 8601."""
+        """Time of the entry, in ISO 8601."""
     @property
     def summary(self) -> str:
-        """The text that stands in place of what was removed."""
+        """The summary that replaces the removed messages."""
     @property
     def first_kept_entry_id(self) -> str:
-        """The first entry that stays as it is."""
+        """Id of the first entry that stays unchanged."""
     @property
     def tokens_before(self) -> int:
-        """Tokens in the context before."""
+        """Number of tokens in the context before the compaction."""
     @property
     def details(self) -> JsonValue:
-        """Facts for a front end, such as the files that were read and changed."""
+        """Details for a client, such as the files that were read and changed."""
     @property
     def usage(self) -> Usage | None:
-        """Tokens that the summary took."""
+        """Tokens used for the summary."""
     @property
     def from_hook(self) -> bool | None:
-        """Whether an extension wrote the summary."""
+        """`true` if an extension wrote the summary."""
     @property
     def system_message(self) -> SystemMessage | None:
-        """The prompt and the tools as they stood then."""
+        """The system prompt and the tools at that time."""
     def to_dict(self) -> shapes.CompactionEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.CompactionEntry) -> CompactionEntry: ...
@@ -958,76 +957,76 @@ class CompactionResult(Record):
     def __new__(cls, *, summary: str, first_kept_entry_id: str, tokens_before: int, estimated_tokens_after: int | None = None, usage: shapes.Usage | Usage | None = None, details: JsonValue | None = None) -> Self: ...
     @property
     def summary(self) -> str:
-        """The text that replaces what was removed."""
+        """The summary that replaces the removed messages."""
     @property
     def first_kept_entry_id(self) -> str:
-        """The first session entry that stays as it is."""
+        """Id of the first session entry that stays unchanged."""
     @property
     def tokens_before(self) -> int:
-        """Tokens in the context before."""
+        """Number of tokens in the context before the compaction."""
     @property
     def estimated_tokens_after(self) -> int | None:
-        """Tokens in the context afterwards, estimated. Since pi@1.5."""
+        """Estimated number of tokens in the context after the compaction. Since pi@1.5."""
     @property
     def usage(self) -> Usage | None:
-        """Tokens that the summary took. Since pi@1.5."""
+        """Tokens used for the summary. Since pi@1.5."""
     @property
     def details(self) -> JsonValue:
-        """Facts for a front end, such as the files that were read and changed."""
+        """Details for a client, such as the files that were read and changed."""
     def to_dict(self) -> shapes.CompactionResult: ...
     @classmethod
     def from_dict(cls, members: shapes.CompactionResult) -> CompactionResult: ...
 
 class CompactionStart(Record):
-    """The agent begins to compact the conversation. Since pi@1.5."""
+    """The agent starts to compact the conversation. Since pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["reason"]]] = ("reason",)
     type: Literal["compaction_start"]
     def __new__(cls, *, reason: shapes.CompactionReason | CompactionReason) -> Self: ...
     @property
     def reason(self) -> CompactionReason:
-        """Why."""
+        """Reason for the compaction."""
     def to_dict(self) -> shapes.CompactionStart: ...
     @classmethod
     def from_dict(cls, members: shapes.CompactionStart) -> CompactionStart: ...
 
 class CompactionSummaryMessage(Record):
-    """The summary that replaces messages which compaction removed."""
+    """The summary of the messages that a compaction removed."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["summary"], Literal["tokens_before"], Literal["timestamp"]]] = ("summary", "tokens_before", "timestamp")
     role: Literal["compactionSummary"]
     def __new__(cls, *, summary: str, tokens_before: int, timestamp: int) -> Self: ...
     @property
     def summary(self) -> str:
-        """The summary."""
+        """Text of the summary."""
     @property
     def tokens_before(self) -> int:
-        """Tokens in the context before."""
+        """Number of tokens in the context before the compaction."""
     @property
     def timestamp(self) -> int:
-        """When, in milliseconds since the epoch."""
+        """Time of the summary in milliseconds since the epoch."""
     def to_dict(self) -> shapes.CompactionSummaryMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.CompactionSummaryMessage) -> CompactionSummaryMessage: ...
 
 class ConfigUpdate(Record):
-    """The model or its thinking was changed by a command that a prompt began with. Since omp@18.2."""
+    """A command at the start of a prompt changed the model or its thinking level. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model"], Literal["thinking_level"]]] = ("model", "thinking_level")
     type: Literal["config_update"]
     def __new__(cls, *, model: shapes.Model | Model | None = None, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None) -> Self: ...
     @property
     def model(self) -> Model | None:
-        """The model."""
+        """The current model."""
     @property
     def thinking_level(self) -> ThinkingLevel | None:
-        """The thinking level."""
+        """Thinking level of the model."""
     def to_dict(self) -> shapes.ConfigUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.ConfigUpdate) -> ConfigUpdate: ...
 
 class ConfigWarningsChanged(Record):
-    """What is wrong with the settings is something else now. Since omp@18.2."""
+    """The warnings about the settings have changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["config_warnings_changed"]
@@ -1037,19 +1036,19 @@ class ConfigWarningsChanged(Record):
     def from_dict(cls, members: shapes.ConfigWarningsChanged) -> ConfigWarningsChanged: ...
 
 class ConfirmDialog(Record):
-    """Asks for yes or no. Resolves to no when the time is up."""
+    """Requests a yes or no. Resolves to no on timeout."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["title"], Literal["message"], Literal["timeout"]]] = ("title", "message", "timeout")
     def __new__(cls, *, title: str, message: str, timeout: int | None = None) -> Self: ...
     @property
     def title(self) -> str:
-        """The question."""
+        """Text of the question."""
     @property
     def message(self) -> str:
-        """What it is about."""
+        """Subject of the question."""
     @property
     def timeout(self) -> int | None:
-        """After how many milliseconds the agent answers for itself."""
+        """Timeout in milliseconds, after which the agent answers the dialog itself."""
     def to_dict(self) -> shapes.ConfirmDialog: ...
     @classmethod
     def from_dict(cls, members: shapes.ConfirmDialog) -> ConfirmDialog: ...
@@ -1061,78 +1060,78 @@ class ConfirmResult(Record):
     def __new__(cls, *, action: str) -> Self: ...
     @property
     def action(self) -> str:
-        """One of the actions."""
+        """One of the offered actions."""
     def to_dict(self) -> shapes.ConfirmResult: ...
     @classmethod
     def from_dict(cls, members: shapes.ConfirmResult) -> ConfirmResult: ...
 
 class ConfirmedAnswer(Record):
-    """A dialog answered with yes or no."""
+    """The answer to a dialog with yes or no."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["confirmed"]]] = ("id", "confirmed")
     type: Literal["extension_ui_response"]
     def __new__(cls, *, id: str, confirmed: bool) -> Self: ...
     @property
     def id(self) -> str:
-        """The id of the question."""
+        """Id of the dialog."""
     @property
     def confirmed(self) -> bool:
-        """Yes or no."""
+        """`true` for yes, `false` for no."""
     def to_dict(self) -> shapes.ConfirmedAnswer: ...
     @classmethod
     def from_dict(cls, members: shapes.ConfirmedAnswer) -> ConfirmedAnswer: ...
 
 class ContextEditEntry(Record):
-    """What the model gets to see of an earlier entry was changed."""
+    """A change to the content of an earlier entry, as the model receives it."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["target_id"], Literal["replacement"]]] = ("id", "parent_id", "timestamp", "target_id", "replacement")
     type: Literal["context_edit"]
     def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, target_id: str, replacement: shapes.ContextReplacement | ContextReplacement | None) -> Self: ...
     @property
     def id(self) -> str:
-        """The entry's id."""
+        """Id of the entry."""
     @property
     def parent_id(self) -> str | None:
-        """The entry that it follows; null where it is a root."""
+        """Id of the parent entry; null for a root."""
     @property
     def timestamp(self) -> str:
-        """When, as ISO 8601."""
+        """Time of the entry, in ISO 8601."""
     @property
     def target_id(self) -> str:
-        """That entry."""
+        """Id of the changed entry."""
     @property
     def replacement(self) -> ContextReplacement | None:
-        """What it sees in its place; null where it sees nothing."""
+        """Content that the model receives instead; null if it receives no content."""
     def to_dict(self) -> shapes.ContextEditEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.ContextEditEntry) -> ContextEditEntry: ...
 
 class ContextReplacement(Record):
-    """Other words in place of those of a message."""
+    """Content that replaces the content of a message."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["content"]]] = ("content",)
     def __new__(cls, *, content: shapes.InputContent | InputContent) -> Self: ...
     @property
     def content(self) -> InputContent:
-        """The words."""
+        """Content that the model receives instead."""
     def to_dict(self) -> shapes.ContextReplacement: ...
     @classmethod
     def from_dict(cls, members: shapes.ContextReplacement) -> ContextReplacement: ...
 
 class ContextUsage(Record):
-    """How much of the model's context is in use."""
+    """The use of the model's context window."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tokens"], Literal["context_window"], Literal["percent"]]] = ("tokens", "context_window", "percent")
     def __new__(cls, *, tokens: int | None, context_window: int, percent: float | None) -> Self: ...
     @property
     def tokens(self) -> int | None:
-        """Tokens in it, estimated; null where nobody knows, as right after a compaction."""
+        """Estimated number of tokens in the context; null if unknown, as directly after a compaction."""
     @property
     def context_window(self) -> int:
-        """How many there is room for."""
+        """Size of the context window in tokens."""
     @property
     def percent(self) -> float | None:
-        """The share that is full, in percent; null where nobody knows."""
+        """Used share of the context window in percent; null if unknown."""
     def to_dict(self) -> shapes.ContextUsage: ...
     @classmethod
     def from_dict(cls, members: shapes.ContextUsage) -> ContextUsage: ...
@@ -1144,158 +1143,160 @@ class Cost(Record):
     def __new__(cls, *, input: float, output: float, cache_read: float, cache_write: float, total: float, total_from_provider: bool | None = None) -> Self: ...
     @property
     def input(self) -> float:
-        """For input tokens."""
+        """Cost of input tokens."""
     @property
     def output(self) -> float:
-        """For output tokens."""
+        """Cost of output tokens."""
     @property
     def cache_read(self) -> float:
-        """For tokens read from the provider's cache."""
+        """Cost of tokens read from the provider's cache."""
     @property
     def cache_write(self) -> float:
-        """For tokens written to the provider's cache."""
+        """Cost of tokens written to the provider's cache."""
     @property
     def total(self) -> float:
-        """The sum."""
+        """Sum of the costs."""
     @property
     def total_from_provider(self) -> bool | None:
-        """Whether the provider gave the sum, and the agent did not work it out. Since pi@1.5."""
+        """`true` if the sum comes from the provider, `false` if the agent computed it. Since pi@1.5."""
     def to_dict(self) -> shapes.Cost: ...
     @classmethod
     def from_dict(cls, members: shapes.Cost) -> Cost: ...
 
 class CustomEntry(Record):
-    """Something that an extension keeps; no model sees it."""
+    """Data of an extension; the model does not receive it."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["custom_type"], Literal["data"]]] = ("id", "parent_id", "timestamp", "custom_type", "data")
     type: Literal["custom"]
     def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, custom_type: str, data: JsonValue | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The entry's id."""
+        """Id of the entry."""
     @property
     def parent_id(self) -> str | None:
-        """The entry that it follows; null where it is a root."""
+        """Id of the parent entry; null for a root."""
     @property
     def timestamp(self) -> str:
-        """When, as ISO 8601."""
+        """Time of the entry, in ISO 8601."""
     @property
     def custom_type(self) -> str:
-        """The extension's name for it."""
+        """Kind of the data, named by the extension."""
     @property
     def data(self) -> JsonValue:
-        """What it keeps."""
+        """Data of the extension."""
     def to_dict(self) -> shapes.CustomEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.CustomEntry) -> CustomEntry: ...
 
 class CustomMessage(Record):
-    """A message that an extension put in."""
+    """A message that an extension added."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["custom_type"], Literal["content"], Literal["display"], Literal["details"], Literal["attribution"], Literal["timestamp"]]] = ("custom_type", "content", "display", "details", "attribution", "timestamp")
     role: Literal["custom"]
     def __new__(cls, *, custom_type: str, content: shapes.InputContent | InputContent, display: bool, timestamp: int, details: JsonValue | None = None, attribution: str | None = None) -> Self: ...
     @property
     def custom_type(self) -> str:
-        """The extension's name for this kind of message."""
+        """Kind of the message, named by the extension."""
     @property
     def content(self) -> InputContent:
-        """Text, or blocks."""
+        """Content of the message: text or blocks."""
     @property
     def display(self) -> bool:
-        """Whether a front end should show it."""
+        """`true` if a client should show the message."""
     @property
     def details(self) -> JsonValue:
-        """Facts for a front end; their shape is the extension's own."""
+        """Details for a client, in a shape defined by the extension."""
     @property
     def attribution(self) -> str | None:
-        """Who it is from: `user`, or `agent`. Since omp@18.2."""
+        """Author of the message: `user` or `agent`. Since omp@18.2."""
     @property
     def timestamp(self) -> int:
-        """When, in milliseconds since the epoch."""
+        """Time of the message in milliseconds since the epoch."""
     def to_dict(self) -> shapes.CustomMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.CustomMessage) -> CustomMessage: ...
 
 class CustomMessageEntry(Record):
-    """A message that an extension put in."""
+    """A message that an extension added."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["custom_type"], Literal["content"], Literal["display"], Literal["details"]]] = ("id", "parent_id", "timestamp", "custom_type", "content", "display", "details")
     type: Literal["custom_message"]
     def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, custom_type: str, content: shapes.InputContent | InputContent, display: bool, details: JsonValue | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The entry's id."""
+        """Id of the entry."""
     @property
     def parent_id(self) -> str | None:
-        """The entry that it follows; null where it is a root."""
+        """Id of the parent entry; null for a root."""
     @property
     def timestamp(self) -> str:
-        """When, as ISO 8601."""
+        """Time of the entry, in ISO 8601."""
     @property
     def custom_type(self) -> str:
-        """The extension's name for it."""
+        """Kind of the message, named by the extension."""
     @property
     def content(self) -> InputContent:
-        """Text, or blocks."""
+        """Content of the message: text or blocks."""
     @property
     def display(self) -> bool:
-        """Whether a front end should show it."""
+        """`true` if a client should show the message."""
     @property
     def details(self) -> JsonValue:
-        """Facts for a front end."""
+        """Details for a client."""
     def to_dict(self) -> shapes.CustomMessageEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.CustomMessageEntry) -> CustomMessageEntry: ...
 
 class CycledModel(Record):
-    """The model that is next in line, with what goes with it."""
+    """The model that `cycle_model` selected, with its thinking level."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model"], Literal["thinking_level"], Literal["is_scoped"]]] = ("model", "thinking_level", "is_scoped")
     def __new__(cls, *, model: shapes.Model | Model, is_scoped: bool, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None) -> Self: ...
     @property
     def model(self) -> Model:
-        """The model."""
+        """The selected model."""
     @property
     def thinking_level(self) -> ThinkingLevel | None:
-        """The thinking level."""
+        """Thinking level of the model."""
     @property
     def is_scoped(self) -> bool:
-        """Whether the cycle is limited to the models named at the start."""
+        """`true` if the cycle is limited to the models that were named at the start."""
     def to_dict(self) -> shapes.CycledModel: ...
     @classmethod
     def from_dict(cls, members: shapes.CycledModel) -> CycledModel: ...
 
 class CycledThinkingLevel(Record):
-    """The thinking level that is next in line."""
+    """The thinking level that `cycle_thinking_level` selected."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
     def __new__(cls, *, level: shapes.ThinkingLevel | ThinkingLevel) -> Self: ...
     @property
     def level(self) -> ThinkingLevel:
-        """The level."""
+        """The selected level."""
     def to_dict(self) -> shapes.CycledThinkingLevel: ...
     @classmethod
     def from_dict(cls, members: shapes.CycledThinkingLevel) -> CycledThinkingLevel: ...
 
 class DeveloperMessage(Record):
-    """Words of the agent itself, which the model reads as instructions: reminders, and the request to go on."""
+    """A message of the agent itself that the model reads as instructions, such as a reminder or the request to
+    continue.
+    """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["content"], Literal["timestamp"]]] = ("content", "timestamp")
     role: Literal["developer"]
     def __new__(cls, *, content: shapes.InputContent | InputContent, timestamp: int) -> Self: ...
     @property
     def content(self) -> InputContent:
-        """The words."""
+        """Content of the message."""
     @property
     def timestamp(self) -> int:
-        """When, in milliseconds since the epoch."""
+        """Time of the message in milliseconds since the epoch."""
     def to_dict(self) -> shapes.DeveloperMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.DeveloperMessage) -> DeveloperMessage: ...
 
 class DeviceCode(Record):
-    """How the user logs in."""
+    """The data for a login by device code."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["user_code"], Literal["verification_uri"], Literal["device_code"], Literal["interval"]]] = ("user_code", "verification_uri", "device_code", "interval")
     def __new__(cls, *, user_code: str, verification_uri: str, device_code: str, interval: int) -> Self: ...
@@ -1304,13 +1305,13 @@ class DeviceCode(Record):
         """The code that the user enters."""
     @property
     def verification_uri(self) -> str:
-        """Where the user enters it."""
+        """Address of the page for the code."""
     @property
     def device_code(self) -> str:
         """The code for `auth/poll`."""
     @property
     def interval(self) -> int:
-        """How often to ask, in seconds."""
+        """Interval between two polls in seconds."""
     def to_dict(self) -> shapes.DeviceCode: ...
     @classmethod
     def from_dict(cls, members: shapes.DeviceCode) -> DeviceCode: ...
@@ -1322,13 +1323,13 @@ class EditorDialog(Record):
     def __new__(cls, *, title: str, prefill: str | None = None, prompt_style: bool | None = None) -> Self: ...
     @property
     def title(self) -> str:
-        """What is edited."""
+        """Title of the editor."""
     @property
     def prefill(self) -> str | None:
-        """The text to begin with."""
+        """Initial text of the editor."""
     @property
     def prompt_style(self) -> bool | None:
-        """Whether it should look like the field for prompts. Since omp@18.2."""
+        """`true` to show the editor in the style of the input field for prompts. Since omp@18.2."""
     def to_dict(self) -> shapes.EditorDialog: ...
     @classmethod
     def from_dict(cls, members: shapes.EditorDialog) -> EditorDialog: ...
@@ -1340,10 +1341,10 @@ class Entries(Record):
     def __new__(cls, *, entries: Sequence[shapes.SessionEntry | SessionEntry], leaf_id: str | None) -> Self: ...
     @property
     def entries(self) -> list[SessionEntry]:
-        """In the order in which they were written."""
+        """The entries in the order of their writing."""
     @property
     def leaf_id(self) -> str | None:
-        """The entry that the next one will follow; null in an empty session."""
+        """Id of the current entry, the parent of the next one; null in an empty session."""
     def to_dict(self) -> shapes.Entries: ...
     @classmethod
     def from_dict(cls, members: shapes.Entries) -> Entries: ...
@@ -1356,7 +1357,7 @@ class EntryAppended(Record):
     def __new__(cls, *, entry: shapes.SessionEntry | SessionEntry) -> Self: ...
     @property
     def entry(self) -> SessionEntry:
-        """The entry."""
+        """Entry of the extension."""
     def to_dict(self) -> shapes.EntryAppended: ...
     @classmethod
     def from_dict(cls, members: shapes.EntryAppended) -> EntryAppended: ...
@@ -1371,57 +1372,57 @@ class ExportHtmlParams(Record):
     def __new__(cls, *, output_path: str | None = None) -> Self: ...
     @property
     def output_path(self) -> str | None:
-        """Where to; by default a file in the working directory named after the session."""
+        """Path of the page; by default a file in the working directory, named after the session."""
     def to_dict(self) -> shapes.ExportHtmlParams: ...
     @classmethod
     def from_dict(cls, members: shapes.ExportHtmlParams) -> ExportHtmlParams: ...
 
 class ExtensionError(Record):
-    """An extension failed; the agent goes on."""
+    """An extension failed; the agent continues."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["extension_path"], Literal["event"], Literal["error"]]] = ("extension_path", "event", "error")
     type: Literal["extension_error"]
     def __new__(cls, *, extension_path: str, event: str, error: str) -> Self: ...
     @property
     def extension_path(self) -> str:
-        """The extension's file, or `command:name`."""
+        """File of the extension, or `command:name`."""
     @property
     def event(self) -> str:
-        """The event that it handled, or `command`."""
+        """Event that the extension was handling, or `command`."""
     @property
     def error(self) -> str:
-        """What it said."""
+        """Error message of the extension."""
     def to_dict(self) -> shapes.ExtensionError: ...
     @classmethod
     def from_dict(cls, members: shapes.ExtensionError) -> ExtensionError: ...
 
 class FastMode(Record):
-    """Whether the model answers faster for a higher price. Since omp@18.2."""
+    """The state of fast mode: faster answers at a higher price. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["enabled"], Literal["active"]]] = ("enabled", "active")
     def __new__(cls, *, enabled: bool, active: bool) -> Self: ...
     @property
     def enabled(self) -> bool:
-        """Whether it was asked for."""
+        """`true` if fast mode was requested."""
     @property
     def active(self) -> bool:
-        """Whether the model does it."""
+        """`true` if the model uses fast mode."""
     def to_dict(self) -> shapes.FastMode: ...
     @classmethod
     def from_dict(cls, members: shapes.FastMode) -> FastMode: ...
 
 class FileMentionMessage(Record):
-    """The files that a prompt mentioned with `@`."""
+    """The files that a prompt mentions with `@`."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["files"], Literal["timestamp"]]] = ("files", "timestamp")
     role: Literal["fileMention"]
     def __new__(cls, *, files: Sequence[shapes.MentionedFile | MentionedFile], timestamp: int) -> Self: ...
     @property
     def files(self) -> list[MentionedFile]:
-        """The files, in the order of the prompt."""
+        """The files in the order of the prompt."""
     @property
     def timestamp(self) -> int:
-        """When, in milliseconds since the epoch."""
+        """Time of the message in milliseconds since the epoch."""
     def to_dict(self) -> shapes.FileMentionMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.FileMentionMessage) -> FileMentionMessage: ...
@@ -1429,18 +1430,17 @@ class FileMentionMessage(Record):
 class FollowUpParams(Record):
     """Parameters of `follow_up`.
 
-    Queues a message for the time when the agent would stop. While the agent is idle it waits
-    for the next prompt.
+    Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["images"]]] = ("message", "images")
     def __new__(cls, *, message: str, images: Sequence[shapes.ImageContent | ImageContent] | None = None) -> Self: ...
     @property
     def message(self) -> str:
-        """The message. Skills and templates are expanded; extension commands are refused."""
+        """The message. Skills and templates are expanded; extension commands are rejected."""
     @property
     def images(self) -> list[ImageContent] | None:
-        """Images that go with it."""
+        """Images of the message."""
     def to_dict(self) -> shapes.FollowUpParams: ...
     @classmethod
     def from_dict(cls, members: shapes.FollowUpParams) -> FollowUpParams: ...
@@ -1448,57 +1448,56 @@ class FollowUpParams(Record):
 class ForkParams(Record):
     """Parameters of `fork`.
 
-    Makes a fork of the session that ends before one of the user's messages. An extension can
-    stop it.
+    Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["entry_id"]]] = ("entry_id",)
     def __new__(cls, *, entry_id: str) -> Self: ...
     @property
     def entry_id(self) -> str:
-        """The session entry of that message; `get_fork_messages` lists them."""
+        """Entry id of that message; `get_fork_messages` lists the possible values."""
     def to_dict(self) -> shapes.ForkParams: ...
     @classmethod
     def from_dict(cls, members: shapes.ForkParams) -> ForkParams: ...
 
 class ForkPoint(Record):
-    """A message from which a fork (or branch) can be made."""
+    """A message that can be the start of a fork (or branch)."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["entry_id"], Literal["text"]]] = ("entry_id", "text")
     def __new__(cls, *, entry_id: str, text: str) -> Self: ...
     @property
     def entry_id(self) -> str:
-        """The session entry to name."""
+        """Id of the session entry, for the command that makes the fork."""
     @property
     def text(self) -> str:
-        """The message's text."""
+        """Text of the message."""
     def to_dict(self) -> shapes.ForkPoint: ...
     @classmethod
     def from_dict(cls, members: shapes.ForkPoint) -> ForkPoint: ...
 
 class ForkPoints(Record):
-    """The messages from which a fork (or branch) can be made."""
+    """The messages that can be the start of a fork (or branch)."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["messages"]]] = ("messages",)
     def __new__(cls, *, messages: Sequence[shapes.ForkPoint | ForkPoint]) -> Self: ...
     @property
     def messages(self) -> list[ForkPoint]:
-        """In order."""
+        """The messages in order."""
     def to_dict(self) -> shapes.ForkPoints: ...
     @classmethod
     def from_dict(cls, members: shapes.ForkPoints) -> ForkPoints: ...
 
 class ForkResult(Record):
-    """A fork (or branch) that was made."""
+    """The result of a fork (or branch)."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["text"], Literal["cancelled"]]] = ("text", "cancelled")
     def __new__(cls, *, cancelled: bool, text: str | None = None) -> Self: ...
     @property
     def text(self) -> str | None:
-        """The text of the message from which it was made; absent where an extension stopped it."""
+        """Text of the message at which the fork was made; absent if an extension prevented the fork."""
     @property
     def cancelled(self) -> bool:
-        """True where an extension stopped it."""
+        """`true` if an extension prevented the fork."""
     def to_dict(self) -> shapes.ForkResult: ...
     @classmethod
     def from_dict(cls, members: shapes.ForkResult) -> ForkResult: ...
@@ -1506,15 +1505,15 @@ class ForkResult(Record):
 class GetEntriesParams(Record):
     """Parameters of `get_entries`.
 
-    Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-    among them. The id of the last one is a cursor that stays good.
+    Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+    The id of the last entry is a cursor that stays valid.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["since"]]] = ("since",)
     def __new__(cls, *, since: str | None = None) -> Self: ...
     @property
     def since(self) -> str | None:
-        """The entry behind which to begin; all where it is missing."""
+        """Id of the entry after which the list begins; all entries if absent."""
     def to_dict(self) -> shapes.GetEntriesParams: ...
     @classmethod
     def from_dict(cls, members: shapes.GetEntriesParams) -> GetEntriesParams: ...
@@ -1522,17 +1521,17 @@ class GetEntriesParams(Record):
 class GetMessagesPageParams(Record):
     """Parameters of `get_messages_page`.
 
-    Gives the messages of the conversation in parts.
+    Returns the messages of the conversation in parts.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["cursor"], Literal["limit"]]] = ("cursor", "limit")
     def __new__(cls, *, cursor: str | None = None, limit: int | None = None) -> Self: ...
     @property
     def cursor(self) -> str | None:
-        """The `nextCursor` of the part before; the first part where it is missing."""
+        """Value of `nextCursor` from the previous part; the first part if absent."""
     @property
     def limit(self) -> int | None:
-        """How many messages at most: 100 where it is missing, and never more than 256."""
+        """Maximum number of messages: 100 if absent, at most 256."""
     def to_dict(self) -> shapes.GetMessagesPageParams: ...
     @classmethod
     def from_dict(cls, members: shapes.GetMessagesPageParams) -> GetMessagesPageParams: ...
@@ -1540,48 +1539,49 @@ class GetMessagesPageParams(Record):
 class GetSubagentMessagesParams(Record):
     """Parameters of `get_subagent_messages`.
 
-    Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
+    Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+    subagent.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["subagent_id"], Literal["session_file"], Literal["from_byte"]]] = ("subagent_id", "session_file", "from_byte")
     def __new__(cls, *, subagent_id: str | None = None, session_file: str | None = None, from_byte: int | None = None) -> Self: ...
     @property
     def subagent_id(self) -> str | None:
-        """The subagent."""
+        """Id of the subagent."""
     @property
     def session_file(self) -> str | None:
-        """Its session's file."""
+        """Path of the subagent's session file."""
     @property
     def from_byte(self) -> int | None:
-        """Where to begin, in bytes; 0 where it is missing."""
+        """Start of the part in bytes; 0 if absent."""
     def to_dict(self) -> shapes.GetSubagentMessagesParams: ...
     @classmethod
     def from_dict(cls, members: shapes.GetSubagentMessagesParams) -> GetSubagentMessagesParams: ...
 
 class GoalUpdated(Record):
-    """The goal that the agent works towards is another one, or has come closer. Since omp@18.2."""
+    """The goal of the agent or the progress towards it changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["goal"], Literal["state"]]] = ("goal", "state")
     type: Literal["goal_updated"]
     def __new__(cls, *, goal: Mapping[str, JsonValue] | None, state: Mapping[str, JsonValue] | None = None) -> Self: ...
     @property
     def goal(self) -> JsonObject | None:
-        """The goal; null where there is none."""
+        """The goal; null if there is none."""
     @property
     def state(self) -> JsonObject | None:
-        """Whether the agent works towards it."""
+        """State of the work towards the goal."""
     def to_dict(self) -> shapes.GoalUpdated: ...
     @classmethod
     def from_dict(cls, members: shapes.GoalUpdated) -> GoalUpdated: ...
 
 class HandedOver(Record):
-    """Where a conversation was handed over. Since omp@18.2."""
+    """The result of a handoff. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["saved_path"]]] = ("saved_path",)
     def __new__(cls, *, saved_path: str | None = None) -> Self: ...
     @property
     def saved_path(self) -> str | None:
-        """The file with what was handed over, where one was written."""
+        """Path of the file with the handoff text, if one was written."""
     def to_dict(self) -> shapes.HandedOver: ...
     @classmethod
     def from_dict(cls, members: shapes.HandedOver) -> HandedOver: ...
@@ -1589,77 +1589,77 @@ class HandedOver(Record):
 class HandoffParams(Record):
     """Parameters of `handoff`.
 
-    Begins a new session with what the model says of the old one. Null where nothing was handed over.
+    Starts a new session with the model's account of the old one. The data is null if there was no handoff.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["custom_instructions"]]] = ("custom_instructions",)
     def __new__(cls, *, custom_instructions: str | None = None) -> Self: ...
     @property
     def custom_instructions(self) -> str | None:
-        """What the model should take care of."""
+        """Instructions for the model's account."""
     def to_dict(self) -> shapes.HandoffParams: ...
     @classmethod
     def from_dict(cls, members: shapes.HandoffParams) -> HandoffParams: ...
 
 class HostToolCall(Record):
-    """Asks the client to carry out one of its tools. Since omp@18.2."""
+    """Requests the execution of one of the client's tools. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["arguments"]]] = ("tool_call_id", "tool_name", "arguments")
     def __new__(cls, *, tool_call_id: str, tool_name: str, arguments: Mapping[str, JsonValue]) -> Self: ...
     @property
     def tool_call_id(self) -> str:
-        """The id of the call, as in the model's message."""
+        """Id of the tool call, as in the model's message."""
     @property
     def tool_name(self) -> str:
-        """The tool."""
+        """Name of the tool."""
     @property
     def arguments(self) -> JsonObject:
-        """The arguments."""
+        """Arguments of the tool call."""
     def to_dict(self) -> shapes.HostToolCall: ...
     @classmethod
     def from_dict(cls, members: shapes.HostToolCall) -> HostToolCall: ...
 
 class HostToolCancel(Record):
-    """Takes the call of a tool back: the run was stopped. Since omp@18.2."""
+    """Cancels the call of a client's tool, because the run was aborted. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["target_id"]]] = ("target_id",)
     def __new__(cls, *, target_id: str) -> Self: ...
     @property
     def target_id(self) -> str:
-        """The id of the call's frame."""
+        """Id of the call's frame."""
     def to_dict(self) -> shapes.HostToolCancel: ...
     @classmethod
     def from_dict(cls, members: shapes.HostToolCancel) -> HostToolCancel: ...
 
 class HostToolNames(Record):
-    """The tools of the client that the agent has now. Since omp@18.2."""
+    """The current tools of the client. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_names"]]] = ("tool_names",)
     def __new__(cls, *, tool_names: Sequence[str]) -> Self: ...
     @property
     def tool_names(self) -> list[str]:
-        """Their names."""
+        """Names of the tools."""
     def to_dict(self) -> shapes.HostToolNames: ...
     @classmethod
     def from_dict(cls, members: shapes.HostToolNames) -> HostToolNames: ...
 
 class HostToolResult(Record):
-    """What a tool of the client gave. Since omp@18.2."""
+    """The result of a client's tool. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["result"], Literal["is_error"]]] = ("result", "is_error")
     def __new__(cls, *, result: shapes.ToolOutput | ToolOutput, is_error: bool | None = None) -> Self: ...
     @property
     def result(self) -> ToolOutput:
-        """The result, for the model."""
+        """Result for the model."""
     @property
     def is_error(self) -> bool | None:
-        """Whether the tool failed: the model is told the text of the result as an error."""
+        """`true` if the tool failed: the model receives the text of the result as an error."""
     def to_dict(self) -> shapes.HostToolResult: ...
     @classmethod
     def from_dict(cls, members: shapes.HostToolResult) -> HostToolResult: ...
 
 class HostToolUpdate(Record):
-    """What a tool of the client has to show before it is done. Since omp@18.2."""
+    """The progress of a client's tool. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["partial_result"]]] = ("partial_result",)
     def __new__(cls, *, partial_result: shapes.ToolOutput | ToolOutput) -> Self: ...
@@ -1671,64 +1671,64 @@ class HostToolUpdate(Record):
     def from_dict(cls, members: shapes.HostToolUpdate) -> HostToolUpdate: ...
 
 class HostUriCancel(Record):
-    """Takes a request for an address back: the run was stopped. Since omp@18.2."""
+    """Cancels a request for an address, because the run was aborted. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["target_id"]]] = ("target_id",)
     def __new__(cls, *, target_id: str) -> Self: ...
     @property
     def target_id(self) -> str:
-        """The id of the request's frame."""
+        """Id of the request's frame."""
     def to_dict(self) -> shapes.HostUriCancel: ...
     @classmethod
     def from_dict(cls, members: shapes.HostUriCancel) -> HostUriCancel: ...
 
 class HostUriRequest(Record):
-    """Asks the client to read or write one of its addresses. Since omp@18.2."""
+    """Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["operation"], Literal["url"], Literal["content"]]] = ("operation", "url", "content")
     def __new__(cls, *, operation: shapes.HostUriOperation | HostUriOperation, url: str, content: str | None = None) -> Self: ...
     @property
     def operation(self) -> HostUriOperation:
-        """Which of the two."""
+        """Operation on the address: reading or writing."""
     @property
     def url(self) -> str:
-        """The address."""
+        """Address that the operation concerns."""
     @property
     def content(self) -> str | None:
-        """What is to be written."""
+        """Content to write; absent for reading."""
     def to_dict(self) -> shapes.HostUriRequest: ...
     @classmethod
     def from_dict(cls, members: shapes.HostUriRequest) -> HostUriRequest: ...
 
 class HostUriResult(Record):
-    """What the client read, or how writing went. Since omp@18.2."""
+    """The content that the client read, or the outcome of writing. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["content"], Literal["content_type"], Literal["notes"], Literal["immutable"], Literal["is_error"], Literal["error"]]] = ("content", "content_type", "notes", "immutable", "is_error", "error")
     def __new__(cls, *, content: str | None = None, content_type: str | None = None, notes: Sequence[str] | None = None, immutable: bool | None = None, is_error: bool | None = None, error: str | None = None) -> Self: ...
     @property
     def content(self) -> str | None:
-        """What is there; not for writing."""
+        """Content of the address; absent for writing."""
     @property
     def content_type(self) -> str | None:
-        """What kind of text it is; `text/plain` where it is missing."""
+        """MIME type of the content; `text/plain` if absent."""
     @property
     def notes(self) -> list[str] | None:
-        """What the model is told beside it."""
+        """Additional notes for the model."""
     @property
     def immutable(self) -> bool | None:
-        """Whether the address gives the same content for ever."""
+        """`true` if the content of the address never changes."""
     @property
     def is_error(self) -> bool | None:
-        """Whether it failed."""
+        """`true` if the operation failed."""
     @property
     def error(self) -> str | None:
-        """What went wrong."""
+        """Error message of the operation."""
     def to_dict(self) -> shapes.HostUriResult: ...
     @classmethod
     def from_dict(cls, members: shapes.HostUriResult) -> HostUriResult: ...
 
 class HostUriScheme(Record):
-    """Addresses that the client reads and writes for the agent's tools. Since omp@18.2."""
+    """A URI scheme that the client reads and writes for the agent's tools. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["scheme"], Literal["description"], Literal["writable"], Literal["immutable"]]] = ("scheme", "description", "writable", "immutable")
     def __new__(cls, *, scheme: str, description: str | None = None, writable: bool | None = None, immutable: bool | None = None) -> Self: ...
@@ -1737,25 +1737,25 @@ class HostUriScheme(Record):
         """The scheme, as in `notes` of `notes://today`."""
     @property
     def description(self) -> str | None:
-        """What is there."""
+        """Description of the content."""
     @property
     def writable(self) -> bool | None:
-        """Whether tools may write."""
+        """`true` if tools may write."""
     @property
     def immutable(self) -> bool | None:
-        """Whether the same address gives the same content for ever."""
+        """`true` if the content of an address never changes."""
     def to_dict(self) -> shapes.HostUriScheme: ...
     @classmethod
     def from_dict(cls, members: shapes.HostUriScheme) -> HostUriScheme: ...
 
 class HostUriSchemes(Record):
-    """The schemes of the client that the agent has now. Since omp@18.2."""
+    """The current URI schemes of the client. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["schemes"]]] = ("schemes",)
     def __new__(cls, *, schemes: Sequence[str]) -> Self: ...
     @property
     def schemes(self) -> list[str]:
-        """Them, in small letters."""
+        """The schemes in lower case."""
     def to_dict(self) -> shapes.HostUriSchemes: ...
     @classmethod
     def from_dict(cls, members: shapes.HostUriSchemes) -> HostUriSchemes: ...
@@ -1768,7 +1768,7 @@ class ImageContent(Record):
     def __new__(cls, *, data: str, mime_type: str) -> Self: ...
     @property
     def data(self) -> str:
-        """The bytes in base64, without a data URL's head."""
+        """The bytes in base64, without the prefix of a data URL."""
     @property
     def mime_type(self) -> str:
         """The MIME type, as in `image/png`."""
@@ -1783,64 +1783,64 @@ class ImageLimits(Record):
     def __new__(cls, *, max_per_message: int | None = None, max_per_request: int | None = None, resize: shapes.ImageSize | ImageSize | None = None) -> Self: ...
     @property
     def max_per_message(self) -> int | None:
-        """The most in one message."""
+        """Maximum number of images in one message."""
     @property
     def max_per_request(self) -> int | None:
-        """The most in one request."""
+        """Maximum number of images in one request."""
     @property
     def resize(self) -> ImageSize | None:
-        """To what size they are brought."""
+        """Size to which images are reduced."""
     def to_dict(self) -> shapes.ImageLimits: ...
     @classmethod
     def from_dict(cls, members: shapes.ImageLimits) -> ImageLimits: ...
 
 class ImageSize(Record):
-    """To what size images are brought before they enter a conversation."""
+    """The size to which images are reduced before they enter a conversation."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["max_width"], Literal["max_height"], Literal["max_bytes"], Literal["jpeg_quality"]]] = ("max_width", "max_height", "max_bytes", "jpeg_quality")
     def __new__(cls, *, max_width: int | None = None, max_height: int | None = None, max_bytes: int | None = None, jpeg_quality: int | None = None) -> Self: ...
     @property
     def max_width(self) -> int | None:
-        """Pixels from left to right."""
+        """Maximum width in pixels."""
     @property
     def max_height(self) -> int | None:
-        """Pixels from top to bottom."""
+        """Maximum height in pixels."""
     @property
     def max_bytes(self) -> int | None:
-        """Bytes as base64."""
+        """Maximum number of bytes in base64."""
     @property
     def jpeg_quality(self) -> int | None:
-        """From 1 to 100."""
+        """JPEG quality from 1 to 100."""
     def to_dict(self) -> shapes.ImageSize: ...
     @classmethod
     def from_dict(cls, members: shapes.ImageSize) -> ImageSize: ...
 
 class InputDialog(Record):
-    """Asks for a line of text. Resolves to nothing when the time is up."""
+    """Requests a line of text. Resolves to no value on timeout."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["title"], Literal["placeholder"], Literal["timeout"]]] = ("title", "placeholder", "timeout")
     def __new__(cls, *, title: str, placeholder: str | None = None, timeout: int | None = None) -> Self: ...
     @property
     def title(self) -> str:
-        """The question."""
+        """Text of the question."""
     @property
     def placeholder(self) -> str | None:
         """Grey text in the empty field."""
     @property
     def timeout(self) -> int | None:
-        """After how many milliseconds the agent answers for itself."""
+        """Timeout in milliseconds, after which the agent answers the dialog itself."""
     def to_dict(self) -> shapes.InputDialog: ...
     @classmethod
     def from_dict(cls, members: shapes.InputDialog) -> InputDialog: ...
 
 class InputLimits(Record):
-    """How much a provider takes at a time."""
+    """The input limits of a provider."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["max_request_bytes"], Literal["images"]]] = ("max_request_bytes", "images")
     def __new__(cls, *, max_request_bytes: int | None = None, images: shapes.ImageLimits | ImageLimits | None = None) -> Self: ...
     @property
     def max_request_bytes(self) -> int | None:
-        """The largest request in bytes."""
+        """Maximum size of a request in bytes."""
     @property
     def images(self) -> ImageLimits | None:
         """Limits for images."""
@@ -1855,45 +1855,45 @@ class InputResult(Record):
     def __new__(cls, *, text: str) -> Self: ...
     @property
     def text(self) -> str:
-        """The text."""
+        """Text that the user entered."""
     def to_dict(self) -> shapes.InputResult: ...
     @classmethod
     def from_dict(cls, members: shapes.InputResult) -> InputResult: ...
 
 class IrcMessage(Record):
-    """Another agent wrote to this one. Since omp@18.2."""
+    """Another agent sent a message to this one. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"]]] = ("message",)
     type: Literal["irc_message"]
     def __new__(cls, *, message: shapes.CustomMessage | CustomMessage) -> Self: ...
     @property
     def message(self) -> CustomMessage:
-        """What it wrote."""
+        """Message of the other agent."""
     def to_dict(self) -> shapes.IrcMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.IrcMessage) -> IrcMessage: ...
 
 class LabelEntry(Record):
-    """An entry was marked with a word."""
+    """A label of another entry."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["target_id"], Literal["label"]]] = ("id", "parent_id", "timestamp", "target_id", "label")
     type: Literal["label"]
     def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, target_id: str, label: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The entry's id."""
+        """Id of the entry."""
     @property
     def parent_id(self) -> str | None:
-        """The entry that it follows; null where it is a root."""
+        """Id of the parent entry; null for a root."""
     @property
     def timestamp(self) -> str:
-        """When, as ISO 8601."""
+        """Time of the entry, in ISO 8601."""
     @property
     def target_id(self) -> str:
-        """That entry."""
+        """Id of the labelled entry."""
     @property
     def label(self) -> str | None:
-        """The word; absent where the mark was taken away."""
+        """The label; absent if it was removed."""
     def to_dict(self) -> shapes.LabelEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.LabelEntry) -> LabelEntry: ...
@@ -1905,34 +1905,34 @@ class LastAssistantText(Record):
     def __new__(cls, *, text: str | None = None) -> Self: ...
     @property
     def text(self) -> str | None:
-        """The text; null where there is no answer yet."""
+        """The text; null if there is no answer yet."""
     def to_dict(self) -> shapes.LastAssistantText: ...
     @classmethod
     def from_dict(cls, members: shapes.LastAssistantText) -> LastAssistantText: ...
 
 class LineRepeat(Record):
-    """A line that repeats a piece of text, for lines too long to keep as they are."""
+    """A repeated piece of text in a line that is too long to store in full."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["repeat"], Literal["n"]]] = ("repeat", "n")
     def __new__(cls, *, repeat: str, n: int) -> Self: ...
     @property
     def repeat(self) -> str:
-        """The text."""
+        """The repeated text."""
     @property
     def n(self) -> int:
-        """How often it stands in the line."""
+        """Number of repetitions in the line."""
     def to_dict(self) -> shapes.LineRepeat: ...
     @classmethod
     def from_dict(cls, members: shapes.LineRepeat) -> LineRepeat: ...
 
 class LoggedIn(Record):
-    """The provider at which somebody is logged in now. Since omp@18.2."""
+    """The provider of the completed login. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["provider_id"]]] = ("provider_id",)
     def __new__(cls, *, provider_id: str) -> Self: ...
     @property
     def provider_id(self) -> str:
-        """Its id."""
+        """Id of the provider."""
     def to_dict(self) -> shapes.LoggedIn: ...
     @classmethod
     def from_dict(cls, members: shapes.LoggedIn) -> LoggedIn: ...
@@ -1940,74 +1940,74 @@ class LoggedIn(Record):
 class LoginParams(Record):
     """Parameters of `login`.
 
-    Logs in at a provider. The page comes as `open_url`; answered when the person is done.
+    Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["provider_id"]]] = ("provider_id",)
     def __new__(cls, *, provider_id: str) -> Self: ...
     @property
     def provider_id(self) -> str:
-        """The provider's id."""
+        """Id of the provider."""
     def to_dict(self) -> shapes.LoginParams: ...
     @classmethod
     def from_dict(cls, members: shapes.LoginParams) -> LoginParams: ...
 
 class LoginProvider(Record):
-    """A provider at which one can log in. Since omp@18.2."""
+    """A provider with a login. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["available"], Literal["authenticated"]]] = ("id", "name", "available", "authenticated")
     def __new__(cls, *, id: str, name: str, available: bool, authenticated: bool) -> Self: ...
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the provider."""
     @property
     def name(self) -> str:
-        """Its name for people."""
+        """Display name."""
     @property
     def available(self) -> bool:
-        """Whether a login is possible here."""
+        """`true` if a login is possible here."""
     @property
     def authenticated(self) -> bool:
-        """Whether somebody is logged in."""
+        """`true` if the user is logged in."""
     def to_dict(self) -> shapes.LoginProvider: ...
     @classmethod
     def from_dict(cls, members: shapes.LoginProvider) -> LoginProvider: ...
 
 class LoginProviders(Record):
-    """The providers at which one can log in. Since omp@18.2."""
+    """The providers with a login. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["providers"]]] = ("providers",)
     def __new__(cls, *, providers: Sequence[shapes.LoginProvider | LoginProvider]) -> Self: ...
     @property
     def providers(self) -> list[LoginProvider]:
-        """Them."""
+        """Providers with a login."""
     def to_dict(self) -> shapes.LoginProviders: ...
     @classmethod
     def from_dict(cls, members: shapes.LoginProviders) -> LoginProviders: ...
 
 class MentionedFile(Record):
-    """A file that a prompt mentioned."""
+    """A file that a prompt mentions."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["path"], Literal["content"], Literal["line_count"], Literal["byte_size"], Literal["skipped_reason"], Literal["image"]]] = ("path", "content", "line_count", "byte_size", "skipped_reason", "image")
     def __new__(cls, *, path: str, content: str, line_count: int | None = None, byte_size: int | None = None, skipped_reason: str | None = None, image: shapes.ImageContent | ImageContent | None = None) -> Self: ...
     @property
     def path(self) -> str:
-        """Its path, as the prompt has it."""
+        """Path of the file, as in the prompt."""
     @property
     def content(self) -> str:
-        """What it holds, or why that is left out; the entries of a directory."""
+        """Content of the file, or the reason for its omission; for a directory, its entries."""
     @property
     def line_count(self) -> int | None:
-        """How many lines it has."""
+        """Number of lines in the file."""
     @property
     def byte_size(self) -> int | None:
-        """How long it is, in bytes."""
+        """Size of the file in bytes."""
     @property
     def skipped_reason(self) -> str | None:
-        """Why it was not read, as in `tooLarge`."""
+        """Reason for skipping the file, as in `tooLarge`."""
     @property
     def image(self) -> ImageContent | None:
-        """It, where it is an image."""
+        """The image, if the file is one."""
     def to_dict(self) -> shapes.MentionedFile: ...
     @classmethod
     def from_dict(cls, members: shapes.MentionedFile) -> MentionedFile: ...
@@ -2020,7 +2020,7 @@ class MessageEnd(Record):
     def __new__(cls, *, message: shapes.AgentMessage | AgentMessage) -> Self: ...
     @property
     def message(self) -> AgentMessage:
-        """The message."""
+        """The complete message."""
     def to_dict(self) -> shapes.MessageEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.MessageEnd) -> MessageEnd: ...
@@ -2033,23 +2033,23 @@ class MessageEntry(Record):
     def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, message: shapes.AgentMessage | AgentMessage) -> Self: ...
     @property
     def id(self) -> str:
-        """The entry's id."""
+        """Id of the entry."""
     @property
     def parent_id(self) -> str | None:
-        """The entry that it follows; null where it is a root."""
+        """Id of the parent entry; null for a root."""
     @property
     def timestamp(self) -> str:
-        """When, as ISO 8601."""
+        """Time of the entry, in ISO 8601."""
     @property
     def message(self) -> AgentMessage:
-        """The message."""
+        """Message of the conversation."""
     def to_dict(self) -> shapes.MessageEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.MessageEntry) -> MessageEntry: ...
 
 class MessageStart(Record):
-    """A message begins. Messages of the user, of tools and of extensions are whole already; the
-    model's are empty.
+    """A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+    are empty.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"]]] = ("message",)
@@ -2057,13 +2057,13 @@ class MessageStart(Record):
     def __new__(cls, *, message: shapes.AgentMessage | AgentMessage) -> Self: ...
     @property
     def message(self) -> AgentMessage:
-        """The message."""
+        """Message that starts; empty for a message of the model."""
     def to_dict(self) -> shapes.MessageStart: ...
     @classmethod
     def from_dict(cls, members: shapes.MessageStart) -> MessageStart: ...
 
 class MessageUpdate(Record):
-    """The model's message grows."""
+    """The message of the model grows."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["assistant_message_event"], Literal["usage"], Literal["message"]]] = ("assistant_message_event", "usage", "message")
     type: Literal["message_update"]
@@ -2073,7 +2073,7 @@ class MessageUpdate(Record):
         """The change to the message."""
     @property
     def usage(self) -> Usage | None:
-        """Tokens that the message has taken so far. Since pi@1.5."""
+        """Tokens used for the message so far. Since pi@1.5."""
     @property
     def message(self) -> AgentMessage | None:
         """The message so far; absent in delta-only streams. Until pi@1.5."""
@@ -2088,7 +2088,7 @@ class Messages(Record):
     def __new__(cls, *, messages: Sequence[shapes.AgentMessage | AgentMessage]) -> Self: ...
     @property
     def messages(self) -> list[AgentMessage]:
-        """In order."""
+        """The messages in order."""
     def to_dict(self) -> shapes.Messages: ...
     @classmethod
     def from_dict(cls, members: shapes.Messages) -> Messages: ...
@@ -2100,95 +2100,95 @@ class MessagesPage(Record):
     def __new__(cls, *, messages: Sequence[shapes.AgentMessage | AgentMessage], total_messages: int, next_cursor: str | None = None) -> Self: ...
     @property
     def messages(self) -> list[AgentMessage]:
-        """The messages, the oldest first."""
+        """The messages, oldest first."""
     @property
     def next_cursor(self) -> str | None:
-        """What leads to the next part; absent where this is the last one."""
+        """Cursor of the next part; absent for the last part."""
     @property
     def total_messages(self) -> int:
-        """How many messages there are."""
+        """Total number of messages."""
     def to_dict(self) -> shapes.MessagesPage: ...
     @classmethod
     def from_dict(cls, members: shapes.MessagesPage) -> MessagesPage: ...
 
 class Model(Record):
-    """A model that the agent can use."""
+    """A model that is available to the agent."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["api"], Literal["provider"], Literal["base_url"], Literal["reasoning"], Literal["input"], Literal["context_window"], Literal["max_tokens"], Literal["cost"], Literal["compat"], Literal["prompt_cache"], Literal["input_limits"], Literal["type"]]] = ("id", "name", "api", "provider", "base_url", "reasoning", "input", "context_window", "max_tokens", "cost", "compat", "prompt_cache", "input_limits", "type")
     def __new__(cls, *, id: str, name: str, api: str, provider: str, base_url: str, reasoning: bool, input: Sequence[shapes.InputKind | InputKind], context_window: int, max_tokens: int, cost: shapes.ModelCost | ModelCost, compat: Mapping[str, JsonValue] | None = None, prompt_cache: shapes.PromptCacheTimes | PromptCacheTimes | None = None, input_limits: shapes.InputLimits | InputLimits | None = None, type: shapes.ModelKind | ModelKind | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The model's id at its provider."""
+        """Id of the model at its provider."""
     @property
     def name(self) -> str:
-        """A name for people."""
+        """Display name."""
     @property
     def api(self) -> str:
-        """The provider's wire format, as in `anthropic-messages`."""
+        """Wire format of the provider, as in `anthropic-messages`."""
     @property
     def provider(self) -> str:
-        """The provider."""
+        """Name of the provider."""
     @property
     def base_url(self) -> str:
-        """Where the provider is reached."""
+        """URL of the provider's API."""
     @property
     def reasoning(self) -> bool:
-        """Whether it can think."""
+        """`true` if the model can reason."""
     @property
     def input(self) -> list[InputKind]:
-        """What it can read."""
+        """Kinds of input that the model accepts."""
     @property
     def context_window(self) -> int:
-        """The context window in tokens."""
+        """Size of the context window in tokens."""
     @property
     def max_tokens(self) -> int:
-        """The most tokens of one answer."""
+        """Maximum number of tokens in one answer."""
     @property
     def cost(self) -> ModelCost:
-        """Prices."""
+        """Prices of the model."""
     @property
     def compat(self) -> JsonObject | None:
-        """How its API differs from others of that wire format, as it is configured. Since pi@1.5."""
+        """Configured differences of the API from others of the same wire format. Since pi@1.5."""
     @property
     def prompt_cache(self) -> PromptCacheTimes | None:
-        """How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5."""
+        """Lifetimes of prompt prefixes in the provider's cache, if known. Since pi@1.5."""
     @property
     def input_limits(self) -> InputLimits | None:
-        """How much its provider takes at a time, where that is known. Since pi@1.5."""
+        """Input limits of the provider, if known. Since pi@1.5."""
     @property
     def type(self) -> ModelKind | None:
-        """What it is for; of models that the agent knows without a file. Since pi@1.5."""
+        """Purpose of the model; present for models that the agent knows without a file. Since pi@1.5."""
     def to_dict(self) -> shapes.Model: ...
     @classmethod
     def from_dict(cls, members: shapes.Model) -> Model: ...
 
 class ModelChangeEntry(Record):
-    """Another model was chosen."""
+    """A change of the model."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["provider"], Literal["model_id"]]] = ("id", "parent_id", "timestamp", "provider", "model_id")
     type: Literal["model_change"]
     def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, provider: str, model_id: str) -> Self: ...
     @property
     def id(self) -> str:
-        """The entry's id."""
+        """Id of the entry."""
     @property
     def parent_id(self) -> str | None:
-        """The entry that it follows; null where it is a root."""
+        """Id of the parent entry; null for a root."""
     @property
     def timestamp(self) -> str:
-        """When, as ISO 8601."""
+        """Time of the entry, in ISO 8601."""
     @property
     def provider(self) -> str:
-        """The provider."""
+        """Name of the provider."""
     @property
     def model_id(self) -> str:
-        """The model's id at that provider."""
+        """Id of the model at that provider."""
     def to_dict(self) -> shapes.ModelChangeEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.ModelChangeEntry) -> ModelChangeEntry: ...
 
 class ModelChanged(Record):
-    """Another model is in use. Since omp@18.2."""
+    """The current model has changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["model_changed"]
@@ -2198,39 +2198,39 @@ class ModelChanged(Record):
     def from_dict(cls, members: shapes.ModelChanged) -> ModelChanged: ...
 
 class ModelCost(Record):
-    """Prices in US dollars for a million tokens."""
+    """Prices in US dollars per million tokens."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["input"], Literal["output"], Literal["cache_read"], Literal["cache_write"]]] = ("input", "output", "cache_read", "cache_write")
     def __new__(cls, *, input: float, output: float, cache_read: float, cache_write: float) -> Self: ...
     @property
     def input(self) -> float:
-        """Input tokens."""
+        """Price of input tokens."""
     @property
     def output(self) -> float:
-        """Output tokens."""
+        """Price of output tokens."""
     @property
     def cache_read(self) -> float:
-        """Tokens read from the provider's cache."""
+        """Price of tokens read from the provider's cache."""
     @property
     def cache_write(self) -> float:
-        """Tokens written to the provider's cache."""
+        """Price of tokens written to the provider's cache."""
     def to_dict(self) -> shapes.ModelCost: ...
     @classmethod
     def from_dict(cls, members: shapes.ModelCost) -> ModelCost: ...
 
 class ModelScript(Record):
-    """What the model answers, request by request."""
+    """The answers of the model, request by request."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["responses"], Literal["default"], Literal["device"]]] = ("responses", "default", "device")
     def __new__(cls, *, responses: Sequence[shapes.ScriptResponse | ScriptResponse], default: shapes.ScriptResponse | ScriptResponse | None = None, device: shapes.ScriptDevice | ScriptDevice | None = None) -> Self: ...
     @property
     def responses(self) -> list[ScriptResponse]:
-        """The answers. A request gets the first one that is left and fits it: those with a condition come
-        first, then those without, in order.
+        """The answers. Each request receives the first unused answer that matches it: answers with a condition come
+        first, then answers without one, in order.
         """
     @property
     def default(self) -> ScriptResponse | None:
-        """What requests after the last one get."""
+        """Answer to requests after the last answer."""
     @property
     def device(self) -> ScriptDevice | None:
         """The login by device code."""
@@ -2239,13 +2239,13 @@ class ModelScript(Record):
     def from_dict(cls, members: shapes.ModelScript) -> ModelScript: ...
 
 class ModelSet(Record):
-    """The model that a session has now."""
+    """The current model of a session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model"]]] = ("model",)
     def __new__(cls, *, model: shapes.OpalModel | OpalModel) -> Self: ...
     @property
     def model(self) -> OpalModel:
-        """The model."""
+        """Current model of the session."""
     def to_dict(self) -> shapes.ModelSet: ...
     @classmethod
     def from_dict(cls, members: shapes.ModelSet) -> ModelSet: ...
@@ -2260,13 +2260,13 @@ class ModelSetParams(Record):
     def __new__(cls, *, session_id: str, model_id: str, thinking_level: str | None = None) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     @property
     def model_id(self) -> str:
-        """The model, as `provider:id`, or the id of a Copilot model."""
+        """Id of the model, as `provider:id`, or the id of a Copilot model."""
     @property
     def thinking_level(self) -> str | None:
-        """The thinking level; `off` by default."""
+        """Thinking level of the model; `off` by default."""
     def to_dict(self) -> shapes.ModelSetParams: ...
     @classmethod
     def from_dict(cls, members: shapes.ModelSetParams) -> ModelSetParams: ...
@@ -2274,14 +2274,14 @@ class ModelSetParams(Record):
 class ModelsListParams(Record):
     """Parameters of `models_list`.
 
-    Lists the models that can be chosen.
+    Lists the available models.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["providers"]]] = ("providers",)
     def __new__(cls, *, providers: Sequence[str] | None = None) -> Self: ...
     @property
     def providers(self) -> list[str] | None:
-        """Providers whose models are listed too."""
+        """Providers whose models the list includes as well."""
     def to_dict(self) -> shapes.ModelsListParams: ...
     @classmethod
     def from_dict(cls, members: shapes.ModelsListParams) -> ModelsListParams: ...
@@ -2289,15 +2289,15 @@ class ModelsListParams(Record):
 class NegotiateProtocolParams(Record):
     """Parameters of `negotiate_protocol`.
 
-    Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-    them in version 1.
+    Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+    it shortens them.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["protocol_version"]]] = ("protocol_version",)
     def __new__(cls, *, protocol_version: int) -> Self: ...
     @property
     def protocol_version(self) -> int:
-        """The number: `ready` lists those that there are."""
+        """Number of the version; `ready` lists the supported versions."""
     def to_dict(self) -> shapes.NegotiateProtocolParams: ...
     @classmethod
     def from_dict(cls, members: shapes.NegotiateProtocolParams) -> NegotiateProtocolParams: ...
@@ -2305,33 +2305,33 @@ class NegotiateProtocolParams(Record):
 class NewSessionParams(Record):
     """Parameters of `new_session`.
 
-    Starts a new session. An extension can stop it.
+    Starts a new session. An extension can prevent it.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["parent_session"]]] = ("parent_session",)
     def __new__(cls, *, parent_session: str | None = None) -> Self: ...
     @property
     def parent_session(self) -> str | None:
-        """The file of the session that the new one comes from."""
+        """File of the parent session."""
     def to_dict(self) -> shapes.NewSessionParams: ...
     @classmethod
     def from_dict(cls, members: shapes.NewSessionParams) -> NewSessionParams: ...
 
 class Notice(Record):
-    """The agent has something to tell the person. Since omp@18.2."""
+    """The agent shows a notice to the user. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["level"], Literal["message"], Literal["source"]]] = ("level", "message", "source")
     type: Literal["notice"]
     def __new__(cls, *, level: str, message: str, source: str | None = None) -> Self: ...
     @property
     def level(self) -> str:
-        """`info`, `warning` or `error`."""
+        """Level of the notice: `info`, `warning` or `error`."""
     @property
     def message(self) -> str:
-        """What it has to tell."""
+        """Text of the notice."""
     @property
     def source(self) -> str | None:
-        """Which part of the agent says so."""
+        """Part of the agent that shows the notice."""
     def to_dict(self) -> shapes.Notice: ...
     @classmethod
     def from_dict(cls, members: shapes.Notice) -> Notice: ...
@@ -2343,129 +2343,129 @@ class NotifyNotice(Record):
     def __new__(cls, *, message: str, notify_type: shapes.NotifyType | NotifyType | None = None) -> Self: ...
     @property
     def message(self) -> str:
-        """The notice."""
+        """Text of the notice."""
     @property
     def notify_type(self) -> NotifyType | None:
-        """What kind it is; `info` where it is missing."""
+        """Kind of the notice; `info` if absent."""
     def to_dict(self) -> shapes.NotifyNotice: ...
     @classmethod
     def from_dict(cls, members: shapes.NotifyNotice) -> NotifyNotice: ...
 
 class OmpAutoRetryStart(Record):
-    """The agent waits before it tries again after a transient error. Since omp@18.2."""
+    """The agent waits before a retry after a transient error. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["attempt"], Literal["max_attempts"], Literal["delay_ms"], Literal["error_message"], Literal["error_id"]]] = ("attempt", "max_attempts", "delay_ms", "error_message", "error_id")
     type: Literal["auto_retry_start"]
     def __new__(cls, *, attempt: int, max_attempts: int, delay_ms: float, error_message: str, error_id: float | None = None) -> Self: ...
     @property
     def attempt(self) -> int:
-        """The number of this retry, from 1."""
+        """Number of this retry, from 1."""
     @property
     def max_attempts(self) -> int:
-        """The maximum number."""
+        """Maximum number of retries."""
     @property
     def delay_ms(self) -> float:
-        """The delay in milliseconds."""
+        """Delay before the retry in milliseconds."""
     @property
     def error_message(self) -> str:
-        """The error message."""
+        """Error message of the failed request."""
     @property
     def error_id(self) -> float | None:
-        """What kind of error it is, as a number."""
+        """Kind of the error, as a number."""
     def to_dict(self) -> shapes.OmpAutoRetryStart: ...
     @classmethod
     def from_dict(cls, members: shapes.OmpAutoRetryStart) -> OmpAutoRetryStart: ...
 
 class OmpSessionState(Record):
-    """The agent's current state."""
+    """The current state of the agent."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model"], Literal["thinking_level"], Literal["is_streaming"], Literal["is_compacting"], Literal["steering_mode"], Literal["follow_up_mode"], Literal["interrupt_mode"], Literal["session_file"], Literal["session_id"], Literal["session_name"], Literal["auto_compaction_enabled"], Literal["message_count"], Literal["queued_message_count"], Literal["todo_phases"], Literal["fast_mode_enabled"], Literal["fast_mode_active"], Literal["tokens_per_second"], Literal["system_prompt"], Literal["dump_tools"], Literal["context_usage"]]] = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "interrupt_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "queued_message_count", "todo_phases", "fast_mode_enabled", "fast_mode_active", "tokens_per_second", "system_prompt", "dump_tools", "context_usage")
     def __new__(cls, *, is_streaming: bool, is_compacting: bool, steering_mode: shapes.QueueMode | QueueMode, follow_up_mode: shapes.QueueMode | QueueMode, interrupt_mode: shapes.InterruptMode | InterruptMode, session_id: str, auto_compaction_enabled: bool, message_count: int, queued_message_count: int, model: shapes.Model | Model | None = None, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None, session_file: str | None = None, session_name: str | None = None, todo_phases: Sequence[shapes.TodoPhase | TodoPhase] | None = None, fast_mode_enabled: bool | None = None, fast_mode_active: bool | None = None, tokens_per_second: float | None = None, system_prompt: Sequence[str] | None = None, dump_tools: Sequence[Mapping[str, JsonValue]] | None = None, context_usage: shapes.ContextUsage | ContextUsage | None = None) -> Self: ...
     @property
     def model(self) -> Model | None:
-        """The model in use; null or absent where there is none."""
+        """The current model; null or absent if there is none."""
     @property
     def thinking_level(self) -> ThinkingLevel | None:
-        """The thinking level; absent if the model cannot think."""
+        """Thinking level of the model; absent if the model cannot think."""
     @property
     def is_streaming(self) -> bool:
-        """Whether a run is going on; true while a retry is waited for."""
+        """`true` during a run and while the agent waits for a retry."""
     @property
     def is_compacting(self) -> bool:
-        """Whether the conversation is being compacted."""
+        """`true` during a compaction."""
     @property
     def steering_mode(self) -> QueueMode:
-        """How steering messages are delivered."""
+        """Delivery of steering messages."""
     @property
     def follow_up_mode(self) -> QueueMode:
-        """How follow-up messages are delivered."""
+        """Delivery of follow-up messages."""
     @property
     def interrupt_mode(self) -> InterruptMode:
-        """When steering messages reach the agent."""
+        """Time at which steering messages reach the agent."""
     @property
     def session_file(self) -> str | None:
-        """The session's file; absent where nothing is kept."""
+        """Path of the session file; absent if the session is not stored."""
     @property
     def session_id(self) -> str:
-        """The session's id."""
+        """Id of the session."""
     @property
     def session_name(self) -> str | None:
-        """The name that was given with `set_session_name`."""
+        """Name of the session, as set by `set_session_name`."""
     @property
     def auto_compaction_enabled(self) -> bool:
-        """Whether the agent compacts on its own when the context fills up."""
+        """`true` if the agent compacts on its own when the context fills up."""
     @property
     def message_count(self) -> int:
-        """The number of messages in the conversation."""
+        """Number of messages in the conversation."""
     @property
     def queued_message_count(self) -> int:
-        """The number of queued messages."""
+        """Number of queued messages."""
     @property
     def todo_phases(self) -> list[TodoPhase] | None:
-        """The todo list. Since omp@18.2."""
+        """The todo list, in parts. Since omp@18.2."""
     @property
     def fast_mode_enabled(self) -> bool | None:
-        """Whether faster answers were asked for. Since omp@18.2."""
+        """`true` if fast mode was requested. Since omp@18.2."""
     @property
     def fast_mode_active(self) -> bool | None:
-        """Whether the model gives them. Since omp@18.2."""
+        """`true` if the model supports fast mode and uses it. Since omp@18.2."""
     @property
     def tokens_per_second(self) -> float | None:
-        """How fast the model writes; null where that is not known. Since omp@18.2."""
+        """Output rate of the model in tokens per second; null if unknown. Since omp@18.2."""
     @property
     def system_prompt(self) -> list[str] | None:
-        """What the model is told before the messages. Since omp@18.2."""
+        """System prompt, in parts. Since omp@18.2."""
     @property
     def dump_tools(self) -> list[JsonObject] | None:
-        """The tools, as the model is told of them. Since omp@18.2."""
+        """Declarations of the tools, as the model receives them. Since omp@18.2."""
     @property
     def context_usage(self) -> ContextUsage | None:
-        """How full the context is. Since omp@18.2."""
+        """Use of the context window. Since omp@18.2."""
     def to_dict(self) -> shapes.OmpSessionState: ...
     @classmethod
     def from_dict(cls, members: shapes.OmpSessionState) -> OmpSessionState: ...
 
 class OmpThinkingLevelChanged(Record):
-    """The model thinks more, or less, from here on. Since omp@18.2."""
+    """The thinking level of the model changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["thinking_level"], Literal["configured"], Literal["resolved"]]] = ("thinking_level", "configured", "resolved")
     type: Literal["thinking_level_changed"]
     def __new__(cls, *, thinking_level: shapes.ThinkingLevel | ThinkingLevel | None = None, configured: str | None = None, resolved: str | None = None) -> Self: ...
     @property
     def thinking_level(self) -> ThinkingLevel | None:
-        """The level; absent where the model cannot think."""
+        """The new level; absent if the model cannot think."""
     @property
     def configured(self) -> str | None:
-        """The level that was chosen, where that is another one."""
+        """The configured level, if it differs."""
     @property
     def resolved(self) -> str | None:
-        """What the level `auto` stands for in this turn."""
+        """Actual level of this turn, if the configured level is `auto`."""
     def to_dict(self) -> shapes.OmpThinkingLevelChanged: ...
     @classmethod
     def from_dict(cls, members: shapes.OmpThinkingLevelChanged) -> OmpThinkingLevelChanged: ...
 
 class OpalAgentAbort(Record):
-    """The run was stopped; the agent is idle."""
+    """The run was aborted; the agent is idle."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
     type: Literal["agent_abort"]
@@ -2478,7 +2478,7 @@ class OpalAgentAbort(Record):
     def from_dict(cls, members: shapes.OpalAgentAbort) -> OpalAgentAbort: ...
 
 class OpalAgentEnd(Record):
-    """The agent is done and idle."""
+    """The agent has completed its work and is idle."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["usage"]]] = ("session_id", "usage")
     type: Literal["agent_end"]
@@ -2494,7 +2494,7 @@ class OpalAgentEnd(Record):
     def from_dict(cls, members: shapes.OpalAgentEnd) -> OpalAgentEnd: ...
 
 class OpalAgentRecovered(Record):
-    """The agent crashed and was started again; the run it was in is lost."""
+    """The agent crashed and restarted; its current run is lost."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
     type: Literal["agent_recovered"]
@@ -2507,7 +2507,7 @@ class OpalAgentRecovered(Record):
     def from_dict(cls, members: shapes.OpalAgentRecovered) -> OpalAgentRecovered: ...
 
 class OpalAgentStart(Record):
-    """The agent begins to work on a prompt."""
+    """The agent starts to work on a prompt."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
     type: Literal["agent_start"]
@@ -2520,61 +2520,61 @@ class OpalAgentStart(Record):
     def from_dict(cls, members: shapes.OpalAgentStart) -> OpalAgentStart: ...
 
 class OpalAskUser(Record):
-    """Asks a question, with or without choices."""
+    """Asks the user a question, with or without choices."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["question"], Literal["choices"]]] = ("session_id", "question", "choices")
     def __new__(cls, *, session_id: str, question: str, choices: Sequence[str] | None = None) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     @property
     def question(self) -> str:
-        """The question."""
+        """Text of the question."""
     @property
     def choices(self) -> list[str] | None:
-        """The choices; empty if any answer is accepted."""
+        """The choices; empty if any answer is valid."""
     def to_dict(self) -> shapes.OpalAskUser: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalAskUser) -> OpalAskUser: ...
 
 class OpalAuth(Record):
-    """Which credentials were found."""
+    """The discovered credentials."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["status"], Literal["provider"], Literal["providers"]]] = ("status", "provider", "providers")
     def __new__(cls, *, status: shapes.OpalAuthStatus | OpalAuthStatus, provider: str | None, providers: Sequence[shapes.OpalAuthProvider | OpalAuthProvider] | None = None) -> Self: ...
     @property
     def status(self) -> OpalAuthStatus:
-        """Whether a provider can be used."""
+        """Availability of credentials."""
     @property
     def provider(self) -> str | None:
-        """The first provider that can be used."""
+        """The first available provider."""
     @property
     def providers(self) -> list[OpalAuthProvider] | None:
-        """All providers."""
+        """All providers with the availability of their credentials."""
     def to_dict(self) -> shapes.OpalAuth: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalAuth) -> OpalAuth: ...
 
 class OpalAuthProvider(Record):
-    """A provider and whether its credentials were found."""
+    """A provider and the availability of its credentials."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["method"], Literal["env_var"], Literal["ready"]]] = ("id", "name", "method", "env_var", "ready")
     def __new__(cls, *, id: str, name: str, method: str, ready: bool, env_var: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The provider's id."""
+        """Id of the provider."""
     @property
     def name(self) -> str:
-        """A name for people."""
+        """Display name."""
     @property
     def method(self) -> str:
-        """How one logs in, as in `device_code` or `api_key`."""
+        """Method of the login, as in `device_code` or `api_key`."""
     @property
     def env_var(self) -> str | None:
-        """The environment variable that is looked at."""
+        """Environment variable that may hold the key."""
     @property
     def ready(self) -> bool:
-        """Whether its credentials were found."""
+        """`true` if credentials of the provider are available."""
     def to_dict(self) -> shapes.OpalAuthProvider: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalAuthProvider) -> OpalAuthProvider: ...
@@ -2586,10 +2586,10 @@ class OpalConfig(Record):
     def __new__(cls, *, features: shapes.OpalFeatures | OpalFeatures, tools: shapes.OpalTools | OpalTools) -> Self: ...
     @property
     def features(self) -> OpalFeatures:
-        """Which parts are switched on."""
+        """Enabled parts of the agent."""
     @property
     def tools(self) -> OpalTools:
-        """The tools."""
+        """Tools of the session."""
     def to_dict(self) -> shapes.OpalConfig: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalConfig) -> OpalConfig: ...
@@ -2604,7 +2604,7 @@ class OpalConfigGetParams(Record):
     def __new__(cls, *, session_id: str) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     def to_dict(self) -> shapes.OpalConfigGetParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalConfigGetParams) -> OpalConfigGetParams: ...
@@ -2619,40 +2619,40 @@ class OpalConfigSetParams(Record):
     def __new__(cls, *, session_id: str, features: shapes.OpalFeatures | OpalFeatures | None = None, tools: Sequence[str] | None = None) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     @property
     def features(self) -> OpalFeatures | None:
-        """Parts of the agent to switch; merged."""
+        """Parts of the agent to enable or disable; merged with the current ones."""
     @property
     def tools(self) -> list[str] | None:
-        """The names of the tools that are switched on; the whole list."""
+        """Names of the enabled tools; replaces the whole list."""
     def to_dict(self) -> shapes.OpalConfigSetParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalConfigSetParams) -> OpalConfigSetParams: ...
 
 class OpalConfirm(Record):
-    """Asks for permission for an action of a tool."""
+    """Requests permission for an action of a tool."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["title"], Literal["message"], Literal["actions"]]] = ("session_id", "title", "message", "actions")
     def __new__(cls, *, session_id: str, title: str, message: str, actions: Sequence[str]) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     @property
     def title(self) -> str:
-        """The question."""
+        """Text of the question."""
     @property
     def message(self) -> str:
-        """What it is about."""
+        """Subject of the question."""
     @property
     def actions(self) -> list[str]:
-        """What can be answered."""
+        """The offered actions."""
     def to_dict(self) -> shapes.OpalConfirm: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalConfirm) -> OpalConfirm: ...
 
 class OpalContextDiscovered(Record):
-    """Context files of the project were found."""
+    """The server found context files of the project."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["files"]]] = ("session_id", "files")
     type: Literal["context_discovered"]
@@ -2662,19 +2662,19 @@ class OpalContextDiscovered(Record):
         """The session that the event belongs to."""
     @property
     def files(self) -> list[str]:
-        """Their paths."""
+        """Paths of the files."""
     def to_dict(self) -> shapes.OpalContextDiscovered: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalContextDiscovered) -> OpalContextDiscovered: ...
 
 class OpalDone(Record):
-    """That it was done."""
+    """The confirmation of a completed operation."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["ok"]]] = ("ok",)
     def __new__(cls, *, ok: bool) -> Self: ...
     @property
     def ok(self) -> bool:
-        """True."""
+        """Always `true`."""
     def to_dict(self) -> shapes.OpalDone: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalDone) -> OpalDone: ...
@@ -2686,34 +2686,34 @@ class OpalError(Record):
     def __new__(cls, *, code: int, message: str, data: JsonValue | None = None) -> Self: ...
     @property
     def code(self) -> int:
-        """The JSON-RPC code."""
+        """JSON-RPC error code."""
     @property
     def message(self) -> str:
-        """The error message."""
+        """Error message of the request."""
     @property
     def data(self) -> JsonValue:
-        """More about it; free text."""
+        """Additional data in free text."""
     def to_dict(self) -> shapes.OpalError: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalError) -> OpalError: ...
 
 class OpalFeatures(Record):
-    """Which parts of the agent are switched on."""
+    """The parts of the agent that are enabled."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["sub_agents"], Literal["skills"], Literal["mcp"], Literal["debug"]]] = ("sub_agents", "skills", "mcp", "debug")
     def __new__(cls, *, sub_agents: bool | None = None, skills: bool | None = None, mcp: bool | None = None, debug: bool | None = None) -> Self: ...
     @property
     def sub_agents(self) -> bool | None:
-        """Child agents."""
+        """`true` to enable child agents."""
     @property
     def skills(self) -> bool | None:
-        """Skills."""
+        """`true` to enable skills."""
     @property
     def mcp(self) -> bool | None:
-        """MCP servers."""
+        """`true` to enable MCP servers."""
     @property
     def debug(self) -> bool | None:
-        """The tool that shows the agent's own state."""
+        """`true` to enable the tool that shows the agent's own state."""
     def to_dict(self) -> shapes.OpalFeatures: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalFeatures) -> OpalFeatures: ...
@@ -2725,13 +2725,13 @@ class OpalHistoryCall(Record):
     def __new__(cls, *, call_id: str, name: str, arguments: Mapping[str, JsonValue]) -> Self: ...
     @property
     def call_id(self) -> str:
-        """The call's id."""
+        """Id of the tool call."""
     @property
     def name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def arguments(self) -> JsonObject:
-        """The arguments."""
+        """Arguments of the tool call."""
     def to_dict(self) -> shapes.OpalHistoryCall: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalHistoryCall) -> OpalHistoryCall: ...
@@ -2743,49 +2743,49 @@ class OpalHistoryMessage(Record):
     def __new__(cls, *, id: str, role: str, content: str | None = None, is_error: bool | None = None, thinking: str | None = None, tool_calls: Sequence[shapes.OpalHistoryCall | OpalHistoryCall] | None = None, call_id: str | None = None, name: str | None = None, metadata: JsonValue | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """Its id, for `session/branch`."""
+        """Id of the message, for `session/branch`."""
     @property
     def role(self) -> str:
-        """The role of the speaker, such as `user`, `assistant` or `tool_result`."""
+        """Role of the author, such as `user`, `assistant` or `tool_result`."""
     @property
     def content(self) -> str | None:
-        """The text."""
+        """Text of the message."""
     @property
     def is_error(self) -> bool | None:
-        """Whether a tool failed."""
+        """`true` if a tool failed."""
     @property
     def thinking(self) -> str | None:
         """Reasoning of the model."""
     @property
     def tool_calls(self) -> list[OpalHistoryCall] | None:
-        """The calls that the model asked for."""
+        """Tool calls of the message."""
     @property
     def call_id(self) -> str | None:
-        """The call that this is the result of."""
+        """Id of the tool call that the message is the result of."""
     @property
     def name(self) -> str | None:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def metadata(self) -> JsonValue:
-        """Facts about the message."""
+        """Additional data of the message."""
     def to_dict(self) -> shapes.OpalHistoryMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalHistoryMessage) -> OpalHistoryMessage: ...
 
 class OpalInput(Record):
-    """Asks for free text."""
+    """Requests free text from the user."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["prompt"], Literal["sensitive"]]] = ("session_id", "prompt", "sensitive")
     def __new__(cls, *, session_id: str, prompt: str, sensitive: bool | None = None) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     @property
     def prompt(self) -> str:
-        """What is asked for."""
+        """Description of the requested text."""
     @property
     def sensitive(self) -> bool | None:
-        """Whether the text is a secret."""
+        """`true` if the text is a secret."""
     def to_dict(self) -> shapes.OpalInput: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalInput) -> OpalInput: ...
@@ -2801,7 +2801,7 @@ class OpalMessageApplied(Record):
         """The session that the event belongs to."""
     @property
     def text(self) -> str:
-        """The prompt."""
+        """Text of the prompt."""
     def to_dict(self) -> shapes.OpalMessageApplied: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalMessageApplied) -> OpalMessageApplied: ...
@@ -2817,13 +2817,13 @@ class OpalMessageDelta(Record):
         """The session that the event belongs to."""
     @property
     def delta(self) -> str:
-        """The new piece."""
+        """The new piece of text."""
     def to_dict(self) -> shapes.OpalMessageDelta: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalMessageDelta) -> OpalMessageDelta: ...
 
 class OpalMessageQueued(Record):
-    """A prompt was queued because the agent is busy."""
+    """The agent is busy and queued a prompt."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["text"]]] = ("session_id", "text")
     type: Literal["message_queued"]
@@ -2833,13 +2833,13 @@ class OpalMessageQueued(Record):
         """The session that the event belongs to."""
     @property
     def text(self) -> str:
-        """The prompt."""
+        """Text of the queued prompt."""
     def to_dict(self) -> shapes.OpalMessageQueued: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalMessageQueued) -> OpalMessageQueued: ...
 
 class OpalMessageStart(Record):
-    """The model begins a message."""
+    """The model starts a message."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
     type: Literal["message_start"]
@@ -2858,13 +2858,13 @@ class OpalModel(Record):
     def __new__(cls, *, provider: str, id: str, thinking_level: str) -> Self: ...
     @property
     def provider(self) -> str:
-        """The provider."""
+        """Name of the provider."""
     @property
     def id(self) -> str:
-        """The model's id."""
+        """Id of the model."""
     @property
     def thinking_level(self) -> str:
-        """The thinking level."""
+        """Thinking level of the model."""
     def to_dict(self) -> shapes.OpalModel: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalModel) -> OpalModel: ...
@@ -2876,46 +2876,46 @@ class OpalModelChoice(Record):
     def __new__(cls, *, provider: str, id: str) -> Self: ...
     @property
     def provider(self) -> str:
-        """The provider."""
+        """Name of the provider."""
     @property
     def id(self) -> str:
-        """The model's id."""
+        """Id of the model."""
     def to_dict(self) -> shapes.OpalModelChoice: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalModelChoice) -> OpalModelChoice: ...
 
 class OpalModelInfo(Record):
-    """A model that can be chosen."""
+    """An available model."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["provider"], Literal["supports_thinking"], Literal["thinking_levels"]]] = ("id", "name", "provider", "supports_thinking", "thinking_levels")
     def __new__(cls, *, id: str, name: str, provider: str, supports_thinking: bool, thinking_levels: Sequence[str] | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the model."""
     @property
     def name(self) -> str:
-        """A name for people."""
+        """Display name."""
     @property
     def provider(self) -> str:
-        """Its provider."""
+        """Name of the provider."""
     @property
     def supports_thinking(self) -> bool:
-        """Whether it can think."""
+        """`true` if the model can think."""
     @property
     def thinking_levels(self) -> list[str] | None:
-        """The levels that it has."""
+        """Thinking levels that the model supports."""
     def to_dict(self) -> shapes.OpalModelInfo: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalModelInfo) -> OpalModelInfo: ...
 
 class OpalModels(Record):
-    """The models that can be chosen."""
+    """The available models."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["models"]]] = ("models",)
     def __new__(cls, *, models: Sequence[shapes.OpalModelInfo | OpalModelInfo]) -> Self: ...
     @property
     def models(self) -> list[OpalModelInfo]:
-        """In the server's order."""
+        """The models in the order of the server."""
     def to_dict(self) -> shapes.OpalModels: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalModels) -> OpalModels: ...
@@ -2931,25 +2931,25 @@ class OpalRunError(Record):
         """The session that the event belongs to."""
     @property
     def reason(self) -> str:
-        """The error message."""
+        """Error message of the run."""
     def to_dict(self) -> shapes.OpalRunError: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalRunError) -> OpalRunError: ...
 
 class OpalSessionInfo(Record):
-    """A session that is kept."""
+    """A stored session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["title"], Literal["modified"]]] = ("id", "title", "modified")
     def __new__(cls, *, id: str, title: str | None, modified: str) -> Self: ...
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the session."""
     @property
     def title(self) -> str | None:
-        """Its title."""
+        """Title of the session."""
     @property
     def modified(self) -> str:
-        """When it was changed, as in `2026-02-19T12:00:00`, without a zone."""
+        """Time of the last change, as in `2026-02-19T12:00:00`, without a time zone."""
     def to_dict(self) -> shapes.OpalSessionInfo: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalSessionInfo) -> OpalSessionInfo: ...
@@ -2961,7 +2961,7 @@ class OpalSettings(Record):
     def __new__(cls, *, settings: Mapping[str, JsonValue]) -> Self: ...
     @property
     def settings(self) -> JsonObject:
-        """An open object; keys are masked."""
+        """The settings, an open object; keys are masked."""
     def to_dict(self) -> shapes.OpalSettings: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalSettings) -> OpalSettings: ...
@@ -2977,16 +2977,16 @@ class OpalSkillLoaded(Record):
         """The session that the event belongs to."""
     @property
     def name(self) -> str:
-        """The skill's name."""
+        """Name of the skill."""
     @property
     def description(self) -> str:
-        """What it is for."""
+        """Purpose of the skill."""
     def to_dict(self) -> shapes.OpalSkillLoaded: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalSkillLoaded) -> OpalSkillLoaded: ...
 
 class OpalStatusUpdate(Record):
-    """What the agent is doing, in a few words."""
+    """A short description of the agent's current activity."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["message"]]] = ("session_id", "message")
     type: Literal["status_update"]
@@ -2996,7 +2996,7 @@ class OpalStatusUpdate(Record):
         """The session that the event belongs to."""
     @property
     def message(self) -> str:
-        """The words."""
+        """Text of the description."""
     def to_dict(self) -> shapes.OpalStatusUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalStatusUpdate) -> OpalStatusUpdate: ...
@@ -3012,13 +3012,13 @@ class OpalSubAgentEvent(Record):
         """The session that the event belongs to."""
     @property
     def parent_call_id(self) -> str:
-        """The tool call that started the child."""
+        """Id of the tool call that started the child agent."""
     @property
     def sub_session_id(self) -> str:
-        """The child's session."""
+        """Id of the child agent's session."""
     @property
     def inner(self) -> JsonObject:
-        """The child's event, with its `type` and without a session."""
+        """Event of the child agent, with its `type` and without a session."""
     def to_dict(self) -> shapes.OpalSubAgentEvent: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalSubAgentEvent) -> OpalSubAgentEvent: ...
@@ -3030,34 +3030,34 @@ class OpalTask(Record):
     def __new__(cls, *, id: str, label: str, status: str, notes: str | None = None, blocked_by: str | None = None, parent_id: str | None = None, prompt: str | None = None, result: str | None = None, created_at: str | None = None, updated_at: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the task."""
     @property
     def label(self) -> str:
-        """What it is."""
+        """Description of the task."""
     @property
     def status(self) -> str:
-        """The status."""
+        """Status of the task."""
     @property
     def notes(self) -> str | None:
-        """Notes."""
+        """Notes about the task."""
     @property
     def blocked_by(self) -> str | None:
-        """Ids of tasks that have to be done before, with commas between."""
+        """Ids of tasks that must be done first, separated by commas."""
     @property
     def parent_id(self) -> str | None:
-        """The task that it is a part of."""
+        """Id of the parent task."""
     @property
     def prompt(self) -> str | None:
-        """What a child agent is told."""
+        """Prompt for a child agent."""
     @property
     def result(self) -> str | None:
-        """What came out."""
+        """Result of the task."""
     @property
     def created_at(self) -> str | None:
-        """When it was made."""
+        """Time of the task's creation."""
     @property
     def updated_at(self) -> str | None:
-        """When it was changed."""
+        """Time of the last change."""
     def to_dict(self) -> shapes.OpalTask: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalTask) -> OpalTask: ...
@@ -3069,7 +3069,7 @@ class OpalTasks(Record):
     def __new__(cls, *, tasks: Sequence[shapes.OpalTask | OpalTask]) -> Self: ...
     @property
     def tasks(self) -> list[OpalTask]:
-        """Those that are not done."""
+        """Unfinished tasks of the session."""
     def to_dict(self) -> shapes.OpalTasks: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalTasks) -> OpalTasks: ...
@@ -3085,13 +3085,13 @@ class OpalThinkingDelta(Record):
         """The session that the event belongs to."""
     @property
     def delta(self) -> str:
-        """The new piece."""
+        """The new piece of reasoning."""
     def to_dict(self) -> shapes.OpalThinkingDelta: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalThinkingDelta) -> OpalThinkingDelta: ...
 
 class OpalThinkingStart(Record):
-    """The model begins to reason."""
+    """The model starts to reason."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
     type: Literal["thinking_start"]
@@ -3104,7 +3104,7 @@ class OpalThinkingStart(Record):
     def from_dict(cls, members: shapes.OpalThinkingStart) -> OpalThinkingStart: ...
 
 class OpalToolExecutionEnd(Record):
-    """A tool is done."""
+    """A tool ends."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["tool"], Literal["call_id"], Literal["result"]]] = ("session_id", "tool", "call_id", "result")
     type: Literal["tool_execution_end"]
@@ -3114,19 +3114,19 @@ class OpalToolExecutionEnd(Record):
         """The session that the event belongs to."""
     @property
     def tool(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def call_id(self) -> str:
-        """The call's id."""
+        """Id of the tool call."""
     @property
     def result(self) -> OpalToolResult:
-        """What came of it."""
+        """Result of the tool."""
     def to_dict(self) -> shapes.OpalToolExecutionEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalToolExecutionEnd) -> OpalToolExecutionEnd: ...
 
 class OpalToolExecutionStart(Record):
-    """A tool begins to run."""
+    """A tool starts to run."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["tool"], Literal["call_id"], Literal["args"], Literal["meta"]]] = ("session_id", "tool", "call_id", "args", "meta")
     type: Literal["tool_execution_start"]
@@ -3136,45 +3136,45 @@ class OpalToolExecutionStart(Record):
         """The session that the event belongs to."""
     @property
     def tool(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def call_id(self) -> str:
-        """The call's id."""
+        """Id of the tool call."""
     @property
     def args(self) -> JsonObject:
-        """The arguments."""
+        """Arguments of the tool call."""
     @property
     def meta(self) -> str | None:
-        """A description for people, in one line."""
+        """One-line description of the call for the user."""
     def to_dict(self) -> shapes.OpalToolExecutionStart: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalToolExecutionStart) -> OpalToolExecutionStart: ...
 
 class OpalToolFailure(Record):
-    """A tool that failed."""
+    """The result of a tool that failed."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["error"]]] = ("error",)
     ok: Literal[False]
     def __new__(cls, *, error: JsonValue) -> Self: ...
     @property
     def error(self) -> JsonValue:
-        """The error message."""
+        """Error message of the tool."""
     def to_dict(self) -> shapes.OpalToolFailure: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalToolFailure) -> OpalToolFailure: ...
 
 class OpalToolSuccess(Record):
-    """A tool that succeeded."""
+    """The result of a tool that succeeded."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["output"], Literal["meta"]]] = ("output", "meta")
     ok: Literal[True]
     def __new__(cls, *, output: JsonValue, meta: JsonValue | None = None) -> Self: ...
     @property
     def output(self) -> JsonValue:
-        """What it gives back."""
+        """Output of the tool."""
     @property
     def meta(self) -> JsonValue:
-        """Facts for a front end."""
+        """Details for a client."""
     def to_dict(self) -> shapes.OpalToolSuccess: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalToolSuccess) -> OpalToolSuccess: ...
@@ -3186,19 +3186,19 @@ class OpalTools(Record):
     def __new__(cls, *, all: Sequence[str], enabled: Sequence[str], disabled: Sequence[str]) -> Self: ...
     @property
     def all(self) -> list[str]:
-        """All of them."""
+        """Names of all tools."""
     @property
     def enabled(self) -> list[str]:
-        """Those that can be used."""
+        """Names of the enabled tools."""
     @property
     def disabled(self) -> list[str]:
-        """Those that are switched off."""
+        """Names of the disabled tools."""
     def to_dict(self) -> shapes.OpalTools: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalTools) -> OpalTools: ...
 
 class OpalTurnEnd(Record):
-    """A message of the model is complete and another request follows, with tools in between."""
+    """A message of the model is complete and another request follows, after its tool calls."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["message"]]] = ("session_id", "message")
     type: Literal["turn_end"]
@@ -3208,13 +3208,13 @@ class OpalTurnEnd(Record):
         """The session that the event belongs to."""
     @property
     def message(self) -> str:
-        """The message's text."""
+        """Text of the complete message."""
     def to_dict(self) -> shapes.OpalTurnEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalTurnEnd) -> OpalTurnEnd: ...
 
 class OpalUnknown(Record):
-    """An internal event of the server that has no form of its own. To be ignored."""
+    """An internal event of the server without a form of its own. Clients ignore it."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["raw_"]]] = ("session_id", "raw_")
     type: Literal["unknown"]
@@ -3224,31 +3224,31 @@ class OpalUnknown(Record):
         """The session that the event belongs to."""
     @property
     def raw_(self) -> str:
-        """A text form of it."""
+        """Text form of the event."""
     def to_dict(self) -> shapes.OpalUnknown: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalUnknown) -> OpalUnknown: ...
 
 class OpalUsage(Record):
-    """Tokens of a session."""
+    """The token counts of a session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["prompt_tokens"], Literal["completion_tokens"], Literal["total_tokens"], Literal["context_window"], Literal["current_context_tokens"]]] = ("prompt_tokens", "completion_tokens", "total_tokens", "context_window", "current_context_tokens")
     def __new__(cls, *, prompt_tokens: int, completion_tokens: int, total_tokens: int, context_window: int, current_context_tokens: int) -> Self: ...
     @property
     def prompt_tokens(self) -> int:
-        """Input tokens so far."""
+        """Number of input tokens so far."""
     @property
     def completion_tokens(self) -> int:
-        """Output tokens so far."""
+        """Number of output tokens so far."""
     @property
     def total_tokens(self) -> int:
-        """All tokens so far."""
+        """Number of all tokens so far."""
     @property
     def context_window(self) -> int:
-        """The context window in tokens."""
+        """Size of the context window in tokens."""
     @property
     def current_context_tokens(self) -> int:
-        """Tokens in the context now."""
+        """Number of tokens in the context now."""
     def to_dict(self) -> shapes.OpalUsage: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalUsage) -> OpalUsage: ...
@@ -3264,40 +3264,40 @@ class OpalUsageUpdate(Record):
         """The session that the event belongs to."""
     @property
     def usage(self) -> OpalUsage:
-        """The numbers."""
+        """Token counts of the session."""
     def to_dict(self) -> shapes.OpalUsageUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalUsageUpdate) -> OpalUsageUpdate: ...
 
 class OpalVersion(Record):
-    """Which server it is."""
+    """The version of the server."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["server_version"], Literal["protocol_version"]]] = ("server_version", "protocol_version")
     def __new__(cls, *, server_version: str, protocol_version: str) -> Self: ...
     @property
     def server_version(self) -> str:
-        """The server's version."""
+        """Version of the server."""
     @property
     def protocol_version(self) -> str:
-        """The protocol's version."""
+        """Version of the protocol."""
     def to_dict(self) -> shapes.OpalVersion: ...
     @classmethod
     def from_dict(cls, members: shapes.OpalVersion) -> OpalVersion: ...
 
 class OpenUrlNotice(Record):
-    """Asks the client to open a page, for a login. No answer is expected. Since omp@18.2."""
+    """Requests the client to open a page, for a login. No answer is expected. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["url"], Literal["launch_url"], Literal["instructions"]]] = ("url", "launch_url", "instructions")
     def __new__(cls, *, url: str, launch_url: str | None = None, instructions: str | None = None) -> Self: ...
     @property
     def url(self) -> str:
-        """The page."""
+        """Address of the page."""
     @property
     def launch_url(self) -> str | None:
-        """A short address that leads there, for people who copy it."""
+        """Short address that leads to the page, for copying."""
     @property
     def instructions(self) -> str | None:
-        """What the person has to do there."""
+        """Instructions for the user."""
     def to_dict(self) -> shapes.OpenUrlNotice: ...
     @classmethod
     def from_dict(cls, members: shapes.OpenUrlNotice) -> OpenUrlNotice: ...
@@ -3310,17 +3310,18 @@ class OperatorAfterProviderResponse(Record):
     def __new__(cls, *, model: JsonValue | None = None, response: shapes.OperatorMessage | OperatorMessage | None = None) -> Self: ...
     @property
     def model(self) -> JsonValue:
-        """The model, as the agent keeps it."""
+        """The model, as stored by the agent."""
     @property
     def response(self) -> OperatorMessage | None:
-        """Its answer."""
+        """Answer of the model."""
     def to_dict(self) -> shapes.OperatorAfterProviderResponse: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorAfterProviderResponse) -> OperatorAfterProviderResponse: ...
 
 class OperatorAgentEnd(Record):
-    """A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
-    the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+    """A run ends. In the document, the answer to its prompt follows. The published sources send this event twice:
+    first with the outcome of the run, then with `completed` and the messages of the process. After a failure, which
+    the agent may retry, they send it once.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["messages"], Literal["reason"]]] = ("messages", "reason")
@@ -3331,7 +3332,7 @@ class OperatorAgentEnd(Record):
         """The messages of the run."""
     @property
     def reason(self) -> str | None:
-        """The outcome, such as `completed`."""
+        """Outcome of the run, such as `completed`."""
     def to_dict(self) -> shapes.OperatorAgentEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorAgentEnd) -> OperatorAgentEnd: ...
@@ -3344,13 +3345,13 @@ class OperatorAgentError(Record):
     def __new__(cls, *, error: str) -> Self: ...
     @property
     def error(self) -> str:
-        """What went wrong."""
+        """Error message of the request."""
     def to_dict(self) -> shapes.OperatorAgentError: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorAgentError) -> OperatorAgentError: ...
 
 class OperatorAgentStart(Record):
-    """A run begins."""
+    """A run starts."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["agent_start"]
@@ -3360,26 +3361,26 @@ class OperatorAgentStart(Record):
     def from_dict(cls, members: shapes.OperatorAgentStart) -> OperatorAgentStart: ...
 
 class OperatorAudio(Record):
-    """Sounds that belong to a message. Since operator@live."""
+    """The audio of a message. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["audio"]]] = ("audio",)
     type: Literal["audio"]
     def __new__(cls, *, audio: Sequence[JsonValue]) -> Self: ...
     @property
     def audio(self) -> list[JsonValue]:
-        """Them, as the agent keeps them."""
+        """The audio data, as stored by the agent."""
     def to_dict(self) -> shapes.OperatorAudio: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorAudio) -> OperatorAudio: ...
 
 class OperatorAutoCompaction(Record):
-    """Whether the agent compacts on its own. Since operator@live."""
+    """The setting of automatic compaction. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["enabled"]]] = ("enabled",)
     def __new__(cls, *, enabled: bool) -> Self: ...
     @property
     def enabled(self) -> bool:
-        """Whether it does."""
+        """`true` if automatic compaction is on."""
     def to_dict(self) -> shapes.OperatorAutoCompaction: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorAutoCompaction) -> OperatorAutoCompaction: ...
@@ -3387,37 +3388,37 @@ class OperatorAutoCompaction(Record):
 class OperatorAutoCompactionParams(Record):
     """Parameters of `set_auto_compaction`.
 
-    Sets whether the agent compacts on its own when the context fills up.
+    Switches automatic compaction on or off.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["enabled"]]] = ("enabled",)
     def __new__(cls, *, enabled: bool) -> Self: ...
     @property
     def enabled(self) -> bool:
-        """Whether it is to."""
+        """`true` to switch automatic compaction on."""
     def to_dict(self) -> shapes.OperatorAutoCompactionParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorAutoCompactionParams) -> OperatorAutoCompactionParams: ...
 
 class OperatorBeforeAgentStart(Record):
-    """The system prompt was built, and a run will begin. Since operator@live."""
+    """The system prompt is complete, and a run is about to start. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["prompt"], Literal["system_prompt"]]] = ("prompt", "system_prompt")
     type: Literal["before_agent_start"]
     def __new__(cls, *, prompt: str, system_prompt: str | None = None) -> Self: ...
     @property
     def prompt(self) -> str:
-        """The user's words."""
+        """Text of the user's prompt."""
     @property
     def system_prompt(self) -> str | None:
-        """The whole system prompt."""
+        """The complete system prompt."""
     def to_dict(self) -> shapes.OperatorBeforeAgentStart: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorBeforeAgentStart) -> OperatorBeforeAgentStart: ...
 
 class OperatorBeforeProviderRequest(Record):
-    """A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
-    read it, and show its type alone. Since operator@live.
+    """A request to the model is about to be sent. The agent sends the provider's key in this event, so clients discard
+    its content on arrival and show its type only. Since operator@live.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
@@ -3428,7 +3429,7 @@ class OperatorBeforeProviderRequest(Record):
     def from_dict(cls, members: shapes.OperatorBeforeProviderRequest) -> OperatorBeforeProviderRequest: ...
 
 class OperatorCancelledAnswer(Record):
-    """A dialog dismissed: who asked gets nothing. Since operator@live."""
+    """The dismissal of a dialog: its origin receives no value. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"]]] = ("id",)
     type: Literal["extension_ui_response"]
@@ -3436,7 +3437,7 @@ class OperatorCancelledAnswer(Record):
     def __new__(cls, *, id: str) -> Self: ...
     @property
     def id(self) -> str:
-        """The id of the question."""
+        """Id of the dialog."""
     def to_dict(self) -> shapes.OperatorCancelledAnswer: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorCancelledAnswer) -> OperatorCancelledAnswer: ...
@@ -3444,7 +3445,7 @@ class OperatorCancelledAnswer(Record):
 class OperatorCompactParams(Record):
     """Parameters of `compact`.
 
-    Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
     the next turn.
     """
     __slots__ = ()
@@ -3458,79 +3459,79 @@ class OperatorCompactParams(Record):
     def from_dict(cls, members: shapes.OperatorCompactParams) -> OperatorCompactParams: ...
 
 class OperatorCompactionEntry(Record):
-    """The entry that stands for what was compacted. Since operator@live."""
+    """The session entry that replaces the compacted messages. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["timestamp"], Literal["parent_id"], Literal["summary"], Literal["first_kept_entry_id"], Literal["tokens_before"], Literal["details"], Literal["from_hook"]]] = ("id", "timestamp", "parent_id", "summary", "first_kept_entry_id", "tokens_before", "details", "from_hook")
     type: Literal["compaction"]
     def __new__(cls, *, id: str | None = None, timestamp: JsonValue | None = None, parent_id: str | None = None, summary: str | None = None, first_kept_entry_id: str | None = None, tokens_before: float | None = None, details: JsonValue | None = None, from_hook: bool | None = None) -> Self: ...
     @property
     def id(self) -> str | None:
-        """Its id."""
+        """Id of the entry."""
     @property
     def timestamp(self) -> JsonValue:
-        """When, in seconds since the epoch."""
+        """Time of the entry in seconds since the epoch."""
     @property
     def parent_id(self) -> str | None:
-        """The entry before it."""
+        """Id of the parent entry."""
     @property
     def summary(self) -> str | None:
-        """The summary."""
+        """Text of the summary."""
     @property
     def first_kept_entry_id(self) -> str | None:
-        """The first entry that is kept."""
+        """Id of the first kept entry."""
     @property
     def tokens_before(self) -> float | None:
-        """How many tokens the context had."""
+        """Number of tokens in the context before the compaction."""
     @property
     def details(self) -> JsonValue:
-        """Facts of who made it."""
+        """Additional data of the summary's author."""
     @property
     def from_hook(self) -> bool | None:
-        """Whether an extension made it."""
+        """`true` if an extension wrote the summary."""
     def to_dict(self) -> shapes.OperatorCompactionEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorCompactionEntry) -> OperatorCompactionEntry: ...
 
 class OperatorConfirmDialog(Record):
-    """Asks for yes or no. Since operator@live."""
+    """Requests a yes or no. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["title"], Literal["message"]]] = ("title", "message")
     def __new__(cls, *, title: str | None = None, message: str | None = None) -> Self: ...
     @property
     def title(self) -> str | None:
-        """The question."""
+        """Text of the question."""
     @property
     def message(self) -> str | None:
-        """What it is about."""
+        """Subject of the question."""
     def to_dict(self) -> shapes.OperatorConfirmDialog: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorConfirmDialog) -> OperatorConfirmDialog: ...
 
 class OperatorConfirmedAnswer(Record):
-    """A dialog answered with yes or no. Since operator@live."""
+    """The answer to a dialog with yes or no. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["value"]]] = ("id", "value")
     type: Literal["extension_ui_response"]
     def __new__(cls, *, id: str, value: bool) -> Self: ...
     @property
     def id(self) -> str:
-        """The id of the question."""
+        """Id of the dialog."""
     @property
     def value(self) -> bool:
-        """Yes or no."""
+        """`true` for yes, `false` for no."""
     def to_dict(self) -> shapes.OperatorConfirmedAnswer: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorConfirmedAnswer) -> OperatorConfirmedAnswer: ...
 
 class OperatorContext(Record):
-    """The messages that the model will be told. Since operator@live."""
+    """The messages for the next request to the model. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["messages"]]] = ("messages",)
     type: Literal["context"]
     def __new__(cls, *, messages: Sequence[shapes.OperatorMessage | OperatorMessage]) -> Self: ...
     @property
     def messages(self) -> list[OperatorMessage]:
-        """Them."""
+        """Messages for the next request to the model."""
     def to_dict(self) -> shapes.OperatorContext: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorContext) -> OperatorContext: ...
@@ -3545,28 +3546,28 @@ class OperatorForkParams(Record):
     def __new__(cls, *, entry_id: str) -> Self: ...
     @property
     def entry_id(self) -> str:
-        """The session entry."""
+        """Id of the session entry."""
     def to_dict(self) -> shapes.OperatorForkParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorForkParams) -> OperatorForkParams: ...
 
 class OperatorForked(Record):
-    """A session that was forked. Since operator@live."""
+    """The outcome of a fork. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["entry_id"], Literal["cancelled"]]] = ("entry_id", "cancelled")
     def __new__(cls, *, entry_id: str | None = None, cancelled: bool | None = None) -> Self: ...
     @property
     def entry_id(self) -> str | None:
-        """The entry from which it goes on."""
+        """Id of the entry at which the fork continues."""
     @property
     def cancelled(self) -> bool | None:
-        """Whether that was prevented; the agent always says false."""
+        """`true` if the fork was prevented; the agent always sends `false`."""
     def to_dict(self) -> shapes.OperatorForked: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorForked) -> OperatorForked: ...
 
 class OperatorGoalUpdate(Record):
-    """What the agent works towards has changed. Since operator@live."""
+    """The goal of the agent has changed. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["goal_update"]
@@ -3576,45 +3577,45 @@ class OperatorGoalUpdate(Record):
     def from_dict(cls, members: shapes.OperatorGoalUpdate) -> OperatorGoalUpdate: ...
 
 class OperatorImages(Record):
-    """Pictures that belong to a message. Since operator@live."""
+    """The images of a message. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["images"]]] = ("images",)
     type: Literal["image"]
     def __new__(cls, *, images: Sequence[JsonValue]) -> Self: ...
     @property
     def images(self) -> list[JsonValue]:
-        """Them, as the agent keeps them."""
+        """The images, as stored by the agent."""
     def to_dict(self) -> shapes.OperatorImages: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorImages) -> OperatorImages: ...
 
 class OperatorInput(Record):
-    """A prompt has reached the agent. Since operator@live."""
+    """The agent received a prompt. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["text"], Literal["source"]]] = ("text", "source")
     type: Literal["input"]
     def __new__(cls, *, text: str, source: str | None = None) -> Self: ...
     @property
     def text(self) -> str:
-        """The words."""
+        """Text of the prompt."""
     @property
     def source(self) -> str | None:
-        """Where they come from; `rpc` for prompts of this protocol."""
+        """Source of the prompt; `rpc` for prompts of this protocol."""
     def to_dict(self) -> shapes.OperatorInput: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorInput) -> OperatorInput: ...
 
 class OperatorInputDialog(Record):
-    """Asks for a line of text. Since operator@live."""
+    """Requests a line of text. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["title"], Literal["message"], Literal["placeholder"]]] = ("title", "message", "placeholder")
     def __new__(cls, *, title: str | None = None, message: str | None = None, placeholder: str | None = None) -> Self: ...
     @property
     def title(self) -> str | None:
-        """The question."""
+        """Text of the question."""
     @property
     def message(self) -> str | None:
-        """What it is about."""
+        """Subject of the question."""
     @property
     def placeholder(self) -> str | None:
         """Grey text in the empty field."""
@@ -3623,13 +3624,13 @@ class OperatorInputDialog(Record):
     def from_dict(cls, members: shapes.OperatorInputDialog) -> OperatorInputDialog: ...
 
 class OperatorLastText(Record):
-    """The last answer. Since operator@live."""
+    """The text of the last answer. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["text"]]] = ("text",)
     def __new__(cls, *, text: str | None) -> Self: ...
     @property
     def text(self) -> str | None:
-        """The last text of the last answer that has one; null where there is none."""
+        """The last text of the latest answer with a text; null if there is none."""
     def to_dict(self) -> shapes.OperatorLastText: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorLastText) -> OperatorLastText: ...
@@ -3641,25 +3642,25 @@ class OperatorMessage(Record):
     def __new__(cls, *, contents: Sequence[shapes.OperatorContent | OperatorContent], role: shapes.OperatorRole | OperatorRole, id: str | None = None, timestamp: float | None = None, usage: shapes.OperatorUsage | OperatorUsage | None = None, stop_reason: str | None = None, error: JsonValue | None = None) -> Self: ...
     @property
     def contents(self) -> list[OperatorContent]:
-        """Its parts."""
+        """Parts of the message."""
     @property
     def id(self) -> str | None:
-        """Its id."""
+        """Id of the message."""
     @property
     def timestamp(self) -> float | None:
-        """When, in seconds since the epoch."""
+        """Time of the message in seconds since the epoch."""
     @property
     def role(self) -> OperatorRole:
-        """The role of the speaker."""
+        """Role of the author."""
     @property
     def usage(self) -> OperatorUsage | None:
-        """Tokens, with answers of the model."""
+        """Token counts, present for answers of the model."""
     @property
     def stop_reason(self) -> str | None:
-        """Why the model stopped."""
+        """Stop reason of the model."""
     @property
     def error(self) -> JsonValue:
-        """The error message."""
+        """Error of the request to the model."""
     def to_dict(self) -> shapes.OperatorMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorMessage) -> OperatorMessage: ...
@@ -3672,45 +3673,45 @@ class OperatorMessageEnd(Record):
     def __new__(cls, *, message: shapes.OperatorMessage | OperatorMessage | None = None) -> Self: ...
     @property
     def message(self) -> OperatorMessage | None:
-        """The whole message."""
+        """The complete message."""
     def to_dict(self) -> shapes.OperatorMessageEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorMessageEnd) -> OperatorMessageEnd: ...
 
 class OperatorMessageStart(Record):
-    """A message begins."""
+    """A message starts."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"]]] = ("message",)
     type: Literal["message_start"]
     def __new__(cls, *, message: shapes.OperatorMessage | OperatorMessage) -> Self: ...
     @property
     def message(self) -> OperatorMessage:
-        """The message; the model's is empty."""
+        """The message; empty for a message of the model."""
     def to_dict(self) -> shapes.OperatorMessageStart: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorMessageStart) -> OperatorMessageStart: ...
 
 class OperatorMessageUpdate(Record):
-    """The model's message grows. The message carries the new piece only."""
+    """The message of the model grows. The event carries the new piece only."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"]]] = ("message",)
     type: Literal["message_update"]
     def __new__(cls, *, message: shapes.OperatorMessage | OperatorMessage) -> Self: ...
     @property
     def message(self) -> OperatorMessage:
-        """A message whose contents are the new piece."""
+        """A message with the new piece as its contents."""
     def to_dict(self) -> shapes.OperatorMessageUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorMessageUpdate) -> OperatorMessageUpdate: ...
 
 class OperatorMessages(Record):
-    """Messages of the process, without the user's prompts. Since operator@live."""
+    """The messages of the process, without the user's prompts. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["messages"]]] = ("messages",)
     def __new__(cls, *, messages: Sequence[shapes.OperatorMessage | OperatorMessage]) -> Self: ...
     @property
     def messages(self) -> list[OperatorMessage]:
-        """The messages, the oldest first."""
+        """The messages, oldest first."""
     def to_dict(self) -> shapes.OperatorMessages: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorMessages) -> OperatorMessages: ...
@@ -3718,23 +3719,23 @@ class OperatorMessages(Record):
 class OperatorModelParams(Record):
     """Parameters of `set_model`.
 
-    Asks for a model. The agent says yes and goes on with the model that it has.
+    Requests another model. The agent confirms the request but keeps its current model.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model_id"], Literal["provider"]]] = ("model_id", "provider")
     def __new__(cls, *, model_id: str, provider: str | None = None) -> Self: ...
     @property
     def model_id(self) -> str:
-        """The model's id."""
+        """Id of the model."""
     @property
     def provider(self) -> str | None:
-        """The provider's name."""
+        """Name of the provider."""
     def to_dict(self) -> shapes.OperatorModelParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorModelParams) -> OperatorModelParams: ...
 
 class OperatorModelSelect(Record):
-    """Another model was chosen. Since operator@live."""
+    """The model was changed. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["model_select"]
@@ -3744,55 +3745,55 @@ class OperatorModelSelect(Record):
     def from_dict(cls, members: shapes.OperatorModelSelect) -> OperatorModelSelect: ...
 
 class OperatorModelSet(Record):
-    """The model that was asked for. Since operator@live."""
+    """The requested model. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model_id"]]] = ("model_id",)
     def __new__(cls, *, model_id: str) -> Self: ...
     @property
     def model_id(self) -> str:
-        """Its id, as it was sent."""
+        """Id of the model, as in the command."""
     def to_dict(self) -> shapes.OperatorModelSet: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorModelSet) -> OperatorModelSet: ...
 
 class OperatorNotice(Record):
-    """Says something. No answer is expected. Since operator@live."""
+    """Shows a notice. No answer is expected. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["title"], Literal["message"]]] = ("title", "message")
     def __new__(cls, *, title: str | None = None, message: str | None = None) -> Self: ...
     @property
     def title(self) -> str | None:
-        """What it is about."""
+        """Title of the notice."""
     @property
     def message(self) -> str | None:
-        """The words."""
+        """Text of the notice."""
     def to_dict(self) -> shapes.OperatorNotice: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorNotice) -> OperatorNotice: ...
 
 class OperatorPartialResult(Record):
-    """What a tool has given so far. Since operator@live."""
+    """The partial result of a tool. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["content"], Literal["is_error"], Literal["metadata"], Literal["terminate"], Literal["terminate_message"]]] = ("id", "content", "is_error", "metadata", "terminate", "terminate_message")
     def __new__(cls, *, id: str, content: str, is_error: bool | None = None, metadata: Mapping[str, JsonValue] | None = None, terminate: bool | None = None, terminate_message: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The id of the call."""
+        """Id of the tool call."""
     @property
     def content(self) -> str:
-        """What the tool says."""
+        """Text of the result."""
     @property
     def is_error(self) -> bool | None:
-        """Whether the tool failed."""
+        """`true` if the tool failed."""
     @property
     def metadata(self) -> JsonObject | None:
-        """Facts of the tool."""
+        """Additional data of the tool."""
     @property
     def terminate(self) -> bool | None:
-        """Whether the run stops here."""
+        """`true` if the run stops here."""
     @property
     def terminate_message(self) -> str | None:
-        """What to say when it stops."""
+        """Message for the user when the run stops."""
     def to_dict(self) -> shapes.OperatorPartialResult: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorPartialResult) -> OperatorPartialResult: ...
@@ -3800,35 +3801,35 @@ class OperatorPartialResult(Record):
 class OperatorPromptParams(Record):
     """Parameters of `prompt`.
 
-    Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-    begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-    agent there.
+    Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+    sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+    text that begins with `/` is a command of the agent.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["text"], Literal["options"]]] = ("text", "options")
     def __new__(cls, *, text: str, options: Mapping[str, JsonValue] | None = None) -> Self: ...
     @property
     def text(self) -> str:
-        """The prompt. Called `message` since operator@live."""
+        """Text of the prompt. Called `message` since operator@live."""
     @property
     def options(self) -> JsonObject | None:
-        """Options of the turn; an open object. Until operator@live."""
+        """Options of the turn, an open object. Until operator@live."""
     def to_dict(self) -> shapes.OperatorPromptParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorPromptParams) -> OperatorPromptParams: ...
 
 class OperatorQueueUpdate(Record):
-    """Words of the user were queued. Nothing is said when they are taken out. Since operator@live."""
+    """Input of the user was queued. The agent sends no event when input leaves the queue. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["queue"], Literal["message"], Literal["messages"]]] = ("queue", "message", "messages")
     type: Literal["queue_update"]
     def __new__(cls, *, queue: shapes.OperatorQueue | OperatorQueue, messages: Sequence[shapes.OperatorMessage | OperatorMessage], message: shapes.OperatorMessage | OperatorMessage | None = None) -> Self: ...
     @property
     def queue(self) -> OperatorQueue:
-        """The queue."""
+        """Queue that received the input."""
     @property
     def message(self) -> OperatorMessage | None:
-        """The message that was queued."""
+        """The queued message."""
     @property
     def messages(self) -> list[OperatorMessage]:
         """All messages in the queue."""
@@ -3837,19 +3838,19 @@ class OperatorQueueUpdate(Record):
     def from_dict(cls, members: shapes.OperatorQueueUpdate) -> OperatorQueueUpdate: ...
 
 class OperatorQueuedWords(Record):
-    """Words of the user for the turn that is going on. Since operator@live."""
+    """Input of the user for the current turn. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"]]] = ("message",)
     def __new__(cls, *, message: str) -> Self: ...
     @property
     def message(self) -> str:
-        """The words."""
+        """Text of the input."""
     def to_dict(self) -> shapes.OperatorQueuedWords: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorQueuedWords) -> OperatorQueuedWords: ...
 
 class OperatorResourcesDiscover(Record):
-    """Skills, prompts and the like are looked for. Since operator@live."""
+    """The agent searches for skills, prompts and other resources. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["resources_discover"]
@@ -3859,42 +3860,42 @@ class OperatorResourcesDiscover(Record):
     def from_dict(cls, members: shapes.OperatorResourcesDiscover) -> OperatorResourcesDiscover: ...
 
 class OperatorRetryEnd(Record):
-    """An attempt is judged; the first failure has number 0. Since operator@live."""
+    """The outcome of an attempt; the first failure has number 0. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["attempt"], Literal["success"], Literal["error"]]] = ("attempt", "success", "error")
     type: Literal["retry_end"]
     def __new__(cls, *, attempt: int, success: bool, error: str | None = None) -> Self: ...
     @property
     def attempt(self) -> int:
-        """The number of the attempt."""
+        """Number of the attempt."""
     @property
     def success(self) -> bool:
-        """Whether it went well."""
+        """`true` if the attempt succeeded."""
     @property
     def error(self) -> str | None:
-        """What went wrong."""
+        """Error message of the attempt."""
     def to_dict(self) -> shapes.OperatorRetryEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorRetryEnd) -> OperatorRetryEnd: ...
 
 class OperatorRetryStart(Record):
-    """A failed request will be made again after a pause, in a run of its own. Since operator@live."""
+    """The agent retries a failed request after a delay, in a new run. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["attempt"], Literal["max_retries"]]] = ("attempt", "max_retries")
     type: Literal["retry_start"]
     def __new__(cls, *, attempt: int, max_retries: int | None = None) -> Self: ...
     @property
     def attempt(self) -> int:
-        """The number of the attempt, from 1."""
+        """Number of the attempt, from 1."""
     @property
     def max_retries(self) -> int | None:
-        """How often it is tried at most."""
+        """Maximum number of retries."""
     def to_dict(self) -> shapes.OperatorRetryStart: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorRetryStart) -> OperatorRetryStart: ...
 
 class OperatorSavePoint(Record):
-    """The session is written. Since operator@live."""
+    """The agent wrote the session. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["save_point"]
@@ -3904,76 +3905,76 @@ class OperatorSavePoint(Record):
     def from_dict(cls, members: shapes.OperatorSavePoint) -> OperatorSavePoint: ...
 
 class OperatorSelectDialog(Record):
-    """Asks to choose from a list. Since operator@live."""
+    """Requests a choice from a list. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["title"], Literal["message"], Literal["options"]]] = ("title", "message", "options")
     def __new__(cls, *, title: str | None = None, message: str | None = None, options: Sequence[str] | None = None) -> Self: ...
     @property
     def title(self) -> str | None:
-        """The question."""
+        """Text of the question."""
     @property
     def message(self) -> str | None:
-        """What it is about."""
+        """Subject of the question."""
     @property
     def options(self) -> list[str] | None:
-        """The choices."""
+        """Choices of the user."""
     def to_dict(self) -> shapes.OperatorSelectDialog: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSelectDialog) -> OperatorSelectDialog: ...
 
 class OperatorSessionBeforeCompact(Record):
-    """The conversation will be compacted. Since operator@live."""
+    """The agent is about to compact the conversation. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["preparation"], Literal["branch_entries"], Literal["custom_instructions"]]] = ("preparation", "branch_entries", "custom_instructions")
     type: Literal["session_before_compact"]
     def __new__(cls, *, preparation: Mapping[str, JsonValue] | None = None, branch_entries: Sequence[JsonValue] | None = None, custom_instructions: str | None = None) -> Self: ...
     @property
     def preparation(self) -> JsonObject | None:
-        """What will be summed up, and what is kept."""
+        """Plan of the compaction: the messages to summarise, and the messages to keep."""
     @property
     def branch_entries(self) -> list[JsonValue] | None:
         """The entries of the branch."""
     @property
     def custom_instructions(self) -> str | None:
-        """The extra instructions."""
+        """Extra instructions for the summary."""
     def to_dict(self) -> shapes.OperatorSessionBeforeCompact: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSessionBeforeCompact) -> OperatorSessionBeforeCompact: ...
 
 class OperatorSessionBeforeFork(Record):
-    """The session will be forked. Since operator@live."""
+    """The agent is about to fork the session. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["entry_id"], Literal["position"]]] = ("entry_id", "position")
     type: Literal["session_before_fork"]
     def __new__(cls, *, entry_id: str, position: str | None = None) -> Self: ...
     @property
     def entry_id(self) -> str:
-        """From which entry."""
+        """Id of the entry for the fork."""
     @property
     def position(self) -> str | None:
-        """Whether the entry itself is kept, as in `at`."""
+        """Position of the fork relative to the entry; `at` keeps the entry itself."""
     def to_dict(self) -> shapes.OperatorSessionBeforeFork: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSessionBeforeFork) -> OperatorSessionBeforeFork: ...
 
 class OperatorSessionBeforeSwitch(Record):
-    """Another session will be opened. Since operator@live."""
+    """The agent is about to open another session. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["reason"], Literal["target_session_file"]]] = ("reason", "target_session_file")
     type: Literal["session_before_switch"]
     def __new__(cls, *, reason: str, target_session_file: str | None = None) -> Self: ...
     @property
     def reason(self) -> str:
-        """Why."""
+        """Reason for the change."""
     @property
     def target_session_file(self) -> str | None:
-        """Its file."""
+        """Path of the new session's file."""
     def to_dict(self) -> shapes.OperatorSessionBeforeSwitch: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSessionBeforeSwitch) -> OperatorSessionBeforeSwitch: ...
 
 class OperatorSessionBeforeTree(Record):
-    """Another place in the tree of the session will be gone to. Since operator@live."""
+    """The session is about to move to another position in its tree. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["session_before_tree"]
@@ -3993,7 +3994,7 @@ class OperatorSessionCompact(Record):
         """The summary as an entry of the session."""
     @property
     def from_extension(self) -> bool | None:
-        """Whether an extension made it."""
+        """`true` if an extension wrote the summary."""
     def to_dict(self) -> shapes.OperatorSessionCompact: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSessionCompact) -> OperatorSessionCompact: ...
@@ -4001,76 +4002,76 @@ class OperatorSessionCompact(Record):
 class OperatorSessionNameParams(Record):
     """Parameters of `set_session_name`.
 
-    Names the session. Blanks around the name are left out.
+    Sets the name of the session. White space around the name is removed.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["name"]]] = ("name",)
     def __new__(cls, *, name: str) -> Self: ...
     @property
     def name(self) -> str:
-        """The name."""
+        """New name of the session."""
     def to_dict(self) -> shapes.OperatorSessionNameParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSessionNameParams) -> OperatorSessionNameParams: ...
 
 class OperatorSessionShutdown(Record):
-    """The session is left. Since operator@live."""
+    """A session ends. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["reason"], Literal["target_session_file"]]] = ("reason", "target_session_file")
     type: Literal["session_shutdown"]
     def __new__(cls, *, reason: str, target_session_file: str | None = None) -> Self: ...
     @property
     def reason(self) -> str:
-        """Why, as in `new`."""
+        """Reason for the end, as in `new`."""
     @property
     def target_session_file(self) -> str | None:
-        """The file of the session that follows."""
+        """Path of the next session's file."""
     def to_dict(self) -> shapes.OperatorSessionShutdown: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSessionShutdown) -> OperatorSessionShutdown: ...
 
 class OperatorSessionStart(Record):
-    """A session begins. Since operator@live."""
+    """A session starts. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["reason"], Literal["previous_session_file"]]] = ("reason", "previous_session_file")
     type: Literal["session_start"]
     def __new__(cls, *, reason: str, previous_session_file: str | None = None) -> Self: ...
     @property
     def reason(self) -> str:
-        """Why, as in `fork`."""
+        """Reason for the start, as in `fork`."""
     @property
     def previous_session_file(self) -> str | None:
-        """The file of the session before."""
+        """Path of the previous session's file."""
     def to_dict(self) -> shapes.OperatorSessionStart: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSessionStart) -> OperatorSessionStart: ...
 
 class OperatorSessionStats(Record):
-    """Numbers of the session. Since operator@live."""
+    """Statistics of the session. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["session_name"], Literal["entry_count"], Literal["context_tokens"], Literal["context_window"]]] = ("session_id", "session_name", "entry_count", "context_tokens", "context_window")
     def __new__(cls, *, entry_count: int, session_id: str | None = None, session_name: str | None = None, context_tokens: int | None = None, context_window: int | None = None) -> Self: ...
     @property
     def session_id(self) -> str | None:
-        """The session's id."""
+        """Id of the session."""
     @property
     def session_name(self) -> str | None:
-        """The session's name."""
+        """Name of the session."""
     @property
     def entry_count(self) -> int:
-        """The number of entries in the session."""
+        """Number of entries in the session."""
     @property
     def context_tokens(self) -> int | None:
-        """Tokens in the context."""
+        """Number of tokens in the context."""
     @property
     def context_window(self) -> int | None:
-        """The context window in tokens."""
+        """Size of the context window in tokens."""
     def to_dict(self) -> shapes.OperatorSessionStats: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSessionStats) -> OperatorSessionStats: ...
 
 class OperatorSessionTree(Record):
-    """Another place in the tree of the session was gone to. Since operator@live."""
+    """The session moved to another position in its tree. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["session_tree"]
@@ -4080,7 +4081,7 @@ class OperatorSessionTree(Record):
     def from_dict(cls, members: shapes.OperatorSessionTree) -> OperatorSessionTree: ...
 
 class OperatorSettled(Record):
-    """Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live."""
+    """The agent has no further work: the run has ended. Not sent after a failure or while input of the user is queued. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["settled"]
@@ -4090,40 +4091,40 @@ class OperatorSettled(Record):
     def from_dict(cls, members: shapes.OperatorSettled) -> OperatorSettled: ...
 
 class OperatorState(Record):
-    """The agent's current state."""
+    """The current state of the agent."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["phase"], Literal["is_streaming"], Literal["session_file"], Literal["session_id"], Literal["session_name"], Literal["context_tokens"], Literal["context_window"], Literal["message_count"]]] = ("phase", "is_streaming", "session_file", "session_id", "session_name", "context_tokens", "context_window", "message_count")
     def __new__(cls, *, phase: shapes.OperatorPhase | OperatorPhase, is_streaming: bool | None = None, session_file: str | None = None, session_id: str | None = None, session_name: str | None = None, context_tokens: int | None = None, context_window: int | None = None, message_count: int | None = None) -> Self: ...
     @property
     def phase(self) -> OperatorPhase:
-        """What it is doing."""
+        """Activity of the agent."""
     @property
     def is_streaming(self) -> bool | None:
-        """Whether a turn is going on."""
+        """`true` during a turn."""
     @property
     def session_file(self) -> str | None:
-        """The session's file."""
+        """Path of the session file."""
     @property
     def session_id(self) -> str | None:
-        """The session's id."""
+        """Id of the session."""
     @property
     def session_name(self) -> str | None:
-        """The session's name."""
+        """Name of the session."""
     @property
     def context_tokens(self) -> int | None:
-        """Tokens in the context."""
+        """Number of tokens in the context."""
     @property
     def context_window(self) -> int | None:
-        """The context window in tokens."""
+        """Size of the context window in tokens."""
     @property
     def message_count(self) -> int | None:
-        """The number of messages in the conversation."""
+        """Number of messages in the conversation."""
     def to_dict(self) -> shapes.OperatorState: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorState) -> OperatorState: ...
 
 class OperatorSubagentEnd(Record):
-    """Work of a subagent is over. Since operator@live."""
+    """A subagent ends. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["subagent_end"]
@@ -4133,7 +4134,7 @@ class OperatorSubagentEnd(Record):
     def from_dict(cls, members: shapes.OperatorSubagentEnd) -> OperatorSubagentEnd: ...
 
 class OperatorSubagentStart(Record):
-    """Work of a subagent begins. Since operator@live."""
+    """A subagent starts. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["subagent_start"]
@@ -4145,40 +4146,40 @@ class OperatorSubagentStart(Record):
 class OperatorSwitchSessionParams(Record):
     """Parameters of `switch_session`.
 
-    Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-    the directory of sessions; both look like success.
+    Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+    of sessions; both look like success.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_file"]]] = ("session_file",)
     def __new__(cls, *, session_file: str) -> Self: ...
     @property
     def session_file(self) -> str:
-        """The session's file. Called `session_path` since operator@live."""
+        """Path of the session file. Called `session_path` since operator@live."""
     def to_dict(self) -> shapes.OperatorSwitchSessionParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSwitchSessionParams) -> OperatorSwitchSessionParams: ...
 
 class OperatorSwitched(Record):
-    """A session that another one took the place of. Since operator@live."""
+    """The outcome of a change of session. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["cancelled"]]] = ("cancelled",)
     def __new__(cls, *, cancelled: bool | None = None) -> Self: ...
     @property
     def cancelled(self) -> bool | None:
-        """Whether that was prevented; the agent always says false."""
+        """`true` if the change was prevented; the agent always sends `false`."""
     def to_dict(self) -> shapes.OperatorSwitched: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSwitched) -> OperatorSwitched: ...
 
 class OperatorText(Record):
-    """Text of a message."""
+    """A text in a message."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["content"]]] = ("content",)
     type: Literal["text"]
     def __new__(cls, *, content: str) -> Self: ...
     @property
     def content(self) -> str:
-        """The text; in `message_update` the new piece of it."""
+        """The text; in `message_update` its new piece."""
     def to_dict(self) -> shapes.OperatorText: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorText) -> OperatorText: ...
@@ -4191,7 +4192,7 @@ class OperatorThinking(Record):
     def __new__(cls, *, content: str, signature: str | None = None) -> Self: ...
     @property
     def content(self) -> str:
-        """The reasoning; in `message_update` the new piece of it."""
+        """The reasoning; in `message_update` its new piece."""
     @property
     def signature(self) -> str | None:
         """An opaque signature from the provider."""
@@ -4200,7 +4201,7 @@ class OperatorThinking(Record):
     def from_dict(cls, members: shapes.OperatorThinking) -> OperatorThinking: ...
 
 class OperatorThinkingLevelSelect(Record):
-    """Another thinking level was chosen. Since operator@live."""
+    """The thinking level was changed. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["thinking_level_select"]
@@ -4219,19 +4220,19 @@ class OperatorThinkingParams(Record):
     def __new__(cls, *, level: shapes.OperatorThinkingLevel | OperatorThinkingLevel) -> Self: ...
     @property
     def level(self) -> OperatorThinkingLevel:
-        """The level."""
+        """New thinking level."""
     def to_dict(self) -> shapes.OperatorThinkingParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorThinkingParams) -> OperatorThinkingParams: ...
 
 class OperatorThinkingSet(Record):
-    """The thinking level that was set. Since operator@live."""
+    """The new thinking level. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
     def __new__(cls, *, level: shapes.OperatorThinkingLevel | OperatorThinkingLevel) -> Self: ...
     @property
     def level(self) -> OperatorThinkingLevel:
-        """The level."""
+        """Thinking level of the model."""
     def to_dict(self) -> shapes.OperatorThinkingSet: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorThinkingSet) -> OperatorThinkingSet: ...
@@ -4244,99 +4245,99 @@ class OperatorToolCall(Record):
     def __new__(cls, *, id: str, name: str, args: Mapping[str, JsonValue], kind: str | None = None, metadata: Mapping[str, JsonValue] | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The call's id."""
+        """Id of the tool call."""
     @property
     def name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def kind(self) -> str | None:
-        """What kind of tool it is."""
+        """Kind of the tool."""
     @property
     def args(self) -> JsonObject:
-        """The arguments."""
+        """Arguments of the tool call."""
     @property
     def metadata(self) -> JsonObject | None:
-        """Facts of the provider."""
+        """Additional data of the provider."""
     def to_dict(self) -> shapes.OperatorToolCall: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolCall) -> OperatorToolCall: ...
 
 class OperatorToolCalled(Record):
-    """A tool will run. Since operator@live."""
+    """A tool is about to run. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["input"]]] = ("tool_call_id", "tool_name", "input")
     type: Literal["tool_call"]
     def __new__(cls, *, tool_call_id: str, tool_name: str, input: Mapping[str, JsonValue]) -> Self: ...
     @property
     def tool_call_id(self) -> str:
-        """The call's id."""
+        """Id of the tool call."""
     @property
     def tool_name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def input(self) -> JsonObject:
-        """The arguments."""
+        """Arguments of the tool call."""
     def to_dict(self) -> shapes.OperatorToolCalled: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolCalled) -> OperatorToolCalled: ...
 
 class OperatorToolExecutionEnd(Record):
-    """A tool is done."""
+    """A tool ends."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_result"]]] = ("tool_result",)
     type: Literal["tool_execution_end"]
     def __new__(cls, *, tool_result: shapes.OperatorToolResult | OperatorToolResult) -> Self: ...
     @property
     def tool_result(self) -> OperatorToolResult:
-        """The result."""
+        """Result of the tool."""
     def to_dict(self) -> shapes.OperatorToolExecutionEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolExecutionEnd) -> OperatorToolExecutionEnd: ...
 
 class OperatorToolExecutionFailure(Record):
-    """A tool broke; its end follows. Since operator@live."""
+    """A tool failed with an exception; its end follows. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_name"], Literal["tool_call_id"], Literal["input"], Literal["error"]]] = ("tool_name", "tool_call_id", "input", "error")
     type: Literal["tool_execution_failure"]
     def __new__(cls, *, tool_name: str, tool_call_id: str, input: Mapping[str, JsonValue], error: str) -> Self: ...
     @property
     def tool_name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def tool_call_id(self) -> str:
-        """The call's id."""
+        """Id of the tool call."""
     @property
     def input(self) -> JsonObject:
-        """The arguments."""
+        """Arguments of the tool call."""
     @property
     def error(self) -> str:
-        """What went wrong."""
+        """Error message of the tool."""
     def to_dict(self) -> shapes.OperatorToolExecutionFailure: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolExecutionFailure) -> OperatorToolExecutionFailure: ...
 
 class OperatorToolExecutionStart(Record):
-    """A tool begins to run."""
+    """A tool starts to run."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_call"]]] = ("tool_call",)
     type: Literal["tool_execution_start"]
     def __new__(cls, *, tool_call: shapes.OperatorToolCall | OperatorToolCall) -> Self: ...
     @property
     def tool_call(self) -> OperatorToolCall:
-        """The call."""
+        """The tool call."""
     def to_dict(self) -> shapes.OperatorToolExecutionStart: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolExecutionStart) -> OperatorToolExecutionStart: ...
 
 class OperatorToolExecutionUpdate(Record):
-    """A tool that runs has something to show. Since operator@live."""
+    """A running tool reports progress. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["partial_tool_result"]]] = ("partial_tool_result",)
     type: Literal["tool_execution_update"]
     def __new__(cls, *, partial_tool_result: shapes.OperatorPartialResult | OperatorPartialResult) -> Self: ...
     @property
     def partial_tool_result(self) -> OperatorPartialResult:
-        """What there is so far."""
+        """The result so far."""
     def to_dict(self) -> shapes.OperatorToolExecutionUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolExecutionUpdate) -> OperatorToolExecutionUpdate: ...
@@ -4349,22 +4350,22 @@ class OperatorToolResult(Record):
     def __new__(cls, *, id: str, content: str, is_error: bool, metadata: Mapping[str, JsonValue] | None = None, terminate: bool | None = None, terminate_message: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The id of the call."""
+        """Id of the tool call."""
     @property
     def content(self) -> str:
-        """What the tool says."""
+        """Text of the result."""
     @property
     def is_error(self) -> bool:
-        """Whether the tool failed."""
+        """`true` if the tool failed."""
     @property
     def metadata(self) -> JsonObject | None:
-        """Facts of the tool."""
+        """Additional data of the tool."""
     @property
     def terminate(self) -> bool | None:
-        """Whether the run stops here."""
+        """`true` if the run stops here."""
     @property
     def terminate_message(self) -> str | None:
-        """What to say when it stops."""
+        """Message for the user when the run stops."""
     def to_dict(self) -> shapes.OperatorToolResult: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolResult) -> OperatorToolResult: ...
@@ -4377,35 +4378,35 @@ class OperatorToolReturned(Record):
     def __new__(cls, *, tool_call_id: str, tool_name: str, input: Mapping[str, JsonValue], content: str, is_error: bool) -> Self: ...
     @property
     def tool_call_id(self) -> str:
-        """The call's id."""
+        """Id of the tool call."""
     @property
     def tool_name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def input(self) -> JsonObject:
-        """The arguments."""
+        """Arguments of the tool call."""
     @property
     def content(self) -> str:
-        """What the tool says."""
+        """Text of the result."""
     @property
     def is_error(self) -> bool:
-        """Whether it failed."""
+        """`true` if the tool failed."""
     def to_dict(self) -> shapes.OperatorToolReturned: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolReturned) -> OperatorToolReturned: ...
 
 class OperatorTurnEnd(Record):
-    """A request to the model and its tools are over."""
+    """A request to the model and its tools have ended."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["turn_index"], Literal["message"], Literal["tool_results"]]] = ("turn_index", "message", "tool_results")
     type: Literal["turn_end"]
     def __new__(cls, *, turn_index: int | None = None, message: shapes.OperatorMessage | OperatorMessage | None = None, tool_results: Sequence[shapes.OperatorToolResult | OperatorToolResult] | None = None) -> Self: ...
     @property
     def turn_index(self) -> int | None:
-        """Its number; always 0. Since operator@live."""
+        """Number of the turn; always 0. Since operator@live."""
     @property
     def message(self) -> OperatorMessage | None:
-        """The model's message; null where the request failed."""
+        """The message of the model; null if the request failed."""
     @property
     def tool_results(self) -> list[OperatorToolResult] | None:
         """The results of the tools."""
@@ -4414,41 +4415,41 @@ class OperatorTurnEnd(Record):
     def from_dict(cls, members: shapes.OperatorTurnEnd) -> OperatorTurnEnd: ...
 
 class OperatorTurnStart(Record):
-    """A request to the model begins."""
+    """A request to the model starts."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["turn_index"], Literal["timestamp"]]] = ("turn_index", "timestamp")
     type: Literal["turn_start"]
     def __new__(cls, *, turn_index: int | None = None, timestamp: float | None = None) -> Self: ...
     @property
     def turn_index(self) -> int | None:
-        """Its number; always 0. Since operator@live."""
+        """Number of the turn; always 0. Since operator@live."""
     @property
     def timestamp(self) -> float | None:
-        """When; always 0. Since operator@live."""
+        """Time of the event; always 0. Since operator@live."""
     def to_dict(self) -> shapes.OperatorTurnStart: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorTurnStart) -> OperatorTurnStart: ...
 
 class OperatorUsage(Record):
-    """Tokens used by an answer."""
+    """The token counts of an answer."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["input_tokens"], Literal["output_tokens"], Literal["cache_read_tokens"], Literal["cache_write_tokens"], Literal["cost"]]] = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost")
     def __new__(cls, *, input_tokens: int | None = None, output_tokens: int | None = None, cache_read_tokens: int | None = None, cache_write_tokens: int | None = None, cost: Mapping[str, float] | None = None) -> Self: ...
     @property
     def input_tokens(self) -> int | None:
-        """Input tokens."""
+        """Number of input tokens."""
     @property
     def output_tokens(self) -> int | None:
-        """Output tokens."""
+        """Number of output tokens."""
     @property
     def cache_read_tokens(self) -> int | None:
-        """Tokens read from the provider's cache."""
+        """Number of tokens read from the provider's cache."""
     @property
     def cache_write_tokens(self) -> int | None:
-        """Tokens written to the provider's cache."""
+        """Number of tokens written to the provider's cache."""
     @property
     def cost(self) -> dict[str, float] | None:
-        """The cost in US dollars, by kind of token."""
+        """Cost in US dollars, by kind of token."""
     def to_dict(self) -> shapes.OperatorUsage: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorUsage) -> OperatorUsage: ...
@@ -4464,32 +4465,32 @@ class OperatorUserBash(Record):
     def from_dict(cls, members: shapes.OperatorUserBash) -> OperatorUserBash: ...
 
 class OperatorValueAnswer(Record):
-    """A dialog answered with a text. Since operator@live."""
+    """The answer to a dialog with a text. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["value"]]] = ("id", "value")
     type: Literal["extension_ui_response"]
     def __new__(cls, *, id: str, value: str) -> Self: ...
     @property
     def id(self) -> str:
-        """The id of the question."""
+        """Id of the dialog."""
     @property
     def value(self) -> str:
-        """The chosen option, or the text entered."""
+        """The chosen option or the entered text."""
     def to_dict(self) -> shapes.OperatorValueAnswer: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorValueAnswer) -> OperatorValueAnswer: ...
 
 class PromptCacheTimes(Record):
-    """How long a provider keeps the beginnings of prompts in its cache, in seconds."""
+    """The lifetimes of prompt prefixes in a provider's cache, in seconds."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["short"], Literal["long"]]] = ("short", "long")
     def __new__(cls, *, short: float | None = None, long: float | None = None) -> Self: ...
     @property
     def short(self) -> float | None:
-        """With the usual retention."""
+        """Lifetime with the usual retention."""
     @property
     def long(self) -> float | None:
-        """With the long one."""
+        """Lifetime with the long retention."""
     def to_dict(self) -> shapes.PromptCacheTimes: ...
     @classmethod
     def from_dict(cls, members: shapes.PromptCacheTimes) -> PromptCacheTimes: ...
@@ -4497,8 +4498,8 @@ class PromptCacheTimes(Record):
 class PromptParams(Record):
     """Parameters of `prompt`.
 
-    Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    working, `streamingBehavior` has to say how the prompt is queued.
+    Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+    the agent queues the prompt.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["images"], Literal["streaming_behavior"]]] = ("message", "images", "streaming_behavior")
@@ -4508,233 +4509,233 @@ class PromptParams(Record):
         """The prompt. `/name` at its start names an extension command, a template or a skill."""
     @property
     def images(self) -> list[ImageContent] | None:
-        """Images that go with it."""
+        """Images of the prompt."""
     @property
     def streaming_behavior(self) -> StreamingBehavior | None:
-        """How the prompt is queued while the agent is working."""
+        """Queue for a prompt that arrives during a run."""
     def to_dict(self) -> shapes.PromptParams: ...
     @classmethod
     def from_dict(cls, members: shapes.PromptParams) -> PromptParams: ...
 
 class PromptQueued(Record):
-    """Whether a prompt waits."""
+    """The outcome of a prompt: queued or started."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["queued"]]] = ("queued",)
     def __new__(cls, *, queued: bool) -> Self: ...
     @property
     def queued(self) -> bool:
-        """True if the agent is busy and the prompt was queued."""
+        """`true` if the agent is busy and queued the prompt."""
     def to_dict(self) -> shapes.PromptQueued: ...
     @classmethod
     def from_dict(cls, members: shapes.PromptQueued) -> PromptQueued: ...
 
 class PromptResult(Record):
-    """A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2."""
+    """The outcome of a prompt that a command of an extension may have handled without the model. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["agent_invoked"]]] = ("id", "agent_invoked")
     type: Literal["prompt_result"]
     def __new__(cls, *, agent_invoked: bool, id: JsonValue | None = None) -> Self: ...
     @property
     def id(self) -> JsonValue:
-        """The id of the prompt."""
+        """Id of the prompt."""
     @property
     def agent_invoked(self) -> bool:
-        """Whether the model is asked. Where it is not, no run follows."""
+        """`true` if the prompt goes to the model. If `false`, no run follows."""
     def to_dict(self) -> shapes.PromptResult: ...
     @classmethod
     def from_dict(cls, members: shapes.PromptResult) -> PromptResult: ...
 
 class ProtocolVersion(Record):
-    """The version of the transport that is spoken from here on. Since omp@18.2."""
+    """The version of the transport from here on. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["protocol_version"]]] = ("protocol_version",)
     def __new__(cls, *, protocol_version: int) -> Self: ...
     @property
     def protocol_version(self) -> int:
-        """Its number."""
+        """Number of the version."""
     def to_dict(self) -> shapes.ProtocolVersion: ...
     @classmethod
     def from_dict(cls, members: shapes.ProtocolVersion) -> ProtocolVersion: ...
 
 class QueueUpdate(Record):
-    """A message joined a queue or left it. Both queues are told whole. Since pi@1.5."""
+    """A message entered or left a queue. The event carries both queues in full. Since pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["steering"], Literal["follow_up"]]] = ("steering", "follow_up")
     type: Literal["queue_update"]
     def __new__(cls, *, steering: Sequence[str], follow_up: Sequence[str]) -> Self: ...
     @property
     def steering(self) -> list[str]:
-        """The texts that interrupt."""
+        """Texts of the queued messages that interrupt the run."""
     @property
     def follow_up(self) -> list[str]:
-        """The texts for the time when the agent would stop."""
+        """Texts of the queued messages for the end of the run."""
     def to_dict(self) -> shapes.QueueUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.QueueUpdate) -> QueueUpdate: ...
 
 class QueuedTexts(Record):
-    """The texts that wait in the queues."""
+    """The texts of the messages in the queues."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["steering"], Literal["follow_up"]]] = ("steering", "follow_up")
     def __new__(cls, *, steering: Sequence[str], follow_up: Sequence[str]) -> Self: ...
     @property
     def steering(self) -> list[str]:
-        """Those that interrupt."""
+        """Texts of the queued messages that interrupt the run."""
     @property
     def follow_up(self) -> list[str]:
-        """Those for the time when the agent would stop."""
+        """Texts of the queued messages for the end of the run."""
     def to_dict(self) -> shapes.QueuedTexts: ...
     @classmethod
     def from_dict(cls, members: shapes.QueuedTexts) -> QueuedTexts: ...
 
 class Ready(Record):
-    """The agent reads commands from here on. Its first frame. Since omp@13.19."""
+    """The agent is ready to receive commands. Its first frame. Since omp@13.19."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["protocol_version"], Literal["supported_protocol_versions"], Literal["max_frame_bytes"], Literal["max_reassembled_frame_bytes"]]] = ("protocol_version", "supported_protocol_versions", "max_frame_bytes", "max_reassembled_frame_bytes")
     type: Literal["ready"]
     def __new__(cls, *, protocol_version: int | None = None, supported_protocol_versions: Sequence[int] | None = None, max_frame_bytes: int | None = None, max_reassembled_frame_bytes: int | None = None) -> Self: ...
     @property
     def protocol_version(self) -> int | None:
-        """The version of the transport that is spoken. Since omp@18.2."""
+        """Current version of the transport. Since omp@18.2."""
     @property
     def supported_protocol_versions(self) -> list[int] | None:
-        """The versions that can be chosen with `negotiate_protocol`. Since omp@18.2."""
+        """Versions that `negotiate_protocol` accepts. Since omp@18.2."""
     @property
     def max_frame_bytes(self) -> int | None:
-        """How long a line is at most, in bytes. Since omp@18.2."""
+        """Maximum length of a line in bytes. Since omp@18.2."""
     @property
     def max_reassembled_frame_bytes(self) -> int | None:
-        """How long a frame in pieces is at most, in bytes. Since omp@18.2."""
+        """Maximum length of a frame in pieces in bytes. Since omp@18.2."""
     def to_dict(self) -> shapes.Ready: ...
     @classmethod
     def from_dict(cls, members: shapes.Ready) -> Ready: ...
 
 class RetryFallbackApplied(Record):
-    """Another model takes the place of one that fails. Since omp@18.2."""
+    """Another model replaces a failing model. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["from_"], Literal["to"], Literal["role"]]] = ("from_", "to", "role")
     type: Literal["retry_fallback_applied"]
     def __new__(cls, *, from_: str, to: str, role: str) -> Self: ...
     @property
     def from_(self) -> str:
-        """The model that failed."""
+        """Model that fails."""
     @property
     def to(self) -> str:
-        """The other one."""
+        """Model that replaces it."""
     @property
     def role(self) -> str:
-        """What the model is used for."""
+        """Role of the model."""
     def to_dict(self) -> shapes.RetryFallbackApplied: ...
     @classmethod
     def from_dict(cls, members: shapes.RetryFallbackApplied) -> RetryFallbackApplied: ...
 
 class RetryFallbackSucceeded(Record):
-    """The other model has answered. Since omp@18.2."""
+    """The replacement of a failing model has answered. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model"], Literal["role"]]] = ("model", "role")
     type: Literal["retry_fallback_succeeded"]
     def __new__(cls, *, model: str, role: str) -> Self: ...
     @property
     def model(self) -> str:
-        """It."""
+        """Model that replaced the failing one."""
     @property
     def role(self) -> str:
-        """What it is used for."""
+        """Role of the model."""
     def to_dict(self) -> shapes.RetryFallbackSucceeded: ...
     @classmethod
     def from_dict(cls, members: shapes.RetryFallbackSucceeded) -> RetryFallbackSucceeded: ...
 
 class RpcChunk(Record):
-    """A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2."""
+    """A piece of a frame that is too long for one line. Clients join the pieces and report the complete frame only. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["chunk_id"], Literal["index"], Literal["count"], Literal["byte_length"], Literal["data"]]] = ("chunk_id", "index", "count", "byte_length", "data")
     type: Literal["rpc_chunk"]
     def __new__(cls, *, chunk_id: str, index: int, count: int, byte_length: int, data: str) -> Self: ...
     @property
     def chunk_id(self) -> str:
-        """What all pieces of the frame have in common."""
+        """Id shared by all pieces of the frame."""
     @property
     def index(self) -> int:
-        """The place of this piece, from 0."""
+        """Index of this piece, from 0."""
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of pieces."""
     @property
     def byte_length(self) -> int:
-        """How long the whole frame is, in bytes."""
+        """Length of the complete frame in bytes."""
     @property
     def data(self) -> str:
-        """The bytes of the piece, in base64."""
+        """Bytes of the piece in base64."""
     def to_dict(self) -> shapes.RpcChunk: ...
     @classmethod
     def from_dict(cls, members: shapes.RpcChunk) -> RpcChunk: ...
 
 class RpcFrameError(Record):
-    """A frame was too long even for pieces; this stands in its place. Since omp@18.2."""
+    """A replacement for a frame that was too long even in pieces. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["original_type"], Literal["error"]]] = ("original_type", "error")
     type: Literal["rpc_frame_error"]
     def __new__(cls, *, error: str, original_type: str | None = None) -> Self: ...
     @property
     def original_type(self) -> str | None:
-        """What the frame was."""
+        """Type of the original frame."""
     @property
     def error(self) -> str:
-        """What went wrong."""
+        """Error message about the original frame."""
     def to_dict(self) -> shapes.RpcFrameError: ...
     @classmethod
     def from_dict(cls, members: shapes.RpcFrameError) -> RpcFrameError: ...
 
 class ScriptCondition(Record):
-    """The requests that an answer is for. All that is said has to hold."""
+    """The condition that selects the requests for an answer. All present members must match."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["user"], Literal["system"], Literal["model"], Literal["tool_results"], Literal["body"]]] = ("user", "system", "model", "tool_results", "body")
     def __new__(cls, *, user: str | None = None, system: str | None = None, model: str | None = None, tool_results: bool | None = None, body: str | None = None) -> Self: ...
     @property
     def user(self) -> str | None:
-        """The user's last message has this text in it."""
+        """Text that the user's last message contains."""
     @property
     def system(self) -> str | None:
-        """The system prompt has this text in it."""
+        """Text that the system prompt contains."""
     @property
     def model(self) -> str | None:
-        """The model that is asked for."""
+        """Name of the requested model."""
     @property
     def tool_results(self) -> bool | None:
-        """Whether results of tools stand behind the user's last message."""
+        """`true` if results of tools must follow the user's last message, `false` if they must not."""
     @property
     def body(self) -> str | None:
-        """The request's body has this text in it."""
+        """Text that the body of the request contains."""
     def to_dict(self) -> shapes.ScriptCondition: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptCondition) -> ScriptCondition: ...
 
 class ScriptDevice(Record):
-    """How the login by device code goes, for agents that log in at their provider."""
+    """The login by device code, for agents that log in at their provider."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["pending"], Literal["code_status"], Literal["token_status"], Literal["interval"], Literal["error"]]] = ("pending", "code_status", "token_status", "interval", "error")
     def __new__(cls, *, pending: int | None = None, code_status: int | None = None, token_status: int | None = None, interval: int | None = None, error: Mapping[str, JsonValue] | None = None) -> Self: ...
     @property
     def pending(self) -> int | None:
-        """How often the client hears that the user has not agreed yet."""
+        """Number of polls that receive the answer "authorization pending"."""
     @property
     def code_status(self) -> int | None:
-        """The status of the answer to the request for a code; 200 by default."""
+        """HTTP status of the response to the request for a code; 200 by default."""
     @property
     def token_status(self) -> int | None:
-        """The status of the answer to the request for a token; 200 by default."""
+        """HTTP status of the response to the request for a token; 200 by default."""
     @property
     def interval(self) -> int | None:
-        """Seconds between two questions of the client."""
+        """Interval between two polls of the client in seconds."""
     @property
     def error(self) -> JsonObject | None:
-        """The error in place of the access."""
+        """Error instead of the access token."""
     def to_dict(self) -> shapes.ScriptDevice: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptDevice) -> ScriptDevice: ...
 
 class ScriptError(Record):
-    """A failure in place of an answer."""
+    """A failure instead of an answer."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["status"], Literal["type"], Literal["message"], Literal["code"], Literal["headers"]]] = ("status", "type", "message", "code", "headers")
     def __new__(cls, *, status: int | None = None, type: str | None = None, message: str | None = None, code: str | None = None, headers: Mapping[str, JsonValue] | None = None) -> Self: ...
@@ -4746,28 +4747,28 @@ class ScriptError(Record):
         """The provider's name for the failure."""
     @property
     def message(self) -> str | None:
-        """What it says."""
+        """Error message of the failure."""
     @property
     def code(self) -> str | None:
-        """The provider's code for it, where its errors have one."""
+        """The provider's error code, if its errors have one."""
     @property
     def headers(self) -> dict[str, JsonValue] | None:
-        """Headers of the response, as strings; null leaves out one that is sent otherwise."""
+        """Headers of the response, as strings; null omits a header that is sent by default."""
     def to_dict(self) -> shapes.ScriptError: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptError) -> ScriptError: ...
 
 class ScriptRaw(Record):
-    """A response of any kind: a page of HTML, a redirect, bytes that are no text."""
+    """A response of any kind, such as an HTML page, a redirect or binary data."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["status"], Literal["headers"], Literal["body"], Literal["base64"]]] = ("status", "headers", "body", "base64")
     def __new__(cls, *, status: int | None = None, headers: Mapping[str, str] | None = None, body: str | None = None, base64: str | None = None) -> Self: ...
     @property
     def status(self) -> int | None:
-        """The status; 200 by default."""
+        """The HTTP status; 200 by default."""
     @property
     def headers(self) -> dict[str, str] | None:
-        """Headers, as strings."""
+        """Headers of the response."""
     @property
     def body(self) -> str | None:
         """The body as text."""
@@ -4779,208 +4780,208 @@ class ScriptRaw(Record):
     def from_dict(cls, members: shapes.ScriptRaw) -> ScriptRaw: ...
 
 class ScriptRepeat(Record):
-    """A piece of text many times over; `{i}` in it becomes its number."""
+    """A repeated piece of text; each `{i}` in it becomes the number of the repetition."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["chunk"], Literal["n"]]] = ("chunk", "n")
     def __new__(cls, *, chunk: str, n: int) -> Self: ...
     @property
     def chunk(self) -> str:
-        """The piece."""
+        """The piece of text."""
     @property
     def n(self) -> int:
-        """How often."""
+        """Number of repetitions."""
     def to_dict(self) -> shapes.ScriptRepeat: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptRepeat) -> ScriptRepeat: ...
 
 class ScriptResponse(Record):
-    """What the model answers to one request."""
+    """The answer of the model to one request."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["when"], Literal["keep"], Literal["blocks"], Literal["text"], Literal["stop"], Literal["usage"], Literal["delay_ms"], Literal["first_ms"], Literal["hang_after"], Literal["drop_after"], Literal["fin_after"], Literal["cut_after_bytes"], Literal["no_end"], Literal["no_usage"], Literal["raw_"], Literal["chunked"], Literal["stream_error_after"], Literal["error"], Literal["empty_error"]]] = ("when", "keep", "blocks", "text", "stop", "usage", "delay_ms", "first_ms", "hang_after", "drop_after", "fin_after", "cut_after_bytes", "no_end", "no_usage", "raw_", "chunked", "stream_error_after", "error", "empty_error")
     def __new__(cls, *, when: shapes.ScriptCondition | ScriptCondition | None = None, keep: bool | None = None, blocks: Sequence[shapes.ScriptBlock | ScriptBlock] | None = None, text: str | None = None, stop: shapes.ScriptStop | ScriptStop | None = None, usage: shapes.ScriptUsage | ScriptUsage | None = None, delay_ms: int | None = None, first_ms: int | None = None, hang_after: int | None = None, drop_after: int | None = None, fin_after: int | None = None, cut_after_bytes: int | None = None, no_end: bool | None = None, no_usage: bool | None = None, raw_: shapes.ScriptRaw | ScriptRaw | None = None, chunked: bool | None = None, stream_error_after: int | None = None, error: shapes.ScriptError | ScriptError | None = None, empty_error: shapes.ScriptError | ScriptError | None = None) -> Self: ...
     @property
     def when(self) -> ScriptCondition | None:
-        """The requests that it is for; without it, the next one for which no other answer is meant."""
+        """Requests for this answer. If absent, the answer serves the next request that no other answer matches."""
     @property
     def keep(self) -> bool | None:
-        """Whether it answers all requests that fit its condition; by default an answer is used once."""
+        """`true` if the answer serves all matching requests; by default it serves one."""
     @property
     def blocks(self) -> list[ScriptBlock] | None:
         """The blocks in order."""
     @property
     def text(self) -> str | None:
-        """Short for one text block."""
+        """Shorthand for one text block."""
     @property
     def stop(self) -> ScriptStop | None:
-        """Why it stops; by default `toolUse` with a tool call and `stop` without."""
+        """Stop reason of the answer; by default `toolUse` if there is a tool call, otherwise `stop`."""
     @property
     def usage(self) -> ScriptUsage | None:
-        """Tokens that it reports."""
+        """The reported token counts."""
     @property
     def delay_ms(self) -> int | None:
-        """A pause before every piece, in milliseconds."""
+        """Pause before every piece in milliseconds."""
     @property
     def first_ms(self) -> int | None:
-        """A pause before the answer, in milliseconds."""
+        """Pause before the answer in milliseconds."""
     @property
     def hang_after(self) -> int | None:
-        """After that many pieces nothing more comes; -1: not even the beginning."""
+        """Number of pieces before the answer hangs; -1 to hang before the start of the answer."""
     @property
     def drop_after(self) -> int | None:
-        """After that many pieces the connection is reset."""
+        """Number of pieces before the connection is reset."""
     @property
     def fin_after(self) -> int | None:
-        """After that many pieces the connection is closed in good order."""
+        """Number of pieces before an orderly close of the connection."""
     @property
     def cut_after_bytes(self) -> int | None:
-        """After that many bytes of the body the connection is closed: in the middle of a line, or of a character."""
+        """Number of bytes of the body before the connection closes, possibly within a line or a character."""
     @property
     def no_end(self) -> bool | None:
-        """Whether the stream ends without its last events, although nothing breaks."""
+        """`true` if the stream ends without its last events, over an intact connection."""
     @property
     def no_usage(self) -> bool | None:
-        """Whether no tokens are reported."""
+        """`true` to omit the token counts."""
     @property
     def raw_(self) -> ScriptRaw | None:
-        """A response in place of the answer."""
+        """A raw response instead of the answer."""
     @property
     def chunked(self) -> bool | None:
-        """Whether the body has chunked coding; true by default."""
+        """`true` if the body has chunked coding, the default."""
     @property
     def stream_error_after(self) -> int | None:
-        """After that many pieces the error comes within the stream."""
+        """Number of pieces before the error within the stream."""
     @property
     def error(self) -> ScriptError | None:
-        """A failure in place of the answer."""
+        """A failure instead of the answer."""
     @property
     def empty_error(self) -> ScriptError | None:
-        """A failure without a body."""
+        """A failure without a body, instead of the answer."""
     def to_dict(self) -> shapes.ScriptResponse: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptResponse) -> ScriptResponse: ...
 
 class ScriptText(Record):
-    """A text block."""
+    """A scripted text block."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["text"]]] = ("text",)
     def __new__(cls, *, text: shapes.Chunks | Chunks) -> Self: ...
     @property
     def text(self) -> Chunks:
-        """The text."""
+        """Text of the block."""
     def to_dict(self) -> shapes.ScriptText: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptText) -> ScriptText: ...
 
 class ScriptTextRepeat(Record):
-    """A text block of many equal pieces."""
+    """A scripted text block of many equal pieces."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["text_repeat"]]] = ("text_repeat",)
     def __new__(cls, *, text_repeat: shapes.ScriptRepeat | ScriptRepeat) -> Self: ...
     @property
     def text_repeat(self) -> ScriptRepeat:
-        """The pieces."""
+        """The repeated piece of text."""
     def to_dict(self) -> shapes.ScriptTextRepeat: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptTextRepeat) -> ScriptTextRepeat: ...
 
 class ScriptThinking(Record):
-    """A thinking block."""
+    """A scripted thinking block."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["thinking"], Literal["signature"]]] = ("thinking", "signature")
     def __new__(cls, *, thinking: shapes.Chunks | Chunks, signature: str | None = None) -> Self: ...
     @property
     def thinking(self) -> Chunks:
-        """The reasoning."""
+        """Text of the reasoning."""
     @property
     def signature(self) -> str | None:
-        """The provider's mark."""
+        """Signature of the provider."""
     def to_dict(self) -> shapes.ScriptThinking: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptThinking) -> ScriptThinking: ...
 
 class ScriptThinkingRepeat(Record):
-    """A thinking block of many equal pieces."""
+    """A scripted thinking block of many equal pieces."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["thinking_repeat"], Literal["signature"]]] = ("thinking_repeat", "signature")
     def __new__(cls, *, thinking_repeat: shapes.ScriptRepeat | ScriptRepeat, signature: str | None = None) -> Self: ...
     @property
     def thinking_repeat(self) -> ScriptRepeat:
-        """The pieces."""
+        """The repeated piece of reasoning."""
     @property
     def signature(self) -> str | None:
-        """The provider's mark."""
+        """Signature of the provider."""
     def to_dict(self) -> shapes.ScriptThinkingRepeat: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptThinkingRepeat) -> ScriptThinkingRepeat: ...
 
 class ScriptTool(Record):
-    """A tool call that the model makes."""
+    """A tool call of the model."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["name"], Literal["args"]]] = ("id", "name", "args")
     def __new__(cls, *, name: str, id: str | None = None, args: shapes.ScriptArguments | ScriptArguments | None = None) -> Self: ...
     @property
     def id(self) -> str | None:
-        """The call's id; made up where it is missing."""
+        """Id of the tool call; generated if absent."""
     @property
     def name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def args(self) -> ScriptArguments | None:
-        """The arguments."""
+        """Arguments of the tool call."""
     def to_dict(self) -> shapes.ScriptTool: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptTool) -> ScriptTool: ...
 
 class ScriptToolUse(Record):
-    """A tool call."""
+    """A scripted tool call."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool"]]] = ("tool",)
     def __new__(cls, *, tool: shapes.ScriptTool | ScriptTool) -> Self: ...
     @property
     def tool(self) -> ScriptTool:
-        """The call."""
+        """Tool call of the block."""
     def to_dict(self) -> shapes.ScriptToolUse: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptToolUse) -> ScriptToolUse: ...
 
 class ScriptUsage(Record):
-    """Tokens that an answer reports."""
+    """The token counts in a scripted answer."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["input"], Literal["output"], Literal["cache_read"], Literal["cache_write"]]] = ("input", "output", "cache_read", "cache_write")
     def __new__(cls, *, input: int | None = None, output: int | None = None, cache_read: int | None = None, cache_write: int | None = None) -> Self: ...
     @property
     def input(self) -> int | None:
-        """Input tokens."""
+        """Number of input tokens."""
     @property
     def output(self) -> int | None:
-        """Output tokens."""
+        """Number of output tokens."""
     @property
     def cache_read(self) -> int | None:
-        """Tokens read from the cache."""
+        """Number of tokens read from the cache."""
     @property
     def cache_write(self) -> int | None:
-        """Tokens written to the cache."""
+        """Number of tokens written to the cache."""
     def to_dict(self) -> shapes.ScriptUsage: ...
     @classmethod
     def from_dict(cls, members: shapes.ScriptUsage) -> ScriptUsage: ...
 
 class SelectDialog(Record):
-    """Asks to choose from a list. Resolves to nothing when the time is up."""
+    """Requests a choice from a list. Resolves to no value on timeout."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["title"], Literal["options"], Literal["option_details"], Literal["timeout"]]] = ("title", "options", "option_details", "timeout")
     def __new__(cls, *, title: str, options: Sequence[str], option_details: Sequence[Mapping[str, JsonValue]] | None = None, timeout: int | None = None) -> Self: ...
     @property
     def title(self) -> str:
-        """The question."""
+        """Text of the question."""
     @property
     def options(self) -> list[str]:
-        """The choices."""
+        """Choices of the user."""
     @property
     def option_details(self) -> list[JsonObject] | None:
-        """What more there is to say of each choice: the member `description`. Since omp@18.2."""
+        """Details of each choice, in the member `description`. Since omp@18.2."""
     @property
     def timeout(self) -> int | None:
-        """After how many milliseconds the agent answers for itself."""
+        """Timeout in milliseconds, after which the agent answers the dialog itself."""
     def to_dict(self) -> shapes.SelectDialog: ...
     @classmethod
     def from_dict(cls, members: shapes.SelectDialog) -> SelectDialog: ...
@@ -4988,17 +4989,17 @@ class SelectDialog(Record):
 class SessionBranchParams(Record):
     """Parameters of `session_branch`.
 
-    Moves a session's position back to one of its messages.
+    Moves the current position of a session back to one of its messages.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["entry_id"]]] = ("session_id", "entry_id")
     def __new__(cls, *, session_id: str, entry_id: str) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     @property
     def entry_id(self) -> str:
-        """The message's id; `session/history` lists them."""
+        """Id of the message; `session/history` lists the possible values."""
     def to_dict(self) -> shapes.SessionBranchParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionBranchParams) -> SessionBranchParams: ...
@@ -5006,17 +5007,17 @@ class SessionBranchParams(Record):
 class SessionCompactParams(Record):
     """Parameters of `session_compact`.
 
-    Compacts a session now: a summary takes the place of its older messages.
+    Compacts a session now: a summary replaces its older messages.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["keep_recent"]]] = ("session_id", "keep_recent")
     def __new__(cls, *, session_id: str, keep_recent: int | None = None) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     @property
     def keep_recent(self) -> int | None:
-        """How many tokens stay as they are; 20,000 by default."""
+        """Number of recent tokens that stay unchanged; 20,000 by default."""
     def to_dict(self) -> shapes.SessionCompactParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionCompactParams) -> SessionCompactParams: ...
@@ -5024,14 +5025,14 @@ class SessionCompactParams(Record):
 class SessionDeleteParams(Record):
     """Parameters of `session_delete`.
 
-    Deletes a session that is kept.
+    Deletes a stored session.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
     def __new__(cls, *, session_id: str) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     def to_dict(self) -> shapes.SessionDeleteParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionDeleteParams) -> SessionDeleteParams: ...
@@ -5043,7 +5044,7 @@ class SessionHistory(Record):
     def __new__(cls, *, messages: Sequence[shapes.OpalHistoryMessage | OpalHistoryMessage]) -> Self: ...
     @property
     def messages(self) -> list[OpalHistoryMessage]:
-        """From the root to the current position."""
+        """The messages from the root to the current position."""
     def to_dict(self) -> shapes.SessionHistory: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionHistory) -> SessionHistory: ...
@@ -5058,70 +5059,70 @@ class SessionHistoryParams(Record):
     def __new__(cls, *, session_id: str) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     def to_dict(self) -> shapes.SessionHistoryParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionHistoryParams) -> SessionHistoryParams: ...
 
 class SessionInfoChanged(Record):
-    """The session was named. Since pi@1.5."""
+    """The name of the session changed. Since pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["name"]]] = ("name",)
     type: Literal["session_info_changed"]
     def __new__(cls, *, name: str | None = None) -> Self: ...
     @property
     def name(self) -> str | None:
-        """The name; absent where it was taken away."""
+        """The new name; absent if the name was removed."""
     def to_dict(self) -> shapes.SessionInfoChanged: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionInfoChanged) -> SessionInfoChanged: ...
 
 class SessionInfoEntry(Record):
-    """The session was named."""
+    """A new name of the session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["name"]]] = ("id", "parent_id", "timestamp", "name")
     type: Literal["session_info"]
     def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, name: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The entry's id."""
+        """Id of the entry."""
     @property
     def parent_id(self) -> str | None:
-        """The entry that it follows; null where it is a root."""
+        """Id of the parent entry; null for a root."""
     @property
     def timestamp(self) -> str:
-        """When, as ISO 8601."""
+        """Time of the entry, in ISO 8601."""
     @property
     def name(self) -> str | None:
-        """The name."""
+        """New name of the session."""
     def to_dict(self) -> shapes.SessionInfoEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionInfoEntry) -> SessionInfoEntry: ...
 
 class SessionInfoUpdate(Record):
-    """The session has another name, or is another one. Since omp@18.2."""
+    """The session or its name changed. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["title"], Literal["session_id"]]] = ("title", "session_id")
     type: Literal["session_info_update"]
     def __new__(cls, *, session_id: str, title: str | None = None) -> Self: ...
     @property
     def title(self) -> str | None:
-        """Its name."""
+        """Name of the session."""
     @property
     def session_id(self) -> str:
-        """Its id."""
+        """Id of the session."""
     def to_dict(self) -> shapes.SessionInfoUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionInfoUpdate) -> SessionInfoUpdate: ...
 
 class SessionList(Record):
-    """Sessions that are kept."""
+    """The stored sessions."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["sessions"]]] = ("sessions",)
     def __new__(cls, *, sessions: Sequence[shapes.OpalSessionInfo | OpalSessionInfo]) -> Self: ...
     @property
     def sessions(self) -> list[OpalSessionInfo]:
-        """Newest first."""
+        """The sessions, newest first."""
     def to_dict(self) -> shapes.SessionList: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionList) -> SessionList: ...
@@ -5129,110 +5130,110 @@ class SessionList(Record):
 class SessionStartParams(Record):
     """Parameters of `session_start`.
 
-    Starts a session (or loads one that is kept) and subscribes to its events.
+    Starts a session (or loads a stored one) and subscribes to its events.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model"], Literal["system_prompt"], Literal["working_dir"], Literal["tools"], Literal["mcp_servers"], Literal["features"], Literal["session"], Literal["session_id"]]] = ("model", "system_prompt", "working_dir", "tools", "mcp_servers", "features", "session", "session_id")
     def __new__(cls, *, model: shapes.OpalModelChoice | OpalModelChoice | None = None, system_prompt: str | None = None, working_dir: str | None = None, tools: Sequence[str] | None = None, mcp_servers: Sequence[Mapping[str, JsonValue]] | None = None, features: shapes.OpalFeatures | OpalFeatures | None = None, session: bool | None = None, session_id: str | None = None) -> Self: ...
     @property
     def model(self) -> OpalModelChoice | None:
-        """The model; by default that of the settings."""
+        """Model of the session; by default the model of the settings."""
     @property
     def system_prompt(self) -> str | None:
-        """A system prompt of one's own."""
+        """Custom system prompt of the session."""
     @property
     def working_dir(self) -> str | None:
-        """The working directory; by default the server's."""
+        """Working directory; by default that of the server."""
     @property
     def tools(self) -> list[str] | None:
-        """The names of the tools that are switched on; by default all."""
+        """Names of the enabled tools; by default all."""
     @property
     def mcp_servers(self) -> list[JsonObject] | None:
         """MCP servers to connect to."""
     @property
     def features(self) -> OpalFeatures | None:
-        """Which parts of the agent are switched on."""
+        """Enabled parts of the agent."""
     @property
     def session(self) -> bool | None:
-        """Whether the session is kept."""
+        """`true` to store the session."""
     @property
     def session_id(self) -> str | None:
-        """The id of a session that is kept, or the id of the new one."""
+        """Id of a stored session, or the id of the new one."""
     def to_dict(self) -> shapes.SessionStartParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionStartParams) -> SessionStartParams: ...
 
 class SessionStarted(Record):
-    """What a new session has found."""
+    """The discovered resources of a new session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["session_dir"], Literal["context_files"], Literal["available_skills"], Literal["mcp_servers"], Literal["node_name"], Literal["auth"]]] = ("session_id", "session_dir", "context_files", "available_skills", "mcp_servers", "node_name", "auth")
     def __new__(cls, *, session_id: str, session_dir: str | None = None, context_files: Sequence[str] | None = None, available_skills: Sequence[str] | None = None, mcp_servers: Sequence[str] | None = None, node_name: str | None = None, auth: shapes.OpalAuth | OpalAuth | None = None) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session's id."""
+        """Id of the session."""
     @property
     def session_dir(self) -> str | None:
-        """The directory of its files."""
+        """Directory of the session's files."""
     @property
     def context_files(self) -> list[str] | None:
-        """Context files that were read."""
+        """Context files that the server read."""
     @property
     def available_skills(self) -> list[str] | None:
-        """Names of skills."""
+        """Names of available skills."""
     @property
     def mcp_servers(self) -> list[str] | None:
         """Names of MCP servers."""
     @property
     def node_name(self) -> str | None:
-        """The name of the server's node."""
+        """Name of the server's node."""
     @property
     def auth(self) -> OpalAuth | None:
-        """Which credentials were found."""
+        """Discovered credentials."""
     def to_dict(self) -> shapes.SessionStarted: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionStarted) -> SessionStarted: ...
 
 class SessionState(Record):
-    """The agent's current state."""
+    """The current state of the agent."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model"], Literal["thinking_level"], Literal["is_streaming"], Literal["is_compacting"], Literal["steering_mode"], Literal["follow_up_mode"], Literal["session_file"], Literal["session_id"], Literal["session_name"], Literal["auto_compaction_enabled"], Literal["message_count"], Literal["pending_message_count"]]] = ("model", "thinking_level", "is_streaming", "is_compacting", "steering_mode", "follow_up_mode", "session_file", "session_id", "session_name", "auto_compaction_enabled", "message_count", "pending_message_count")
     def __new__(cls, *, thinking_level: shapes.ThinkingLevel | ThinkingLevel, is_streaming: bool, is_compacting: bool, steering_mode: shapes.QueueMode | QueueMode, follow_up_mode: shapes.QueueMode | QueueMode, session_id: str, auto_compaction_enabled: bool, message_count: int, pending_message_count: int, model: shapes.Model | Model | None = None, session_file: str | None = None, session_name: str | None = None) -> Self: ...
     @property
     def model(self) -> Model | None:
-        """The model in use; null or absent where there is none."""
+        """The current model; null or absent if there is none."""
     @property
     def thinking_level(self) -> ThinkingLevel:
-        """The thinking level."""
+        """Thinking level of the model."""
     @property
     def is_streaming(self) -> bool:
-        """Whether a run is going on."""
+        """`true` during a run."""
     @property
     def is_compacting(self) -> bool:
-        """Whether the conversation is being compacted."""
+        """`true` during a compaction."""
     @property
     def steering_mode(self) -> QueueMode:
-        """How steering messages are delivered."""
+        """Delivery of steering messages."""
     @property
     def follow_up_mode(self) -> QueueMode:
-        """How follow-up messages are delivered."""
+        """Delivery of follow-up messages."""
     @property
     def session_file(self) -> str | None:
-        """The session's file; absent where nothing is kept."""
+        """Path of the session file; absent if the session is not stored."""
     @property
     def session_id(self) -> str:
-        """The session's id."""
+        """Id of the session."""
     @property
     def session_name(self) -> str | None:
-        """The name that was given with `set_session_name`."""
+        """Name of the session, as set by `set_session_name`."""
     @property
     def auto_compaction_enabled(self) -> bool:
-        """Whether the agent compacts on its own when the context fills up."""
+        """`true` if the agent compacts on its own when the context fills up."""
     @property
     def message_count(self) -> int:
-        """The number of messages in the conversation."""
+        """Number of messages in the conversation."""
     @property
     def pending_message_count(self) -> int:
-        """The number of queued messages."""
+        """Number of queued messages."""
     def to_dict(self) -> shapes.SessionState: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionState) -> SessionState: ...
@@ -5244,52 +5245,52 @@ class SessionStats(Record):
     def __new__(cls, *, session_id: str, user_messages: int, assistant_messages: int, tool_calls: int, tool_results: int, total_messages: int, tokens: shapes.TokenTotals | TokenTotals, cost: float, session_file: str | None = None, context_usage: shapes.ContextUsage | ContextUsage | None = None, premium_requests: float | None = None) -> Self: ...
     @property
     def session_file(self) -> str | None:
-        """The session's file; absent where nothing is kept."""
+        """Path of the session file; absent if the session is not stored."""
     @property
     def session_id(self) -> str:
-        """The session's id."""
+        """Id of the session."""
     @property
     def user_messages(self) -> int:
-        """Messages of the user."""
+        """Number of messages of the user."""
     @property
     def assistant_messages(self) -> int:
-        """Answers of the model."""
+        """Number of answers of the model."""
     @property
     def tool_calls(self) -> int:
-        """Tool calls."""
+        """Number of tool calls."""
     @property
     def tool_results(self) -> int:
-        """Results of tool calls."""
+        """Number of results of tool calls."""
     @property
     def total_messages(self) -> int:
-        """All messages."""
+        """Number of all messages."""
     @property
     def tokens(self) -> TokenTotals:
-        """Tokens used."""
+        """Token counts of the session."""
     @property
     def cost(self) -> float:
         """The cost in US dollars."""
     @property
     def context_usage(self) -> ContextUsage | None:
-        """How full the context is; absent where there is no model. Since pi@1.5, omp@18.2."""
+        """Use of the context window; absent if there is no model. Since pi@1.5, omp@18.2."""
     @property
     def premium_requests(self) -> float | None:
-        """How many requests the provider counts as premium ones. Since omp@18.2."""
+        """Number of requests that the provider counts as premium requests. Since omp@18.2."""
     def to_dict(self) -> shapes.SessionStats: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionStats) -> SessionStats: ...
 
 class SessionTree(Record):
-    """The whole session."""
+    """The entries of a session as a tree."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tree"], Literal["leaf_id"]]] = ("tree", "leaf_id")
     def __new__(cls, *, tree: Sequence[shapes.TreeNode | TreeNode], leaf_id: str | None) -> Self: ...
     @property
     def tree(self) -> list[TreeNode]:
-        """The entries that follow none."""
+        """The root entries with their children."""
     @property
     def leaf_id(self) -> str | None:
-        """The entry that the next one will follow; null in an empty session."""
+        """Id of the current entry, the parent of the next one; null in an empty session."""
     def to_dict(self) -> shapes.SessionTree: ...
     @classmethod
     def from_dict(cls, members: shapes.SessionTree) -> SessionTree: ...
@@ -5304,7 +5305,7 @@ class SetAutoCompactionParams(Record):
     def __new__(cls, *, enabled: bool) -> Self: ...
     @property
     def enabled(self) -> bool:
-        """On or off."""
+        """`true` to switch automatic compaction on."""
     def to_dict(self) -> shapes.SetAutoCompactionParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetAutoCompactionParams) -> SetAutoCompactionParams: ...
@@ -5319,7 +5320,7 @@ class SetAutoRetryParams(Record):
     def __new__(cls, *, enabled: bool) -> Self: ...
     @property
     def enabled(self) -> bool:
-        """On or off."""
+        """`true` to switch automatic retries on."""
     def to_dict(self) -> shapes.SetAutoRetryParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetAutoRetryParams) -> SetAutoRetryParams: ...
@@ -5331,7 +5332,7 @@ class SetEditorTextNotice(Record):
     def __new__(cls, *, text: str) -> Self: ...
     @property
     def text(self) -> str:
-        """The text."""
+        """New text of the input editor."""
     def to_dict(self) -> shapes.SetEditorTextNotice: ...
     @classmethod
     def from_dict(cls, members: shapes.SetEditorTextNotice) -> SetEditorTextNotice: ...
@@ -5339,14 +5340,14 @@ class SetEditorTextNotice(Record):
 class SetFastModeParams(Record):
     """Parameters of `set_fast_mode`.
 
-    Asks for faster answers at a higher price, or takes that back.
+    Switches fast mode on or off: faster answers at a higher price.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["enabled"]]] = ("enabled",)
     def __new__(cls, *, enabled: bool) -> Self: ...
     @property
     def enabled(self) -> bool:
-        """Whether."""
+        """`true` to switch fast mode on."""
     def to_dict(self) -> shapes.SetFastModeParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetFastModeParams) -> SetFastModeParams: ...
@@ -5354,14 +5355,14 @@ class SetFastModeParams(Record):
 class SetFollowUpModeParams(Record):
     """Parameters of `set_follow_up_mode`.
 
-    Sets how follow-up messages are delivered.
+    Sets the delivery of follow-up messages: all at once or one at a time.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["mode"]]] = ("mode",)
     def __new__(cls, *, mode: shapes.QueueMode | QueueMode) -> Self: ...
     @property
     def mode(self) -> QueueMode:
-        """Whether follow-up messages are delivered all at once or one at a time."""
+        """Delivery of follow-up messages: all at once or one at a time."""
     def to_dict(self) -> shapes.SetFollowUpModeParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetFollowUpModeParams) -> SetFollowUpModeParams: ...
@@ -5369,14 +5370,15 @@ class SetFollowUpModeParams(Record):
 class SetHostToolsParams(Record):
     """Parameters of `set_host_tools`.
 
-    Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
+    Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+    `host_tool_call`.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tools"]]] = ("tools",)
     def __new__(cls, *, tools: Sequence[shapes.ClientTool | ClientTool]) -> Self: ...
     @property
     def tools(self) -> list[ClientTool]:
-        """The tools."""
+        """New tools of the client."""
     def to_dict(self) -> shapes.SetHostToolsParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetHostToolsParams) -> SetHostToolsParams: ...
@@ -5384,7 +5386,7 @@ class SetHostToolsParams(Record):
 class SetHostUriSchemesParams(Record):
     """Parameters of `set_host_uri_schemes`.
 
-    Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+    Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
     `host_uri_request`.
     """
     __slots__ = ()
@@ -5392,7 +5394,7 @@ class SetHostUriSchemesParams(Record):
     def __new__(cls, *, schemes: Sequence[shapes.HostUriScheme | HostUriScheme]) -> Self: ...
     @property
     def schemes(self) -> list[HostUriScheme]:
-        """The schemes."""
+        """New URI schemes of the client."""
     def to_dict(self) -> shapes.SetHostUriSchemesParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetHostUriSchemesParams) -> SetHostUriSchemesParams: ...
@@ -5400,14 +5402,14 @@ class SetHostUriSchemesParams(Record):
 class SetInterruptModeParams(Record):
     """Parameters of `set_interrupt_mode`.
 
-    Sets when steering messages reach the agent.
+    Sets the time at which steering messages reach the agent.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["mode"]]] = ("mode",)
     def __new__(cls, *, mode: shapes.InterruptMode | InterruptMode) -> Self: ...
     @property
     def mode(self) -> InterruptMode:
-        """Between tool calls, or at the end of the turn."""
+        """Time of delivery: between tool calls, or at the end of the turn."""
     def to_dict(self) -> shapes.SetInterruptModeParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetInterruptModeParams) -> SetInterruptModeParams: ...
@@ -5422,10 +5424,10 @@ class SetModelParams(Record):
     def __new__(cls, *, provider: str, model_id: str) -> Self: ...
     @property
     def provider(self) -> str:
-        """The provider."""
+        """Name of the provider."""
     @property
     def model_id(self) -> str:
-        """The model's id at that provider."""
+        """Id of the model at that provider."""
     def to_dict(self) -> shapes.SetModelParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetModelParams) -> SetModelParams: ...
@@ -5433,14 +5435,14 @@ class SetModelParams(Record):
 class SetSessionNameParams(Record):
     """Parameters of `set_session_name`.
 
-    Names the session. White space around the name is dropped.
+    Sets the name of the session. White space around the name is removed.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["name"]]] = ("name",)
     def __new__(cls, *, name: str) -> Self: ...
     @property
     def name(self) -> str:
-        """The name."""
+        """New name of the session."""
     def to_dict(self) -> shapes.SetSessionNameParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetSessionNameParams) -> SetSessionNameParams: ...
@@ -5452,10 +5454,10 @@ class SetStatusNotice(Record):
     def __new__(cls, *, status_key: str, status_text: str | None = None) -> Self: ...
     @property
     def status_key(self) -> str:
-        """The entry's key."""
+        """Key of the entry."""
     @property
     def status_text(self) -> str | None:
-        """The text; absent to clear the entry."""
+        """Text of the entry; absent to clear it."""
     def to_dict(self) -> shapes.SetStatusNotice: ...
     @classmethod
     def from_dict(cls, members: shapes.SetStatusNotice) -> SetStatusNotice: ...
@@ -5463,14 +5465,14 @@ class SetStatusNotice(Record):
 class SetSteeringModeParams(Record):
     """Parameters of `set_steering_mode`.
 
-    Sets how steering messages are delivered.
+    Sets the delivery of steering messages: all at once or one at a time.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["mode"]]] = ("mode",)
     def __new__(cls, *, mode: shapes.QueueMode | QueueMode) -> Self: ...
     @property
     def mode(self) -> QueueMode:
-        """Whether steering messages are delivered all at once or one at a time."""
+        """Delivery of steering messages: all at once or one at a time."""
     def to_dict(self) -> shapes.SetSteeringModeParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetSteeringModeParams) -> SetSteeringModeParams: ...
@@ -5478,14 +5480,14 @@ class SetSteeringModeParams(Record):
 class SetSubagentSubscriptionParams(Record):
     """Parameters of `set_subagent_subscription`.
 
-    Says how much the client is told of subagents.
+    Sets the detail of the events about subagents.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
     def __new__(cls, *, level: shapes.SubagentLevel | SubagentLevel) -> Self: ...
     @property
     def level(self) -> SubagentLevel:
-        """How much."""
+        """Detail of the events."""
     def to_dict(self) -> shapes.SetSubagentSubscriptionParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetSubagentSubscriptionParams) -> SetSubagentSubscriptionParams: ...
@@ -5493,15 +5495,15 @@ class SetSubagentSubscriptionParams(Record):
 class SetThinkingLevelParams(Record):
     """Parameters of `set_thinking_level`.
 
-    Sets the model's thinking level. A level that the model does not support becomes the
-    nearest one that it does.
+    Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+    level.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
     def __new__(cls, *, level: shapes.ThinkingLevel | ThinkingLevel) -> Self: ...
     @property
     def level(self) -> ThinkingLevel:
-        """The level."""
+        """New thinking level."""
     def to_dict(self) -> shapes.SetThinkingLevelParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetThinkingLevelParams) -> SetThinkingLevelParams: ...
@@ -5513,7 +5515,7 @@ class SetTitleNotice(Record):
     def __new__(cls, *, title: str) -> Self: ...
     @property
     def title(self) -> str:
-        """The title."""
+        """New title of the window or tab."""
     def to_dict(self) -> shapes.SetTitleNotice: ...
     @classmethod
     def from_dict(cls, members: shapes.SetTitleNotice) -> SetTitleNotice: ...
@@ -5528,7 +5530,7 @@ class SetTodosParams(Record):
     def __new__(cls, *, phases: Sequence[shapes.TodoPhase | TodoPhase]) -> Self: ...
     @property
     def phases(self) -> list[TodoPhase]:
-        """Its parts."""
+        """Parts of the list."""
     def to_dict(self) -> shapes.SetTodosParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SetTodosParams) -> SetTodosParams: ...
@@ -5540,13 +5542,13 @@ class SetWidgetNotice(Record):
     def __new__(cls, *, widget_key: str, widget_lines: Sequence[str] | None = None, widget_placement: shapes.WidgetPlacement | WidgetPlacement | None = None) -> Self: ...
     @property
     def widget_key(self) -> str:
-        """The block's key."""
+        """Key of the block."""
     @property
     def widget_lines(self) -> list[str] | None:
-        """The lines; absent to clear the block."""
+        """Lines of the block; absent to clear it."""
     @property
     def widget_placement(self) -> WidgetPlacement | None:
-        """Where it stands; above the editor where this is missing."""
+        """Position of the block; above the editor if absent."""
     def to_dict(self) -> shapes.SetWidgetNotice: ...
     @classmethod
     def from_dict(cls, members: shapes.SetWidgetNotice) -> SetWidgetNotice: ...
@@ -5567,25 +5569,25 @@ class SettingsSaveParams(Record):
     def from_dict(cls, members: shapes.SettingsSaveParams) -> SettingsSaveParams: ...
 
 class SourceInfo(Record):
-    """Where something was found that a prompt can invoke."""
+    """The location of a command, template or skill that a prompt can invoke."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["path"], Literal["source"], Literal["scope"], Literal["origin"], Literal["base_dir"]]] = ("path", "source", "scope", "origin", "base_dir")
     def __new__(cls, *, path: str, source: str, scope: shapes.SourceScope | SourceScope, origin: shapes.SourceOrigin | SourceOrigin, base_dir: str | None = None) -> Self: ...
     @property
     def path(self) -> str:
-        """The absolute path."""
+        """Absolute path of the file."""
     @property
     def source(self) -> str:
-        """How it was found, as in `local`, `auto` or `cli`."""
+        """Method of discovery, as in `local`, `auto` or `cli`."""
     @property
     def scope(self) -> SourceScope:
-        """Whose it is."""
+        """Owner of the file."""
     @property
     def origin(self) -> SourceOrigin:
-        """What it came with."""
+        """Origin of the file: on its own or part of a package."""
     @property
     def base_dir(self) -> str | None:
-        """The folder of the package or of the files that it belongs to."""
+        """Base folder of the package or of the files."""
     def to_dict(self) -> shapes.SourceInfo: ...
     @classmethod
     def from_dict(cls, members: shapes.SourceInfo) -> SourceInfo: ...
@@ -5593,80 +5595,74 @@ class SourceInfo(Record):
 class SteerParams(Record):
     """Parameters of `steer`.
 
-    Queues a message that interrupts the agent: delivered after the tool that is running, the
-    remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    tools. If the agent is idle, the message waits for the next prompt.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["images"]]] = ("message", "images")
     def __new__(cls, *, message: str, images: Sequence[shapes.ImageContent | ImageContent] | None = None) -> Self: ...
     @property
     def message(self) -> str:
-        """The message. Skills and templates are expanded; extension commands are refused."""
+        """The message. Skills and templates are expanded; extension commands are rejected."""
     @property
     def images(self) -> list[ImageContent] | None:
-        """Images that go with it."""
+        """Images of the message."""
     def to_dict(self) -> shapes.SteerParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SteerParams) -> SteerParams: ...
 
 class StreamDone(Record):
-    """The message is complete. Declared by the document; agents announce it with `message_end`
-    instead.
-    """
+    """The message is complete. Declared by the document; agents send `message_end` instead."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["reason"], Literal["message"]]] = ("reason", "message")
     type: Literal["done"]
     def __new__(cls, *, reason: shapes.DoneReason | DoneReason, message: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def reason(self) -> DoneReason:
-        """Why it ended."""
+        """Reason for the end of the message."""
     @property
     def message(self) -> AssistantMessage | None:
-        """The whole message."""
+        """The complete message."""
     def to_dict(self) -> shapes.StreamDone: ...
     @classmethod
     def from_dict(cls, members: shapes.StreamDone) -> StreamDone: ...
 
 class StreamError(Record):
-    """The message broke off. Declared by the document; agents announce it with `message_end`
-    instead.
-    """
+    """The message ended before it was complete. Declared by the document; agents send `message_end` instead."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["reason"], Literal["error"]]] = ("reason", "error")
     type: Literal["error"]
     def __new__(cls, *, reason: shapes.ErrorReason | ErrorReason, error: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def reason(self) -> ErrorReason:
-        """Why it broke off."""
+        """Reason for the end of the message."""
     @property
     def error(self) -> AssistantMessage | None:
-        """The message as far as it came."""
+        """The incomplete message."""
     def to_dict(self) -> shapes.StreamError: ...
     @classmethod
     def from_dict(cls, members: shapes.StreamError) -> StreamError: ...
 
 class StreamRule(Record):
-    """A rule that the model's stream ran into."""
+    """A rule that matched the output of the model."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["name"], Literal["path"], Literal["content"]]] = ("name", "path", "content")
     def __new__(cls, *, name: str, path: str | None = None, content: str | None = None) -> Self: ...
     @property
     def name(self) -> str:
-        """The rule's name."""
+        """Name of the rule."""
     @property
     def path(self) -> str | None:
-        """The rule's file."""
+        """Path of the rule's file."""
     @property
     def content(self) -> str | None:
-        """What it says."""
+        """Text of the rule."""
     def to_dict(self) -> shapes.StreamRule: ...
     @classmethod
     def from_dict(cls, members: shapes.StreamRule) -> StreamRule: ...
 
 class StreamStart(Record):
-    """Generation of the message started. Declared by the document; agents announce it with
-    `message_start` instead.
-    """
+    """The generation of a message started. Declared by the document; agents send `message_start` instead."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["partial"]]] = ("partial",)
     type: Literal["start"]
@@ -5679,100 +5675,100 @@ class StreamStart(Record):
     def from_dict(cls, members: shapes.StreamStart) -> StreamStart: ...
 
 class SubagentEnd(Record):
-    """A subagent has ended, and its verification with it."""
+    """A subagent and its verification have ended."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["agent"], Literal["exit_code"], Literal["verification"]]] = ("id", "agent", "exit_code", "verification")
     type: Literal["subagent_end"]
     def __new__(cls, *, id: str, agent: str, exit_code: int, verification: shapes.VerificationResult | VerificationResult | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The task's id."""
+        """Id of the task."""
     @property
     def agent(self) -> str:
-        """The agent's name."""
+        """Name of the agent."""
     @property
     def exit_code(self) -> int:
-        """Its exit code."""
+        """Exit code of the subagent."""
     @property
     def verification(self) -> VerificationResult | None:
-        """The verification, where one was asked for."""
+        """The verification, if one was requested."""
     def to_dict(self) -> shapes.SubagentEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentEnd) -> SubagentEnd: ...
 
 class SubagentEvent(Record):
-    """A subagent sent an event. Since omp@18.2."""
+    """A subagent emitted an event. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["payload"]]] = ("payload",)
     type: Literal["subagent_event"]
     def __new__(cls, *, payload: shapes.SubagentHappening | SubagentHappening) -> Self: ...
     @property
     def payload(self) -> SubagentHappening:
-        """Which one, and the event."""
+        """The event with the id of the subagent."""
     def to_dict(self) -> shapes.SubagentEvent: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentEvent) -> SubagentEvent: ...
 
 class SubagentHappening(Record):
-    """An event and the subagent that it is of. Since omp@18.2."""
+    """An event of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["event"]]] = ("id", "event")
     def __new__(cls, *, id: str, event: Mapping[str, JsonValue]) -> Self: ...
     @property
     def id(self) -> str:
-        """The subagent's id."""
+        """Id of the subagent."""
     @property
     def event(self) -> JsonObject:
-        """The event."""
+        """Event of the subagent."""
     def to_dict(self) -> shapes.SubagentHappening: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentHappening) -> SubagentHappening: ...
 
 class SubagentLife(Record):
-    """A subagent that begins or ends. Since omp@18.2."""
+    """The start or end of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["agent"], Literal["agent_source"], Literal["description"], Literal["status"], Literal["session_file"], Literal["parent_tool_call_id"], Literal["index"], Literal["detached"]]] = ("id", "agent", "agent_source", "description", "status", "session_file", "parent_tool_call_id", "index", "detached")
     def __new__(cls, *, id: str, agent: str, agent_source: str, status: str, index: int, description: str | None = None, session_file: str | None = None, parent_tool_call_id: str | None = None, detached: bool | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the subagent."""
     @property
     def agent(self) -> str:
-        """The kind of agent."""
+        """Kind of the agent."""
     @property
     def agent_source(self) -> str:
-        """Where that kind comes from."""
+        """Source of that kind."""
     @property
     def description(self) -> str | None:
-        """What it was asked for, in few words."""
+        """Short description of the task."""
     @property
     def status(self) -> str:
-        """`started`, `completed`, `failed` or `aborted`."""
+        """Status: `started`, `completed`, `failed` or `aborted`."""
     @property
     def session_file(self) -> str | None:
-        """Its session's file."""
+        """Path of the subagent's session file."""
     @property
     def parent_tool_call_id(self) -> str | None:
-        """The call of the tool that began it."""
+        """Id of the tool call that started the subagent."""
     @property
     def index(self) -> int:
-        """Its place among those that were begun together, from 0."""
+        """Index among the subagents that were started together, from 0."""
     @property
     def detached(self) -> bool | None:
-        """Whether the agent goes on beside it."""
+        """`true` if the agent continues while the subagent works."""
     def to_dict(self) -> shapes.SubagentLife: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentLife) -> SubagentLife: ...
 
 class SubagentLifecycle(Record):
-    """A subagent began or ended. Since omp@18.2."""
+    """A subagent started or ended. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["payload"]]] = ("payload",)
     type: Literal["subagent_lifecycle"]
     def __new__(cls, *, payload: shapes.SubagentLife | SubagentLife) -> Self: ...
     @property
     def payload(self) -> SubagentLife:
-        """It."""
+        """The subagent with its status."""
     def to_dict(self) -> shapes.SubagentLifecycle: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentLifecycle) -> SubagentLifecycle: ...
@@ -5784,203 +5780,203 @@ class SubagentMessages(Record):
     def __new__(cls, *, session_file: str, from_byte: int, next_byte: int, reset: bool, entries: Sequence[Mapping[str, JsonValue]], messages: Sequence[shapes.AgentMessage | AgentMessage]) -> Self: ...
     @property
     def session_file(self) -> str:
-        """The file."""
+        """Path of the file."""
     @property
     def from_byte(self) -> int:
-        """Where the part begins, in bytes."""
+        """Start of the part in bytes."""
     @property
     def next_byte(self) -> int:
-        """Where the next part begins, in bytes."""
+        """Start of the next part in bytes."""
     @property
     def reset(self) -> bool:
-        """Whether the file was begun anew: what was read before counts no more."""
+        """`true` if the file was rewritten, so that earlier parts are no longer valid."""
     @property
     def entries(self) -> list[JsonObject]:
-        """The entries."""
+        """Session entries in the part."""
     @property
     def messages(self) -> list[AgentMessage]:
-        """The messages among them."""
+        """Messages among the entries."""
     def to_dict(self) -> shapes.SubagentMessages: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentMessages) -> SubagentMessages: ...
 
 class SubagentProgress(Record):
-    """How far a subagent is. Since omp@18.2."""
+    """The progress of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["index"], Literal["id"], Literal["agent"], Literal["agent_source"], Literal["status"], Literal["task"], Literal["assignment"], Literal["description"], Literal["last_intent"], Literal["current_tool"], Literal["current_tool_args"], Literal["current_tool_start_ms"], Literal["recent_tools"], Literal["recent_output"], Literal["tool_count"], Literal["requests"], Literal["tokens"], Literal["context_tokens"], Literal["context_window"], Literal["cost"], Literal["duration_ms"], Literal["model_override"], Literal["resolved_model"], Literal["resolved_model_identity"], Literal["retry_state"], Literal["retry_failure"]]] = ("index", "id", "agent", "agent_source", "status", "task", "assignment", "description", "last_intent", "current_tool", "current_tool_args", "current_tool_start_ms", "recent_tools", "recent_output", "tool_count", "requests", "tokens", "context_tokens", "context_window", "cost", "duration_ms", "model_override", "resolved_model", "resolved_model_identity", "retry_state", "retry_failure")
     def __new__(cls, *, index: int, id: str, agent: str, agent_source: str, status: str, task: str, recent_tools: Sequence[Mapping[str, JsonValue]], recent_output: Sequence[str], tool_count: int, requests: int, tokens: int, cost: float, duration_ms: float, assignment: str | None = None, description: str | None = None, last_intent: str | None = None, current_tool: str | None = None, current_tool_args: str | None = None, current_tool_start_ms: float | None = None, context_tokens: int | None = None, context_window: int | None = None, model_override: JsonValue | None = None, resolved_model: str | None = None, resolved_model_identity: str | None = None, retry_state: Mapping[str, JsonValue] | None = None, retry_failure: Mapping[str, JsonValue] | None = None) -> Self: ...
     @property
     def index(self) -> int:
-        """Its place among those that were begun together, from 0."""
+        """Index among the subagents that were started together, from 0."""
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the subagent."""
     @property
     def agent(self) -> str:
-        """The kind of agent."""
+        """Kind of the agent."""
     @property
     def agent_source(self) -> str:
-        """Where that kind comes from, as in `bundled`."""
+        """Source of that kind, as in `bundled`."""
     @property
     def status(self) -> str:
-        """What it is doing, as in `running`."""
+        """Status of the subagent, as in `running`."""
     @property
     def task(self) -> str:
-        """What it was asked for, with everything that it was told."""
+        """The complete task, with all instructions."""
     @property
     def assignment(self) -> str | None:
-        """What it was asked for."""
+        """The task as assigned."""
     @property
     def description(self) -> str | None:
-        """That, in few words."""
+        """Short description of the task."""
     @property
     def last_intent(self) -> str | None:
-        """What its last call is for."""
+        """Purpose of the last tool call."""
     @property
     def current_tool(self) -> str | None:
-        """The tool that runs."""
+        """Name of the running tool."""
     @property
     def current_tool_args(self) -> str | None:
-        """The arguments of that tool, as text."""
+        """Arguments of the running tool, as text."""
     @property
     def current_tool_start_ms(self) -> float | None:
-        """When that tool began, in milliseconds since the epoch."""
+        """Start of the running tool in milliseconds since the epoch."""
     @property
     def recent_tools(self) -> list[JsonObject]:
-        """The tools that ran last."""
+        """Tools that ran last."""
     @property
     def recent_output(self) -> list[str]:
-        """The lines that it wrote last."""
+        """The latest lines of output."""
     @property
     def tool_count(self) -> int:
-        """How many calls of tools it made."""
+        """Number of tool calls."""
     @property
     def requests(self) -> int:
-        """How many answers of the model it got."""
+        """Number of answers of the model."""
     @property
     def tokens(self) -> int:
         """Tokens used so far, without those from the provider's cache."""
     @property
     def context_tokens(self) -> int | None:
-        """Tokens in its context."""
+        """Number of tokens in the subagent's context."""
     @property
     def context_window(self) -> int | None:
-        """The size of that context."""
+        """Size of the subagent's context window in tokens."""
     @property
     def cost(self) -> float:
-        """What it cost, in US dollars."""
+        """Cost in US dollars."""
     @property
     def duration_ms(self) -> float:
-        """How long it has worked, in milliseconds."""
+        """Duration of the work in milliseconds."""
     @property
     def model_override(self) -> JsonValue:
-        """The models that it was told to use."""
+        """Models requested for the subagent."""
     @property
     def resolved_model(self) -> str | None:
-        """The model that it uses, with the thinking level."""
+        """Model in use, with the thinking level."""
     @property
     def resolved_model_identity(self) -> str | None:
-        """The model that it uses."""
+        """Model in use, without the thinking level."""
     @property
     def retry_state(self) -> JsonObject | None:
-        """The retry that it waits for."""
+        """State of a pending retry."""
     @property
     def retry_failure(self) -> JsonObject | None:
-        """Why it gave up."""
+        """Failure of the last retry."""
     def to_dict(self) -> shapes.SubagentProgress: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentProgress) -> SubagentProgress: ...
 
 class SubagentProgressed(Record):
-    """A subagent has come further. Since omp@18.2."""
+    """A subagent made progress. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["payload"]]] = ("payload",)
     type: Literal["subagent_progress"]
     def __new__(cls, *, payload: shapes.SubagentReport | SubagentReport) -> Self: ...
     @property
     def payload(self) -> SubagentReport:
-        """How far."""
+        """The subagent with its progress."""
     def to_dict(self) -> shapes.SubagentProgressed: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentProgressed) -> SubagentProgressed: ...
 
 class SubagentReport(Record):
-    """A subagent and how far it is. Since omp@18.2."""
+    """A subagent with its progress. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["index"], Literal["agent"], Literal["agent_source"], Literal["task"], Literal["parent_tool_call_id"], Literal["assignment"], Literal["progress"], Literal["session_file"], Literal["detached"]]] = ("index", "agent", "agent_source", "task", "parent_tool_call_id", "assignment", "progress", "session_file", "detached")
     def __new__(cls, *, index: int, agent: str, agent_source: str, task: str, progress: shapes.SubagentProgress | SubagentProgress, parent_tool_call_id: str | None = None, assignment: str | None = None, session_file: str | None = None, detached: bool | None = None) -> Self: ...
     @property
     def index(self) -> int:
-        """Its place among those that were begun together, from 0."""
+        """Index among the subagents that were started together, from 0."""
     @property
     def agent(self) -> str:
-        """The kind of agent."""
+        """Kind of the agent."""
     @property
     def agent_source(self) -> str:
-        """Where that kind comes from."""
+        """Source of that kind."""
     @property
     def task(self) -> str:
-        """What it was asked for, with everything that it was told."""
+        """The complete task, with all instructions."""
     @property
     def parent_tool_call_id(self) -> str | None:
-        """The call of the tool that began it."""
+        """Id of the tool call that started the subagent."""
     @property
     def assignment(self) -> str | None:
-        """What it was asked for."""
+        """The task as assigned."""
     @property
     def progress(self) -> SubagentProgress:
-        """How far it is."""
+        """Progress of the subagent."""
     @property
     def session_file(self) -> str | None:
-        """Its session's file."""
+        """Path of the subagent's session file."""
     @property
     def detached(self) -> bool | None:
-        """Whether the agent goes on beside it."""
+        """`true` if the agent continues while the subagent works."""
     def to_dict(self) -> shapes.SubagentReport: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentReport) -> SubagentReport: ...
 
 class SubagentSnapshot(Record):
-    """What is known of a subagent. Since omp@18.2."""
+    """The known data of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["index"], Literal["agent"], Literal["agent_source"], Literal["description"], Literal["status"], Literal["task"], Literal["assignment"], Literal["session_file"], Literal["last_update"], Literal["progress"], Literal["parent_tool_call_id"]]] = ("id", "index", "agent", "agent_source", "description", "status", "task", "assignment", "session_file", "last_update", "progress", "parent_tool_call_id")
     def __new__(cls, *, id: str, index: int, agent: str, agent_source: str, status: str, last_update: float, description: str | None = None, task: str | None = None, assignment: str | None = None, session_file: str | None = None, progress: shapes.SubagentProgress | SubagentProgress | None = None, parent_tool_call_id: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the subagent."""
     @property
     def index(self) -> int:
-        """Its place among those that were begun together, from 0."""
+        """Index among the subagents that were started together, from 0."""
     @property
     def agent(self) -> str:
-        """The kind of agent."""
+        """Kind of the agent."""
     @property
     def agent_source(self) -> str:
-        """Where that kind comes from."""
+        """Source of that kind."""
     @property
     def description(self) -> str | None:
-        """What it was asked for, in few words."""
+        """Short description of the task."""
     @property
     def status(self) -> str:
-        """What it is doing, as in `running`."""
+        """Status of the subagent, as in `running`."""
     @property
     def task(self) -> str | None:
-        """What it was asked for, with everything that it was told."""
+        """The complete task, with all instructions."""
     @property
     def assignment(self) -> str | None:
-        """What it was asked for."""
+        """The task as assigned."""
     @property
     def session_file(self) -> str | None:
-        """Its session's file."""
+        """Path of the subagent's session file."""
     @property
     def last_update(self) -> float:
-        """When it was last heard of, in milliseconds since the epoch."""
+        """Time of the last update in milliseconds since the epoch."""
     @property
     def progress(self) -> SubagentProgress | None:
-        """How far it is."""
+        """Progress of the subagent."""
     @property
     def parent_tool_call_id(self) -> str | None:
-        """The call of the tool that began it."""
+        """Id of the tool call that started the subagent."""
     def to_dict(self) -> shapes.SubagentSnapshot: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentSnapshot) -> SubagentSnapshot: ...
@@ -5993,25 +5989,25 @@ class SubagentStart(Record):
     def __new__(cls, *, id: str, agent: str, isolated: bool) -> Self: ...
     @property
     def id(self) -> str:
-        """The task's id, the same for all its events."""
+        """Id of the task, shared by all its events."""
     @property
     def agent(self) -> str:
-        """The agent's name."""
+        """Name of the agent."""
     @property
     def isolated(self) -> bool:
-        """Whether it works in a worktree of its own."""
+        """`true` if the subagent works in its own worktree."""
     def to_dict(self) -> shapes.SubagentStart: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentStart) -> SubagentStart: ...
 
 class SubagentSubscription(Record):
-    """How much is told from here on. Since omp@18.2."""
+    """The detail of the events about subagents from here on. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
     def __new__(cls, *, level: shapes.SubagentLevel | SubagentLevel) -> Self: ...
     @property
     def level(self) -> SubagentLevel:
-        """That much."""
+        """Detail of the events."""
     def to_dict(self) -> shapes.SubagentSubscription: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentSubscription) -> SubagentSubscription: ...
@@ -6024,22 +6020,22 @@ class SubagentVerificationCommandEnd(Record):
     def __new__(cls, *, id: str, attempt: int, command_name: str, exit_code: int, duration_ms: float, artifact_id: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The task's id."""
+        """Id of the task."""
     @property
     def attempt(self) -> int:
-        """The number of the attempt."""
+        """Number of the attempt, from 1."""
     @property
     def command_name(self) -> str:
-        """The command's name."""
+        """Name of the command."""
     @property
     def exit_code(self) -> int:
-        """Its exit code."""
+        """Exit code of the command."""
     @property
     def duration_ms(self) -> float:
-        """The duration in milliseconds."""
+        """Duration of the command in milliseconds."""
     @property
     def artifact_id(self) -> str | None:
-        """The file with its output, where it wrote any."""
+        """Id of the file with the output, if there was any."""
     def to_dict(self) -> shapes.SubagentVerificationCommandEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentVerificationCommandEnd) -> SubagentVerificationCommandEnd: ...
@@ -6052,13 +6048,13 @@ class SubagentVerificationCommandStart(Record):
     def __new__(cls, *, id: str, attempt: int, command_name: str) -> Self: ...
     @property
     def id(self) -> str:
-        """The task's id."""
+        """Id of the task."""
     @property
     def attempt(self) -> int:
-        """The number of the attempt."""
+        """Number of the attempt, from 1."""
     @property
     def command_name(self) -> str:
-        """The command's name."""
+        """Name of the command."""
     def to_dict(self) -> shapes.SubagentVerificationCommandStart: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentVerificationCommandStart) -> SubagentVerificationCommandStart: ...
@@ -6071,32 +6067,32 @@ class SubagentVerificationEnd(Record):
     def __new__(cls, *, id: str, attempt: int, status: shapes.AttemptOutcome | AttemptOutcome) -> Self: ...
     @property
     def id(self) -> str:
-        """The task's id."""
+        """Id of the task."""
     @property
     def attempt(self) -> int:
-        """The number of the attempt."""
+        """Number of the attempt, from 1."""
     @property
     def status(self) -> AttemptOutcome:
-        """The outcome."""
+        """Outcome of the attempt."""
     def to_dict(self) -> shapes.SubagentVerificationEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentVerificationEnd) -> SubagentVerificationEnd: ...
 
 class SubagentVerificationStart(Record):
-    """A verification attempt begins."""
+    """A verification attempt starts."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["attempt"], Literal["profile"]]] = ("id", "attempt", "profile")
     type: Literal["subagent_verification_start"]
     def __new__(cls, *, id: str, attempt: int, profile: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The task's id."""
+        """Id of the task."""
     @property
     def attempt(self) -> int:
-        """The number of the attempt, from 1."""
+        """Number of the attempt, from 1."""
     @property
     def profile(self) -> str | None:
-        """The profile, where one is used."""
+        """Name of the verification profile, if there is one."""
     def to_dict(self) -> shapes.SubagentVerificationStart: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentVerificationStart) -> SubagentVerificationStart: ...
@@ -6108,47 +6104,47 @@ class Subagents(Record):
     def __new__(cls, *, subagents: Sequence[shapes.SubagentSnapshot | SubagentSnapshot]) -> Self: ...
     @property
     def subagents(self) -> list[SubagentSnapshot]:
-        """Them."""
+        """The subagents of the session."""
     def to_dict(self) -> shapes.Subagents: ...
     @classmethod
     def from_dict(cls, members: shapes.Subagents) -> Subagents: ...
 
 class Subcommand(Record):
-    """A word that can follow a command. Since omp@18.2."""
+    """A subcommand of a command. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["name"], Literal["description"], Literal["usage"]]] = ("name", "description", "usage")
     def __new__(cls, *, name: str, description: str | None = None, usage: str | None = None) -> Self: ...
     @property
     def name(self) -> str:
-        """The word."""
+        """Name of the subcommand."""
     @property
     def description(self) -> str | None:
-        """What it does."""
+        """Description of the subcommand."""
     @property
     def usage(self) -> str | None:
-        """What can follow it."""
+        """Syntax of its arguments."""
     def to_dict(self) -> shapes.Subcommand: ...
     @classmethod
     def from_dict(cls, members: shapes.Subcommand) -> Subcommand: ...
 
 class SummarizationRetryAttemptStart(Record):
-    """The request for a summary is made again. Since pi@1.5."""
+    """The agent retries the request for a summary. Since pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["source"], Literal["reason"]]] = ("source", "reason")
     type: Literal["summarization_retry_attempt_start"]
     def __new__(cls, *, source: shapes.SummarySource | SummarySource, reason: shapes.CompactionReason | CompactionReason | None = None) -> Self: ...
     @property
     def source(self) -> SummarySource:
-        """What it is for."""
+        """Purpose of the summary."""
     @property
     def reason(self) -> CompactionReason | None:
-        """Why the conversation is compacted; absent for a branch."""
+        """Reason for the compaction; absent for a branch."""
     def to_dict(self) -> shapes.SummarizationRetryAttemptStart: ...
     @classmethod
     def from_dict(cls, members: shapes.SummarizationRetryAttemptStart) -> SummarizationRetryAttemptStart: ...
 
 class SummarizationRetryFinished(Record):
-    """Retrying the request for a summary is over. Since pi@1.5."""
+    """The retries of the request for a summary are over. Since pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["summarization_retry_finished"]
@@ -6158,23 +6154,23 @@ class SummarizationRetryFinished(Record):
     def from_dict(cls, members: shapes.SummarizationRetryFinished) -> SummarizationRetryFinished: ...
 
 class SummarizationRetryScheduled(Record):
-    """The request for a summary failed; it is made again after a pause. Since pi@1.5."""
+    """The request for a summary failed; the agent retries it after a delay. Since pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["attempt"], Literal["max_attempts"], Literal["delay_ms"], Literal["error_message"]]] = ("attempt", "max_attempts", "delay_ms", "error_message")
     type: Literal["summarization_retry_scheduled"]
     def __new__(cls, *, attempt: int, max_attempts: int, delay_ms: int, error_message: str) -> Self: ...
     @property
     def attempt(self) -> int:
-        """The number of this retry, from 1."""
+        """Number of this retry, from 1."""
     @property
     def max_attempts(self) -> int:
-        """How many there will be at most."""
+        """Maximum number of retries."""
     @property
     def delay_ms(self) -> int:
-        """How long the agent waits, in milliseconds."""
+        """Delay before the retry in milliseconds."""
     @property
     def error_message(self) -> str:
-        """What went wrong."""
+        """Error message of the failed request."""
     def to_dict(self) -> shapes.SummarizationRetryScheduled: ...
     @classmethod
     def from_dict(cls, members: shapes.SummarizationRetryScheduled) -> SummarizationRetryScheduled: ...
@@ -6182,20 +6178,20 @@ class SummarizationRetryScheduled(Record):
 class SwitchSessionParams(Record):
     """Parameters of `switch_session`.
 
-    Opens another session. An extension can stop it.
+    Opens another session. An extension can prevent it.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_path"]]] = ("session_path",)
     def __new__(cls, *, session_path: str) -> Self: ...
     @property
     def session_path(self) -> str:
-        """The session's file."""
+        """File of the session."""
     def to_dict(self) -> shapes.SwitchSessionParams: ...
     @classmethod
     def from_dict(cls, members: shapes.SwitchSessionParams) -> SwitchSessionParams: ...
 
 class SystemMessage(Record):
-    """What the model is told before and between the messages: the prompt and the tools, or what has changed of them. Since pi@1.5."""
+    """The instructions and the tools of the model before and between the messages, complete or as changes. Since pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["content"], Literal["sections"], Literal["tools_added"], Literal["tools_removed"], Literal["timestamp"]]] = ("content", "sections", "tools_added", "tools_removed", "timestamp")
     role: Literal["system"]
@@ -6205,40 +6201,40 @@ class SystemMessage(Record):
         """Instructions in addition to the sections."""
     @property
     def sections(self) -> dict[str, JsonValue] | None:
-        """Sections of the prompt by name; null takes one away."""
+        """Sections of the prompt by name; null removes a section."""
     @property
     def tools_added(self) -> list[ToolDeclaration] | None:
-        """Tools that the model has from here on."""
+        """Tools that are available from here on."""
     @property
     def tools_removed(self) -> list[ToolReference] | None:
-        """Tools that it no longer has."""
+        """Tools that are no longer available."""
     @property
     def timestamp(self) -> int:
-        """When, in milliseconds since the epoch."""
+        """Time of the message in milliseconds since the epoch."""
     def to_dict(self) -> shapes.SystemMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.SystemMessage) -> SystemMessage: ...
 
 class TaskVerifyConfig(Record):
-    """How a task is verified: a profile of the settings, or the object form of `verify`."""
+    """The verification of a task: a profile of the settings, or the object form of `verify`."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["profile"], Literal["mode"], Literal["commands"], Literal["on_failure"], Literal["max_retries"]]] = ("profile", "mode", "commands", "on_failure", "max_retries")
     def __new__(cls, *, profile: str | None = None, mode: shapes.VerificationMode | VerificationMode | None = None, commands: Sequence[shapes.VerifyCommand | VerifyCommand] | None = None, on_failure: shapes.FailurePolicy | FailurePolicy | None = None, max_retries: int | None = None) -> Self: ...
     @property
     def profile(self) -> str | None:
-        """The profile to start from."""
+        """Name of the base profile."""
     @property
     def mode(self) -> VerificationMode | None:
-        """What is done."""
+        """Method of the verification."""
     @property
     def commands(self) -> list[VerifyCommand] | None:
         """The commands; they replace the profile's."""
     @property
     def on_failure(self) -> FailurePolicy | None:
-        """How the changes are handled on failure."""
+        """Handling of the changes after a failure."""
     @property
     def max_retries(self) -> int | None:
-        """The number of repairs allowed."""
+        """Maximum number of repairs."""
     def to_dict(self) -> shapes.TaskVerifyConfig: ...
     @classmethod
     def from_dict(cls, members: shapes.TaskVerifyConfig) -> TaskVerifyConfig: ...
@@ -6246,14 +6242,14 @@ class TaskVerifyConfig(Record):
 class TasksListParams(Record):
     """Parameters of `tasks_list`.
 
-    Lists the tasks of a session that are not done.
+    Lists the unfinished tasks of a session.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"]]] = ("session_id",)
     def __new__(cls, *, session_id: str) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     def to_dict(self) -> shapes.TasksListParams: ...
     @classmethod
     def from_dict(cls, members: shapes.TasksListParams) -> TasksListParams: ...
@@ -6266,10 +6262,10 @@ class TextContent(Record):
     def __new__(cls, *, text: str, text_signature: str | None = None) -> Self: ...
     @property
     def text(self) -> str:
-        """The text."""
+        """Content of the text block."""
     @property
     def text_signature(self) -> str | None:
-        """An opaque signature from the provider, to be sent back with the text."""
+        """Opaque signature from the provider; the next request returns it with the text."""
     def to_dict(self) -> shapes.TextContent: ...
     @classmethod
     def from_dict(cls, members: shapes.TextContent) -> TextContent: ...
@@ -6282,10 +6278,10 @@ class TextDelta(Record):
     def __new__(cls, *, content_index: int, delta: str, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def content_index(self) -> int:
-        """The block's index in the message's content."""
+        """Index of the block in the message's content."""
     @property
     def delta(self) -> str:
-        """The new piece."""
+        """The new piece of text."""
     @property
     def partial(self) -> AssistantMessage | None:
         """The message so far; absent in delta-only streams. Until pi@1.5."""
@@ -6301,10 +6297,10 @@ class TextEnd(Record):
     def __new__(cls, *, content_index: int, content: str, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def content_index(self) -> int:
-        """The block's index in the message's content."""
+        """Index of the block in the message's content."""
     @property
     def content(self) -> str:
-        """The whole text of the block."""
+        """The complete text of the block."""
     @property
     def partial(self) -> AssistantMessage | None:
         """The message so far; absent in delta-only streams. Until pi@1.5."""
@@ -6320,7 +6316,7 @@ class TextStart(Record):
     def __new__(cls, *, content_index: int, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def content_index(self) -> int:
-        """The block's index in the message's content."""
+        """Index of the block in the message's content."""
     @property
     def partial(self) -> AssistantMessage | None:
         """The message so far; absent in delta-only streams. Until pi@1.5."""
@@ -6329,20 +6325,20 @@ class TextStart(Record):
     def from_dict(cls, members: shapes.TextStart) -> TextStart: ...
 
 class ThinkingContent(Record):
-    """Reasoning that the model shows."""
+    """Visible reasoning of the model."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["thinking"], Literal["thinking_signature"], Literal["redacted"]]] = ("thinking", "thinking_signature", "redacted")
     type: Literal["thinking"]
     def __new__(cls, *, thinking: str, thinking_signature: str | None = None, redacted: bool | None = None) -> Self: ...
     @property
     def thinking(self) -> str:
-        """The reasoning text."""
+        """Text of the reasoning."""
     @property
     def thinking_signature(self) -> str | None:
-        """An opaque signature from the provider, to be sent back with the block."""
+        """Opaque signature from the provider; the next request returns it with the block."""
     @property
     def redacted(self) -> bool | None:
-        """True where the provider sent the reasoning in a form that cannot be read."""
+        """`true` if the provider sent the reasoning in an unreadable form."""
     def to_dict(self) -> shapes.ThinkingContent: ...
     @classmethod
     def from_dict(cls, members: shapes.ThinkingContent) -> ThinkingContent: ...
@@ -6355,10 +6351,10 @@ class ThinkingDelta(Record):
     def __new__(cls, *, content_index: int, delta: str, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def content_index(self) -> int:
-        """The block's index in the message's content."""
+        """Index of the block in the message's content."""
     @property
     def delta(self) -> str:
-        """The new piece."""
+        """The new piece of reasoning."""
     @property
     def partial(self) -> AssistantMessage | None:
         """The message so far; absent in delta-only streams. Until pi@1.5."""
@@ -6374,10 +6370,10 @@ class ThinkingEnd(Record):
     def __new__(cls, *, content_index: int, content: str, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def content_index(self) -> int:
-        """The block's index in the message's content."""
+        """Index of the block in the message's content."""
     @property
     def content(self) -> str:
-        """The whole reasoning of the block."""
+        """The complete reasoning of the block."""
     @property
     def partial(self) -> AssistantMessage | None:
         """The message so far; absent in delta-only streams. Until pi@1.5."""
@@ -6386,60 +6382,60 @@ class ThinkingEnd(Record):
     def from_dict(cls, members: shapes.ThinkingEnd) -> ThinkingEnd: ...
 
 class ThinkingLevelChangeEntry(Record):
-    """Another thinking level was chosen."""
+    """A change of the thinking level."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["thinking_level"]]] = ("id", "parent_id", "timestamp", "thinking_level")
     type: Literal["thinking_level_change"]
     def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, thinking_level: shapes.ThinkingLevel | ThinkingLevel) -> Self: ...
     @property
     def id(self) -> str:
-        """The entry's id."""
+        """Id of the entry."""
     @property
     def parent_id(self) -> str | None:
-        """The entry that it follows; null where it is a root."""
+        """Id of the parent entry; null for a root."""
     @property
     def timestamp(self) -> str:
-        """When, as ISO 8601."""
+        """Time of the entry, in ISO 8601."""
     @property
     def thinking_level(self) -> ThinkingLevel:
-        """The level."""
+        """New thinking level."""
     def to_dict(self) -> shapes.ThinkingLevelChangeEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.ThinkingLevelChangeEntry) -> ThinkingLevelChangeEntry: ...
 
 class ThinkingLevelChanged(Record):
-    """The model thinks more, or less, from here on. Since pi@1.5."""
+    """The thinking level of the model changed. Since pi@1.5."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
     type: Literal["thinking_level_changed"]
     def __new__(cls, *, level: shapes.ThinkingLevel | ThinkingLevel) -> Self: ...
     @property
     def level(self) -> ThinkingLevel:
-        """The level."""
+        """New thinking level."""
     def to_dict(self) -> shapes.ThinkingLevelChanged: ...
     @classmethod
     def from_dict(cls, members: shapes.ThinkingLevelChanged) -> ThinkingLevelChanged: ...
 
 class ThinkingLevels(Record):
-    """The levels that a model has."""
+    """The thinking levels that a model supports."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["levels"]]] = ("levels",)
     def __new__(cls, *, levels: Sequence[shapes.ThinkingLevel | ThinkingLevel]) -> Self: ...
     @property
     def levels(self) -> list[ThinkingLevel]:
-        """From the least on."""
+        """The levels in ascending order."""
     def to_dict(self) -> shapes.ThinkingLevels: ...
     @classmethod
     def from_dict(cls, members: shapes.ThinkingLevels) -> ThinkingLevels: ...
 
 class ThinkingSet(Record):
-    """The thinking level that a session has now."""
+    """The current thinking level of a session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["thinking_level"]]] = ("thinking_level",)
     def __new__(cls, *, thinking_level: str) -> Self: ...
     @property
     def thinking_level(self) -> str:
-        """The level."""
+        """Thinking level of the model."""
     def to_dict(self) -> shapes.ThinkingSet: ...
     @classmethod
     def from_dict(cls, members: shapes.ThinkingSet) -> ThinkingSet: ...
@@ -6454,10 +6450,10 @@ class ThinkingSetParams(Record):
     def __new__(cls, *, session_id: str, level: str) -> Self: ...
     @property
     def session_id(self) -> str:
-        """The session."""
+        """Id of the session."""
     @property
     def level(self) -> str:
-        """The level: `off`, `low`, `medium`, `high` or `max`."""
+        """New level: `off`, `low`, `medium`, `high` or `max`."""
     def to_dict(self) -> shapes.ThinkingSetParams: ...
     @classmethod
     def from_dict(cls, members: shapes.ThinkingSetParams) -> ThinkingSetParams: ...
@@ -6470,7 +6466,7 @@ class ThinkingStart(Record):
     def __new__(cls, *, content_index: int, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def content_index(self) -> int:
-        """The block's index in the message's content."""
+        """Index of the block in the message's content."""
     @property
     def partial(self) -> AssistantMessage | None:
         """The message so far; absent in delta-only streams. Until pi@1.5."""
@@ -6479,7 +6475,7 @@ class ThinkingStart(Record):
     def from_dict(cls, members: shapes.ThinkingStart) -> ThinkingStart: ...
 
 class TodoAutoClear(Record):
-    """The todo list was emptied, for everything in it is done. Since omp@18.2."""
+    """The agent cleared the todo list, because all items were done. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["todo_auto_clear"]
@@ -6495,19 +6491,19 @@ class TodoItem(Record):
     def __new__(cls, *, content: str, status: str, id: str | None = None, notes: JsonValue | None = None, blocker: str | None = None) -> Self: ...
     @property
     def id(self) -> str | None:
-        """Its id."""
+        """Id of the item."""
     @property
     def content(self) -> str:
-        """What is to be done."""
+        """Description of the task."""
     @property
     def status(self) -> str:
-        """The status, such as `pending`."""
+        """Status of the item, such as `pending`."""
     @property
     def notes(self) -> JsonValue:
         """Additional data from the tool."""
     @property
     def blocker(self) -> str | None:
-        """What it waits for, with the status `blocked`. Since omp@18.2."""
+        """Reason for the status `blocked`. Since omp@18.2."""
     def to_dict(self) -> shapes.TodoItem: ...
     @classmethod
     def from_dict(cls, members: shapes.TodoItem) -> TodoItem: ...
@@ -6519,22 +6515,22 @@ class TodoPhase(Record):
     def __new__(cls, *, name: str, tasks: Sequence[shapes.TodoItem | TodoItem]) -> Self: ...
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the part."""
     @property
     def tasks(self) -> list[TodoItem]:
-        """What is to be done."""
+        """Items of the part."""
     def to_dict(self) -> shapes.TodoPhase: ...
     @classmethod
     def from_dict(cls, members: shapes.TodoPhase) -> TodoPhase: ...
 
 class TodoPhases(Record):
-    """The todo list. Since omp@18.2."""
+    """The todo list, in parts. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["todo_phases"]]] = ("todo_phases",)
     def __new__(cls, *, todo_phases: Sequence[shapes.TodoPhase | TodoPhase]) -> Self: ...
     @property
     def todo_phases(self) -> list[TodoPhase]:
-        """Its parts."""
+        """Parts of the list."""
     def to_dict(self) -> shapes.TodoPhases: ...
     @classmethod
     def from_dict(cls, members: shapes.TodoPhases) -> TodoPhases: ...
@@ -6547,40 +6543,40 @@ class TodoReminder(Record):
     def __new__(cls, *, todos: Sequence[shapes.TodoItem | TodoItem], attempt: int, max_attempts: int) -> Self: ...
     @property
     def todos(self) -> list[TodoItem]:
-        """The unfinished items."""
+        """Unfinished items of the todo list."""
     @property
     def attempt(self) -> int:
-        """The number of this reminder, from 1."""
+        """Number of this reminder, from 1."""
     @property
     def max_attempts(self) -> int:
-        """The maximum number."""
+        """Maximum number of reminders."""
     def to_dict(self) -> shapes.TodoReminder: ...
     @classmethod
     def from_dict(cls, members: shapes.TodoReminder) -> TodoReminder: ...
 
 class TokenTotals(Record):
-    """Tokens of a whole session."""
+    """The token counts of a whole session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["input"], Literal["output"], Literal["cache_read"], Literal["cache_write"], Literal["total"], Literal["reasoning"]]] = ("input", "output", "cache_read", "cache_write", "total", "reasoning")
     def __new__(cls, *, input: int, output: int, cache_read: int, cache_write: int, total: int, reasoning: int | None = None) -> Self: ...
     @property
     def input(self) -> int:
-        """Input tokens that did not come from the cache."""
+        """Number of input tokens that did not come from the cache."""
     @property
     def output(self) -> int:
-        """Output tokens."""
+        """Number of output tokens."""
     @property
     def cache_read(self) -> int:
-        """Tokens read from the provider's cache."""
+        """Number of tokens read from the provider's cache."""
     @property
     def cache_write(self) -> int:
-        """Tokens written to the provider's cache."""
+        """Number of tokens written to the provider's cache."""
     @property
     def total(self) -> int:
-        """The sum."""
+        """Sum of the counts."""
     @property
     def reasoning(self) -> int | None:
-        """Those of `output` that went into reasoning. Since omp@18.2."""
+        """Number of tokens in `output` used for reasoning. Since omp@18.2."""
     def to_dict(self) -> shapes.TokenTotals: ...
     @classmethod
     def from_dict(cls, members: shapes.TokenTotals) -> TokenTotals: ...
@@ -6593,22 +6589,22 @@ class ToolCall(Record):
     def __new__(cls, *, id: str, name: str, arguments: Mapping[str, JsonValue], thought_signature: str | None = None, namespace: str | None = None, arguments_error: str | None = None) -> Self: ...
     @property
     def id(self) -> str:
-        """The call's id; its result carries the same."""
+        """Id of the tool call, repeated in its result."""
     @property
     def name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def arguments(self) -> JsonObject:
-        """The arguments. While they stream, as much of them as can be read."""
+        """Arguments of the tool call. During streaming, as much of them as can be parsed."""
     @property
     def thought_signature(self) -> str | None:
-        """An opaque signature from the provider, to be sent back with the call."""
+        """Opaque signature from the provider; the next request returns it with the call."""
     @property
     def namespace(self) -> str | None:
-        """The provider's name for a group of tools that this one is in. Since pi@1.5."""
+        """The provider's name for the group of tools that contains this tool. Since pi@1.5."""
     @property
     def arguments_error(self) -> str | None:
-        """Why the arguments cannot be read. Since pi@1.5."""
+        """Reason for arguments that cannot be parsed. Since pi@1.5."""
     def to_dict(self) -> shapes.ToolCall: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolCall) -> ToolCall: ...
@@ -6621,7 +6617,7 @@ class ToolCallDelta(Record):
     def __new__(cls, *, content_index: int, delta: str, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def content_index(self) -> int:
-        """The block's index in the message's content."""
+        """Index of the block in the message's content."""
     @property
     def delta(self) -> str:
         """The new piece of the arguments' JSON text."""
@@ -6640,10 +6636,10 @@ class ToolCallEnd(Record):
     def __new__(cls, *, content_index: int, tool_call: shapes.ToolCall | ToolCall, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def content_index(self) -> int:
-        """The block's index in the message's content."""
+        """Index of the block in the message's content."""
     @property
     def tool_call(self) -> ToolCall:
-        """The whole call."""
+        """The complete tool call."""
     @property
     def partial(self) -> AssistantMessage | None:
         """The message so far; absent in delta-only streams. Until pi@1.5."""
@@ -6659,13 +6655,13 @@ class ToolCallStart(Record):
     def __new__(cls, *, content_index: int, id: str | None = None, tool_name: str | None = None, partial: shapes.AssistantMessage | AssistantMessage | None = None) -> Self: ...
     @property
     def content_index(self) -> int:
-        """The block's index in the message's content."""
+        """Index of the block in the message's content."""
     @property
     def id(self) -> str | None:
-        """The call's id. Since pi@1.5."""
+        """Id of the tool call. Since pi@1.5."""
     @property
     def tool_name(self) -> str | None:
-        """The tool's name. Since pi@1.5."""
+        """Name of the tool. Since pi@1.5."""
     @property
     def partial(self) -> AssistantMessage | None:
         """The message so far; absent in delta-only streams. Until pi@1.5."""
@@ -6674,88 +6670,90 @@ class ToolCallStart(Record):
     def from_dict(cls, members: shapes.ToolCallStart) -> ToolCallStart: ...
 
 class ToolDeclaration(Record):
-    """A tool, as the model is told of it."""
+    """The declaration of a tool for the model."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["name"], Literal["description"], Literal["parameters"], Literal["constrained_sampling"]]] = ("name", "description", "parameters", "constrained_sampling")
     def __new__(cls, *, name: str, description: str, parameters: Mapping[str, JsonValue], constrained_sampling: JsonValue | None = None) -> Self: ...
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the tool."""
     @property
     def description(self) -> str:
-        """What it does."""
+        """Description of the tool."""
     @property
     def parameters(self) -> JsonObject:
-        """The JSON Schema of its arguments."""
+        """JSON Schema of the arguments."""
     @property
     def constrained_sampling(self) -> JsonValue:
-        """How the provider is asked to keep the arguments in shape."""
+        """The method by which the provider constrains the arguments to their schema."""
     def to_dict(self) -> shapes.ToolDeclaration: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolDeclaration) -> ToolDeclaration: ...
 
 class ToolExecutionEnd(Record):
-    """A tool is done."""
+    """A tool ends."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["result"], Literal["is_error"], Literal["duration_ms"]]] = ("tool_call_id", "tool_name", "result", "is_error", "duration_ms")
     type: Literal["tool_execution_end"]
     def __new__(cls, *, tool_call_id: str, tool_name: str, result: shapes.ToolOutput | ToolOutput, is_error: bool, duration_ms: float | None = None) -> Self: ...
     @property
     def tool_call_id(self) -> str:
-        """The id of the call."""
+        """Id of the tool call."""
     @property
     def tool_name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def result(self) -> ToolOutput:
-        """The result."""
+        """The result of the tool."""
     @property
     def is_error(self) -> bool:
-        """Whether the tool failed."""
+        """`true` if the tool failed."""
     @property
     def duration_ms(self) -> float | None:
-        """How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5."""
+        """Duration of the tool in milliseconds; absent if it did not run. Since pi@1.5."""
     def to_dict(self) -> shapes.ToolExecutionEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolExecutionEnd) -> ToolExecutionEnd: ...
 
 class ToolExecutionStart(Record):
-    """A tool begins to run."""
+    """A tool starts to run."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["args"], Literal["intent"]]] = ("tool_call_id", "tool_name", "args", "intent")
     type: Literal["tool_execution_start"]
     def __new__(cls, *, tool_call_id: str, tool_name: str, args: Mapping[str, JsonValue], intent: str | None = None) -> Self: ...
     @property
     def tool_call_id(self) -> str:
-        """The id of the call."""
+        """Id of the tool call."""
     @property
     def tool_name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def args(self) -> JsonObject:
-        """The arguments."""
+        """Arguments of the tool call."""
     @property
     def intent(self) -> str | None:
-        """What the call is for. Since omp@18.2."""
+        """Purpose of the tool call. Since omp@18.2."""
     def to_dict(self) -> shapes.ToolExecutionStart: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolExecutionStart) -> ToolExecutionStart: ...
 
 class ToolExecutionUpdate(Record):
-    """A tool has something to show. `partialResult` is all of it so far, to replace what is shown."""
+    """A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+    updates.
+    """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["args"], Literal["partial_result"]]] = ("tool_call_id", "tool_name", "args", "partial_result")
     type: Literal["tool_execution_update"]
     def __new__(cls, *, tool_call_id: str, tool_name: str, args: Mapping[str, JsonValue], partial_result: shapes.ToolOutput | ToolOutput) -> Self: ...
     @property
     def tool_call_id(self) -> str:
-        """The id of the call."""
+        """Id of the tool call."""
     @property
     def tool_name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def args(self) -> JsonObject:
-        """The arguments."""
+        """Arguments of the tool call."""
     @property
     def partial_result(self) -> ToolOutput:
         """The result so far."""
@@ -6764,7 +6762,7 @@ class ToolExecutionUpdate(Record):
     def from_dict(cls, members: shapes.ToolExecutionUpdate) -> ToolExecutionUpdate: ...
 
 class ToolOutput(Record):
-    """What a tool gives back, whole or so far."""
+    """The output of a tool, complete or so far."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["content"], Literal["details"], Literal["structured_content"], Literal["is_error"]]] = ("content", "details", "structured_content", "is_error")
     def __new__(cls, *, content: Sequence[shapes.InputBlock | InputBlock], details: JsonValue | None = None, structured_content: JsonValue | None = None, is_error: bool | None = None) -> Self: ...
@@ -6773,204 +6771,204 @@ class ToolOutput(Record):
         """Text and images for the model."""
     @property
     def details(self) -> JsonValue:
-        """Facts for a front end; their shape is the tool's own."""
+        """Details for a client, in a shape defined by the tool."""
     @property
     def structured_content(self) -> JsonValue:
-        """The result as data, for programs. Since pi@1.5."""
+        """The result as structured data, for programs. Since pi@1.5."""
     @property
     def is_error(self) -> bool | None:
-        """Whether a result that is there as data too is that of a failure. Since pi@1.5."""
+        """`true` if the structured result is that of a failure. Since pi@1.5."""
     def to_dict(self) -> shapes.ToolOutput: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolOutput) -> ToolOutput: ...
 
 class ToolReference(Record):
-    """A tool that the model no longer has."""
+    """A tool that is no longer available to the model."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["name"]]] = ("name",)
     def __new__(cls, *, name: str) -> Self: ...
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the tool."""
     def to_dict(self) -> shapes.ToolReference: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolReference) -> ToolReference: ...
 
 class ToolResultMessage(Record):
-    """The result of a tool call, as the model sees it."""
+    """The result of a tool call, as the model receives it."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["content"], Literal["details"], Literal["is_error"], Literal["duration_ms"], Literal["usage"], Literal["nested_calls"], Literal["timestamp"]]] = ("tool_call_id", "tool_name", "content", "details", "is_error", "duration_ms", "usage", "nested_calls", "timestamp")
     role: Literal["toolResult"]
     def __new__(cls, *, tool_call_id: str, tool_name: str, content: Sequence[shapes.InputBlock | InputBlock], is_error: bool, timestamp: int, details: JsonValue | None = None, duration_ms: float | None = None, usage: shapes.Usage | Usage | None = None, nested_calls: JsonValue | None = None) -> Self: ...
     @property
     def tool_call_id(self) -> str:
-        """The id of the call."""
+        """Id of the tool call."""
     @property
     def tool_name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def content(self) -> list[InputBlock]:
-        """Text and images."""
+        """Text and images of the result."""
     @property
     def details(self) -> JsonValue:
-        """Facts for a front end; their shape is the tool's own."""
+        """Details for a client, in a shape defined by the tool."""
     @property
     def is_error(self) -> bool:
-        """Whether the tool failed."""
+        """`true` if the tool failed."""
     @property
     def duration_ms(self) -> float | None:
-        """How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5."""
+        """Duration of the tool in milliseconds; absent if it did not run. Since pi@1.5."""
     @property
     def usage(self) -> Usage | None:
-        """Tokens of models that the tool itself asked. Since pi@1.5."""
+        """Tokens used by models that the tool itself called. Since pi@1.5."""
     @property
     def nested_calls(self) -> JsonValue:
-        """Calls of other tools that the tool made. Since pi@1.5."""
+        """Calls of other tools by this tool. Since pi@1.5."""
     @property
     def timestamp(self) -> int:
-        """When, in milliseconds since the epoch."""
+        """Time of the result in milliseconds since the epoch."""
     def to_dict(self) -> shapes.ToolResultMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolResultMessage) -> ToolResultMessage: ...
 
 class ToolStreamUpdate(Record):
-    """A tool has something to show that is in no result. Since omp@18.2."""
+    """A tool reports progress that no result contains. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["update"]]] = ("tool_call_id", "tool_name", "update")
     type: Literal["tool_stream_update"]
     def __new__(cls, *, tool_call_id: str, tool_name: str, update: JsonValue) -> Self: ...
     @property
     def tool_call_id(self) -> str:
-        """The id of the call."""
+        """Id of the tool call."""
     @property
     def tool_name(self) -> str:
-        """The tool's name."""
+        """Name of the tool."""
     @property
     def update(self) -> JsonValue:
-        """What it has to show."""
+        """Progress data, in a shape defined by the tool."""
     def to_dict(self) -> shapes.ToolStreamUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.ToolStreamUpdate) -> ToolStreamUpdate: ...
 
 class TranscriptControl(Record):
-    """Something that happened beside the lines: stdin closed, a signal, the end of the process."""
+    """An event of the process: stdin closed, a signal, the end of the process."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["t"], Literal["event"], Literal["code"], Literal["stderr"], Literal["text"]]] = ("t", "event", "code", "stderr", "text")
     dir: Literal["ctl"]
     def __new__(cls, *, event: str, t: float | None = None, code: int | None = None, stderr: str | None = None, text: str | None = None) -> Self: ...
     @property
     def t(self) -> float | None:
-        """When, in milliseconds since the start."""
+        """Time since the start in milliseconds."""
     @property
     def event(self) -> str:
-        """What happened, as in `stdin_closed` or `exit`."""
+        """Name of the event, as in `stdin_closed` or `exit`."""
     @property
     def code(self) -> int | None:
-        """The exit code; for a process that a signal ended, the signal's number, negative."""
+        """Exit code of the process. If a signal ended the process, the negated number of the signal."""
     @property
     def stderr(self) -> str | None:
-        """The end of stderr."""
+        """The last part of stderr."""
     @property
     def text(self) -> str | None:
-        """What there is to say about it."""
+        """Description of the event."""
     def to_dict(self) -> shapes.TranscriptControl: ...
     @classmethod
     def from_dict(cls, members: shapes.TranscriptControl) -> TranscriptControl: ...
 
 class TranscriptHeader(Record):
-    """The first record of a transcript: what was recorded, and how it was started."""
+    """The first record of a transcript: the recorded agent, its command line and the scenario."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["transcript"], Literal["agent"], Literal["version"], Literal["scenario"], Literal["title"], Literal["argv"], Literal["provider_script"]]] = ("transcript", "agent", "version", "scenario", "title", "argv", "provider_script")
     def __new__(cls, *, transcript: int, agent: str, version: str | None = None, scenario: str | None = None, title: str | None = None, argv: Sequence[str] | None = None, provider_script: str | None = None) -> Self: ...
     @property
     def transcript(self) -> int:
-        """The format's version, 1."""
+        """Version of the format, 1."""
     @property
     def agent(self) -> str:
-        """The agent."""
+        """Name of the agent."""
     @property
     def version(self) -> str | None:
-        """The agent's version."""
+        """Version of the agent."""
     @property
     def scenario(self) -> str | None:
-        """The scenario that was played."""
+        """Name of the scenario."""
     @property
     def title(self) -> str | None:
-        """What the scenario shows."""
+        """Title of the scenario."""
     @property
     def argv(self) -> list[str] | None:
-        """The command line."""
+        """Command line of the agent."""
     @property
     def provider_script(self) -> str | None:
-        """The model script that was played."""
+        """Name of the model script."""
     def to_dict(self) -> shapes.TranscriptHeader: ...
     @classmethod
     def from_dict(cls, members: shapes.TranscriptHeader) -> TranscriptHeader: ...
 
 class TranscriptLine(Record):
-    """A line that went one way or the other."""
+    """A line in one of the two directions."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["t"], Literal["dir"], Literal["line"], Literal["line_parts"], Literal["eol"]]] = ("t", "dir", "line", "line_parts", "eol")
     def __new__(cls, *, dir: shapes.Direction | Direction, t: float | None = None, line: str | None = None, line_parts: Sequence[shapes.LinePart | LinePart] | None = None, eol: str | None = None) -> Self: ...
     @property
     def t(self) -> float | None:
-        """When, in milliseconds since the start."""
+        """Time since the start in milliseconds."""
     @property
     def dir(self) -> Direction:
-        """Which way."""
+        """Direction of the line."""
     @property
     def line(self) -> str | None:
         """The line without its end."""
     @property
     def line_parts(self) -> list[LinePart] | None:
-        """The line in parts, where it is long."""
+        """The line in parts, if it is long."""
     @property
     def eol(self) -> str | None:
-        """What ended the line where it was not a line feed."""
+        """The end of the line, if it is not a line feed."""
     def to_dict(self) -> shapes.TranscriptLine: ...
     @classmethod
     def from_dict(cls, members: shapes.TranscriptLine) -> TranscriptLine: ...
 
 class TranscriptNote(Record):
-    """A remark of the recorder, such as a command that it ran in between."""
+    """A note of the recorder, for example about a command that it ran."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["t"], Literal["line"]]] = ("t", "line")
     dir: Literal["note"]
     def __new__(cls, *, line: str, t: float | None = None) -> Self: ...
     @property
     def t(self) -> float | None:
-        """When, in milliseconds since the start."""
+        """Time since the start in milliseconds."""
     @property
     def line(self) -> str:
-        """The remark."""
+        """Text of the note."""
     def to_dict(self) -> shapes.TranscriptNote: ...
     @classmethod
     def from_dict(cls, members: shapes.TranscriptNote) -> TranscriptNote: ...
 
 class TreeNode(Record):
-    """An entry and what follows it."""
+    """An entry with its children in the tree of a session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["entry"], Literal["children"], Literal["label"], Literal["label_timestamp"]]] = ("entry", "children", "label", "label_timestamp")
     def __new__(cls, *, entry: shapes.SessionEntry | SessionEntry, children: Sequence[shapes.TreeNode | TreeNode], label: str | None = None, label_timestamp: str | None = None) -> Self: ...
     @property
     def entry(self) -> SessionEntry:
-        """The entry."""
+        """The entry of this node."""
     @property
     def children(self) -> list[TreeNode]:
-        """What follows it, one node for each branch."""
+        """The children of the entry, one node for each branch."""
     @property
     def label(self) -> str | None:
-        """The word that it is marked with."""
+        """Label of the entry."""
     @property
     def label_timestamp(self) -> str | None:
-        """When it was marked, as ISO 8601."""
+        """Time of the label, in ISO 8601."""
     def to_dict(self) -> shapes.TreeNode: ...
     @classmethod
     def from_dict(cls, members: shapes.TreeNode) -> TreeNode: ...
 
 class TtsrTriggered(Record):
-    """The model's stream ran into a rule. The turn is stopped and run again with the rule in the
-    context: `agent_end` follows, and then another `agent_start`.
+    """The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
+    `agent_end` follows, and then another `agent_start`.
     """
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["rules"]]] = ("rules",)
@@ -6978,29 +6976,29 @@ class TtsrTriggered(Record):
     def __new__(cls, *, rules: Sequence[shapes.StreamRule | StreamRule]) -> Self: ...
     @property
     def rules(self) -> list[StreamRule]:
-        """The rules."""
+        """Rules that matched the output."""
     def to_dict(self) -> shapes.TtsrTriggered: ...
     @classmethod
     def from_dict(cls, members: shapes.TtsrTriggered) -> TtsrTriggered: ...
 
 class TurnEnd(Record):
-    """A turn is complete."""
+    """A turn ends."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"], Literal["tool_results"]]] = ("message", "tool_results")
     type: Literal["turn_end"]
     def __new__(cls, *, message: shapes.AgentMessage | AgentMessage, tool_results: Sequence[shapes.ToolResultMessage | ToolResultMessage]) -> Self: ...
     @property
     def message(self) -> AgentMessage:
-        """The model's answer."""
+        """The answer of the model."""
     @property
     def tool_results(self) -> list[ToolResultMessage]:
-        """The results of the tools that it asked for."""
+        """The results of the tool calls in the answer."""
     def to_dict(self) -> shapes.TurnEnd: ...
     @classmethod
     def from_dict(cls, members: shapes.TurnEnd) -> TurnEnd: ...
 
 class TurnStart(Record):
-    """A turn begins: one answer of the model and the tools that it asks for."""
+    """A turn starts: one answer of the model, and the tools that the answer calls."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[()]] = ()
     type: Literal["turn_start"]
@@ -7016,59 +7014,59 @@ class Usage(Record):
     def __new__(cls, *, input: int, output: int, cache_read: int, cache_write: int, cost: shapes.Cost | Cost, cache_write1h: int | None = None, reasoning: int | None = None, total_tokens: int | None = None) -> Self: ...
     @property
     def input(self) -> int:
-        """Input tokens that did not come from the cache."""
+        """Number of input tokens that did not come from the cache."""
     @property
     def output(self) -> int:
-        """Output tokens, reasoning among them."""
+        """Number of output tokens, including reasoning."""
     @property
     def cache_read(self) -> int:
-        """Tokens read from the provider's cache."""
+        """Number of tokens read from the provider's cache."""
     @property
     def cache_write(self) -> int:
-        """Tokens written to the provider's cache."""
+        """Number of tokens written to the provider's cache."""
     @property
     def cache_write1h(self) -> int | None:
-        """Those of `cacheWrite` that the provider keeps for an hour. Since pi@1.5."""
+        """Number of tokens in `cacheWrite` that the provider caches for an hour. Since pi@1.5."""
     @property
     def reasoning(self) -> int | None:
-        """Those of `output` that went into reasoning. Since pi@1.5."""
+        """Number of tokens in `output` used for reasoning. Since pi@1.5."""
     @property
     def total_tokens(self) -> int | None:
-        """The sum of the four; the document leaves it out, agents send it."""
+        """Sum of the four counts. The document omits this member; agents send it."""
     @property
     def cost(self) -> Cost:
-        """The cost."""
+        """Cost of the tokens."""
     def to_dict(self) -> shapes.Usage: ...
     @classmethod
     def from_dict(cls, members: shapes.Usage) -> Usage: ...
 
 class UsageEntry(Record):
-    """Tokens that were used for something that is no answer."""
+    """Tokens used for a purpose other than an answer."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["parent_id"], Literal["timestamp"], Literal["kind"], Literal["provider"], Literal["model"], Literal["usage"]]] = ("id", "parent_id", "timestamp", "kind", "provider", "model", "usage")
     type: Literal["usage"]
     def __new__(cls, *, id: str, parent_id: str | None, timestamp: str, kind: str, provider: str, model: str, usage: shapes.Usage | Usage) -> Self: ...
     @property
     def id(self) -> str:
-        """The entry's id."""
+        """Id of the entry."""
     @property
     def parent_id(self) -> str | None:
-        """The entry that it follows; null where it is a root."""
+        """Id of the parent entry; null for a root."""
     @property
     def timestamp(self) -> str:
-        """When, as ISO 8601."""
+        """Time of the entry, in ISO 8601."""
     @property
     def kind(self) -> str:
-        """What for."""
+        """Purpose of the request."""
     @property
     def provider(self) -> str:
-        """The provider."""
+        """Name of the provider."""
     @property
     def model(self) -> str:
-        """The model."""
+        """Id of the model."""
     @property
     def usage(self) -> Usage:
-        """The tokens."""
+        """Tokens and costs of the request."""
     def to_dict(self) -> shapes.UsageEntry: ...
     @classmethod
     def from_dict(cls, members: shapes.UsageEntry) -> UsageEntry: ...
@@ -7081,35 +7079,35 @@ class UserMessage(Record):
     def __new__(cls, *, content: shapes.InputContent | InputContent, timestamp: int, attachments: Sequence[shapes.Attachment | Attachment] | None = None, attribution: str | None = None, steering: bool | None = None) -> Self: ...
     @property
     def content(self) -> InputContent:
-        """The words and images."""
+        """Text and images of the message."""
     @property
     def timestamp(self) -> int:
-        """When, in milliseconds since the epoch."""
+        """Time of the message in milliseconds since the epoch."""
     @property
     def attachments(self) -> list[Attachment] | None:
-        """Files that a front end attached."""
+        """Files attached by a client."""
     @property
     def attribution(self) -> str | None:
-        """Who it is from: `user`, or `agent` where another agent wrote it. Since omp@18.2."""
+        """Author of the message: `user`, or `agent` if another agent wrote it. Since omp@18.2."""
     @property
     def steering(self) -> bool | None:
-        """Whether it was sent to steer a run. Since omp@18.2."""
+        """`true` if the message was sent to steer a run. Since omp@18.2."""
     def to_dict(self) -> shapes.UserMessage: ...
     @classmethod
     def from_dict(cls, members: shapes.UserMessage) -> UserMessage: ...
 
 class ValueAnswer(Record):
-    """A dialog answered with a value."""
+    """The answer to a dialog with a value."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["value"]]] = ("id", "value")
     type: Literal["extension_ui_response"]
     def __new__(cls, *, id: str, value: str) -> Self: ...
     @property
     def id(self) -> str:
-        """The id of the question."""
+        """Id of the dialog."""
     @property
     def value(self) -> str:
-        """The chosen option, the text entered, the text edited."""
+        """The chosen option, the entered text or the edited text."""
     def to_dict(self) -> shapes.ValueAnswer: ...
     @classmethod
     def from_dict(cls, members: shapes.ValueAnswer) -> ValueAnswer: ...
@@ -7121,55 +7119,55 @@ class VerificationAttemptResult(Record):
     def __new__(cls, *, attempt: int, status: shapes.AttemptStatus | AttemptStatus, started_at: int, ended_at: int, command_results: Sequence[shapes.VerificationCommandResult | VerificationCommandResult], error: str | None = None) -> Self: ...
     @property
     def attempt(self) -> int:
-        """The number of the attempt, from 1."""
+        """Number of the attempt, from 1."""
     @property
     def status(self) -> AttemptStatus:
-        """The outcome."""
+        """Outcome of the attempt."""
     @property
     def started_at(self) -> int:
-        """When it began, in milliseconds since the epoch."""
+        """Start of the attempt in milliseconds since the epoch."""
     @property
     def ended_at(self) -> int:
-        """When it ended, in milliseconds since the epoch."""
+        """End of the attempt in milliseconds since the epoch."""
     @property
     def command_results(self) -> list[VerificationCommandResult]:
         """The commands in order."""
     @property
     def error(self) -> str | None:
-        """The error message."""
+        """Error message of the attempt."""
     def to_dict(self) -> shapes.VerificationAttemptResult: ...
     @classmethod
     def from_dict(cls, members: shapes.VerificationAttemptResult) -> VerificationAttemptResult: ...
 
 class VerificationCommandResult(Record):
-    """One verification command and how it ended."""
+    """A verification command with its outcome."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["name"], Literal["command"], Literal["exit_code"], Literal["duration_ms"], Literal["optional"], Literal["timed_out"], Literal["artifact_path"], Literal["output_preview"]]] = ("name", "command", "exit_code", "duration_ms", "optional", "timed_out", "artifact_path", "output_preview")
     def __new__(cls, *, name: str, command: str, exit_code: int, duration_ms: float, optional: bool | None = None, timed_out: bool | None = None, artifact_path: str | None = None, output_preview: str | None = None) -> Self: ...
     @property
     def name(self) -> str:
-        """The command's name."""
+        """Name of the command."""
     @property
     def command(self) -> str:
-        """The command line."""
+        """Command line of the verification command."""
     @property
     def exit_code(self) -> int:
-        """Its exit code; 143 where it was stopped for its time limit."""
+        """Exit code of the command; 143 if it reached its timeout."""
     @property
     def duration_ms(self) -> float:
-        """The duration in milliseconds."""
+        """Duration of the command in milliseconds."""
     @property
     def optional(self) -> bool | None:
-        """True where its failure does not matter."""
+        """`true` if a failure of the command is ignored."""
     @property
     def timed_out(self) -> bool | None:
-        """True where it was stopped for its time limit."""
+        """`true` if the command reached its timeout."""
     @property
     def artifact_path(self) -> str | None:
-        """The file with its output."""
+        """Path of the file with the output."""
     @property
     def output_preview(self) -> str | None:
-        """The last 20 lines (4 KB) of its output."""
+        """The last 20 lines (4 KB) of the output."""
     def to_dict(self) -> shapes.VerificationCommandResult: ...
     @classmethod
     def from_dict(cls, members: shapes.VerificationCommandResult) -> VerificationCommandResult: ...
@@ -7181,25 +7179,25 @@ class VerificationResult(Record):
     def __new__(cls, *, requested: bool, status: shapes.VerificationStatus | VerificationStatus, attempts: Sequence[shapes.VerificationAttemptResult | VerificationAttemptResult], retries_used: int, profile: str | None = None, mode: shapes.VerificationMode | VerificationMode | None = None, on_failure: shapes.FailurePolicy | FailurePolicy | None = None) -> Self: ...
     @property
     def requested(self) -> bool:
-        """Whether it was asked for."""
+        """`true` if a verification was requested."""
     @property
     def profile(self) -> str | None:
-        """The profile that was used."""
+        """Name of the verification profile."""
     @property
     def mode(self) -> VerificationMode | None:
-        """What it did."""
+        """Method of the verification."""
     @property
     def status(self) -> VerificationStatus:
-        """The outcome."""
+        """Outcome of the verification."""
     @property
     def attempts(self) -> list[VerificationAttemptResult]:
         """The attempts in order."""
     @property
     def retries_used(self) -> int:
-        """The number of repairs tried."""
+        """Number of repairs."""
     @property
     def on_failure(self) -> FailurePolicy | None:
-        """How the changes are handled on failure."""
+        """Handling of the changes after a failure."""
     def to_dict(self) -> shapes.VerificationResult: ...
     @classmethod
     def from_dict(cls, members: shapes.VerificationResult) -> VerificationResult: ...
@@ -7211,49 +7209,49 @@ class VerifyCommand(Record):
     def __new__(cls, *, name: str, command: str, timeout_ms: int | None = None, optional: bool | None = None) -> Self: ...
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the command."""
     @property
     def command(self) -> str:
         """The command line, run with `bash -lc` in the worktree."""
     @property
     def timeout_ms(self) -> int | None:
-        """Its time limit in milliseconds; none where it is missing."""
+        """Timeout in milliseconds; no timeout if absent."""
     @property
     def optional(self) -> bool | None:
-        """True where its failure does not matter."""
+        """`true` if a failure of the command is ignored."""
     def to_dict(self) -> shapes.VerifyCommand: ...
     @classmethod
     def from_dict(cls, members: shapes.VerifyCommand) -> VerifyCommand: ...
 
 class WordsTaken(Record):
-    """That words of the user were taken."""
+    """The agent accepted the user's input."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["disposition"]]] = ("disposition",)
     def __new__(cls, *, disposition: shapes.Disposition | Disposition) -> Self: ...
     @property
     def disposition(self) -> Disposition:
-        """What became of them."""
+        """Disposition of the input."""
     def to_dict(self) -> shapes.WordsTaken: ...
     @classmethod
     def from_dict(cls, members: shapes.WordsTaken) -> WordsTaken: ...
 
 class WrittenFile(Record):
-    """Where something was written."""
+    """The location of a written file."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["path"]]] = ("path",)
     def __new__(cls, *, path: str) -> Self: ...
     @property
     def path(self) -> str:
-        """The file's path."""
+        """Path of the file."""
     def to_dict(self) -> shapes.WrittenFile: ...
     @classmethod
     def from_dict(cls, members: shapes.WrittenFile) -> WrittenFile: ...
 
 AttemptOutcome: TypeAlias = Literal["passed", "failed", "skipped", "budget_exceeded"] | str
-"How an attempt at verification ended, as its event says it."
+"The status of a verification attempt, as reported by its event."
 
 AttemptStatus: TypeAlias = Literal["passed", "failed", "skipped"] | str
-"How an attempt at verification ended."
+"The status of a verification attempt."
 
 BudgetScope: TypeAlias = Literal["session", "task", "subagent"] | str
 "The owner of the budget."
@@ -7262,112 +7260,112 @@ BudgetStatus: TypeAlias = Literal["ok", "warning", "exceeded"]
 "The status of a budget."
 
 BudgetViolationReason: TypeAlias = Literal["wall_time", "input_tokens", "output_tokens", "total_tokens", "cost", "tool_calls", "subagents"] | str
-"Which limit a budget ran into."
+"The limit that a budget reached."
 
 CommandLocation: TypeAlias = Literal["user", "project", "path"] | str
-"Where the file of a command was found."
+"The location of a command's file."
 
 CommandSource: TypeAlias = Literal["extension", "prompt", "skill"] | str
-"Where a command comes from."
+"The source of a command."
 
 CompactionReason: TypeAlias = Literal["threshold", "overflow", "manual", "idle", "incomplete"] | str
-"Why the agent compacts on its own."
+"The reason for a compaction."
 
 Direction: TypeAlias = Literal["c2s", "s2c"]
-"Which way a line went."
+"The direction of a line."
 
 Disposition: TypeAlias = Literal["started", "queued", "handled"] | str
-"What became of words of the user."
+"The disposition of the user's input."
 
 DoneReason: TypeAlias = Literal["stop", "length", "toolUse"]
-"Why a finished message is finished."
+"The reason for the end of a complete message."
 
 ErrorReason: TypeAlias = Literal["aborted", "error"]
-"Why a message broke off."
+"The reason for the end of an incomplete message."
 
 FailurePolicy: TypeAlias = Literal["return_failure", "retry_once", "discard_patch"] | str
-"How a subagent's changes are handled when verification fails."
+"The handling of a subagent's changes after a failed verification."
 
 HostUriOperation: TypeAlias = Literal["read", "write"] | str
-"What is done with an address."
+"The operation on an address."
 
 InputKind: TypeAlias = Literal["text", "image"] | str
-"What a model can read."
+"The kinds of input that a model accepts."
 
 InterruptMode: TypeAlias = Literal["immediate", "wait"]
-"When steering messages reach the agent."
+"The time at which steering messages reach the agent."
 
 ModelKind: TypeAlias = Literal["chat"] | str
-"What a model is for."
+"The purpose of a model."
 
 NotifyType: TypeAlias = Literal["info", "warning", "error"] | str
-"What kind of notice it is."
+"The kind of a notice."
 
 OpalAuthStatus: TypeAlias = Literal["ready", "setup_required"] | str
-"Whether credentials were found."
+"The availability of credentials."
 
 OpalStatus: TypeAlias = Literal["idle", "running", "streaming", "executing_tools"] | str
-"What an agent is doing."
+"The activity of an agent."
 
 OperatorPhase: TypeAlias = Literal["idle", "turn", "compaction"] | str
-"What the agent is doing."
+"The activity of the agent."
 
 OperatorQueue: TypeAlias = Literal["steering", "followup"] | str
-"A queue of words of the user."
+"A queue for input of the user."
 
 OperatorRole: TypeAlias = Literal["system", "user", "assistant", "tool", "custom", "branch_summary", "compaction_summary"] | str
-"The role of the speaker."
+"The role of a message's author."
 
 OperatorThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"] | str
-"How long the model thinks."
+"The amount of reasoning requested from the model."
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
-"How many queued messages are delivered at a time."
+"The number of queued messages that are delivered at a time."
 
 ScriptStop: TypeAlias = Literal["stop", "length", "toolUse"] | str
-"Why a scripted answer stops."
+"The stop reason of a scripted answer."
 
 SourceOrigin: TypeAlias = Literal["top-level", "package"] | str
-"What something came with that a prompt can invoke."
+"The origin of a command, template or skill that a prompt can invoke."
 
 SourceScope: TypeAlias = Literal["user", "project", "temporary"] | str
-"Whose something is that a prompt can invoke."
+"The owner of the file of a command, template or skill."
 
 StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted", "pending", "deferred"]
-"Why the model stopped."
+"The reason for the end of the model's answer."
 
 StreamingBehavior: TypeAlias = Literal["steer", "followUp"]
-"How a prompt is queued that is sent while the agent is working."
+"The queue for a prompt that arrives during a run."
 
 SubagentLevel: TypeAlias = Literal["off", "progress", "events"]
-"How much of subagents a client is told."
+"The detail of the events about subagents."
 
 SummarySource: TypeAlias = Literal["compaction", "branchSummary"] | str
-"What a summary is for."
+"The purpose of a summary."
 
 ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max", "auto"]
-"How hard the model should think."
+"The amount of reasoning requested from the model."
 
 ToolLoadMode: TypeAlias = Literal["essential", "discoverable"] | str
-"When the model is told of a tool."
+"The time at which the model receives a tool."
 
 VerificationMode: TypeAlias = Literal["none", "command"] | str
-"What a verification does."
+"The method of a verification."
 
 VerificationStatus: TypeAlias = Literal["not_requested", "passed", "failed", "skipped"] | str
-"How a verification ended."
+"The status of a verification."
 
 WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"] | str
-"Where a widget stands."
+"The position of a widget."
 
 AgentMessage: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | SystemMessage | Unknown
-"A message of the conversation, told apart by `role`."
+"A message of the conversation; `role` determines the variant."
 
 AssistantBlock: TypeAlias = TextContent | ThinkingContent | ToolCall | Unknown
 "A block of the model's answer."
 
 AssistantMessageEvent: TypeAlias = StreamStart | TextStart | TextDelta | TextEnd | ThinkingStart | ThinkingDelta | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamDone | StreamError | Unknown
-"A change to a message."
+"A change to a streamed message."
 
 InputBlock: TypeAlias = TextContent | ImageContent | Unknown
 "A block of a user's message or of a tool's result."
@@ -7376,13 +7374,13 @@ OperatorContent: TypeAlias = OperatorText | OperatorThinking | OperatorToolCall 
 "A part of a message."
 
 SessionEntry: TypeAlias = MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | UsageEntry | CompactionEntry | ContextEditEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry | Unknown
-"An entry of a session, told apart by `type`."
+"An entry of a session; `type` determines the variant."
 
 Chunks: TypeAlias = str | list[str]
 "Text in one piece, or in the pieces in which it is streamed."
 
 DialogAnswer: TypeAlias = CancelledAnswer | ConfirmedAnswer | ValueAnswer
-"The answer to a dialog; the member that is present says which kind."
+"The answer to a dialog; the member that is present determines its kind."
 
 InputContent: TypeAlias = str | list[InputBlock]
 "Input of the user: plain text, or blocks of text and images."
@@ -7391,7 +7389,7 @@ LinePart: TypeAlias = str | LineRepeat
 "A part of a long line."
 
 OpalToolResult: TypeAlias = OpalToolSuccess | OpalToolFailure
-"What came of a tool call."
+"The result of a tool call."
 
 OperatorDialogAnswer: TypeAlias = OperatorCancelledAnswer | OperatorConfirmedAnswer | OperatorValueAnswer
 "The answer to a dialog."
@@ -7400,10 +7398,10 @@ ScriptArguments: TypeAlias = dict[str, Any] | str | list[str]
 "Arguments of a scripted tool call: an object, or JSON text in pieces."
 
 ScriptBlock: TypeAlias = ScriptText | ScriptThinking | ScriptToolUse | ScriptTextRepeat | ScriptThinkingRepeat
-"A block of an answer."
+"A block of a scripted answer."
 
 TranscriptRecord: TypeAlias = TranscriptHeader | TranscriptControl | TranscriptNote | TranscriptLine
-"One record of a transcript, which is a file of JSON lines."
+"One record of a transcript, a file of JSON lines."
 
 UNIONS: Final[dict[str, tuple[str, bool, dict[str, str]]]]
 CHOICES: Final[dict[str, tuple[str, ...]]]

@@ -6,17 +6,17 @@ use super::*;
 use crate::wire::{record, strings, tagged};
 
 record! {
-    /// What an agent can do.
+    /// The capabilities of an agent.
     pub struct AcpAgentCapabilities() {
-        /// It loads sessions that are kept.
+        /// `true` if the agent loads stored sessions.
         optional load_session: bool = "loadSession",
-        /// What prompts may hold.
+        /// Content that the agent accepts in prompts.
         optional prompt_capabilities: AcpPromptCapabilities = "promptCapabilities",
-        /// How it reaches MCP servers.
+        /// Transports for MCP servers.
         optional mcp_capabilities: AcpMcpCapabilities = "mcpCapabilities",
-        /// What can be done with sessions.
+        /// Session operations of the agent.
         optional session_capabilities: AcpSessionCapabilities = "sessionCapabilities",
-        /// Whether its user can sign out.
+        /// Authentication capabilities: logout of the user.
         optional auth: serde_json::Map<String, serde_json::Value> = "auth",
     }
 }
@@ -42,11 +42,11 @@ impl Default for AcpAgentCapabilities {
 }
 
 record! {
-    /// A piece of what the model says.
+    /// A piece of the model's answer.
     pub struct AcpAgentMessageChunk("sessionUpdate" = "agent_message_chunk") {
-        /// The piece.
+        /// Content of the piece.
         required content: AcpContentBlock = "content",
-        /// The message that it is of.
+        /// Id of the message.
         maybe message_id: String = "messageId",
     }
 }
@@ -63,11 +63,11 @@ impl AcpAgentMessageChunk {
 }
 
 record! {
-    /// A piece of what the model thinks.
+    /// A piece of the model's reasoning.
     pub struct AcpAgentThoughtChunk("sessionUpdate" = "agent_thought_chunk") {
-        /// The piece.
+        /// Content of the piece.
         required content: AcpContentBlock = "content",
-        /// The message that it is of.
+        /// Id of the message.
         maybe message_id: String = "messageId",
     }
 }
@@ -84,23 +84,23 @@ impl AcpAgentThoughtChunk {
 }
 
 record! {
-    /// The call that a permission is asked for.
+    /// The tool call for which the agent requests a permission.
     pub struct AcpAskedCall() {
-        /// The call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// What it does, for people.
+        /// Title of the call for the user.
         maybe title: String = "title",
-        /// The tool's name.
+        /// Name of the tool.
         maybe name: String = "name",
-        /// What kind of tool it is.
+        /// Kind of the tool.
         maybe kind: AcpToolKind = "kind",
-        /// How far it is.
+        /// Status of the call.
         maybe status: AcpToolStatus = "status",
-        /// What it shows.
+        /// Content to show for the call.
         maybe content: Vec<AcpToolContent> = "content",
-        /// The files that it is about.
+        /// Files that the call concerns.
         maybe locations: Vec<AcpLocation> = "locations",
-        /// Its arguments.
+        /// Arguments of the call.
         maybe raw_input: serde_json::Value = "rawInput",
     }
 }
@@ -123,13 +123,13 @@ impl AcpAskedCall {
 }
 
 record! {
-    /// A recording.
+    /// An audio recording in base64.
     pub struct AcpAudio("type" = "audio") {
         /// The bytes in base64.
         required data: String = "data",
         /// The MIME type, as in `audio/wav`.
         required mime_type: String = "mimeType",
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         maybe annotations: serde_json::Value = "annotations",
     }
 }
@@ -147,13 +147,13 @@ impl AcpAudio {
 }
 
 record! {
-    /// A way to sign in.
+    /// A method of authentication.
     pub struct AcpAuthMethod() {
-        /// Names it.
+        /// Id of the method.
         required id: String = "id",
-        /// Its name for people.
+        /// Display name.
         required name: String = "name",
-        /// What it is.
+        /// Description of the method.
         maybe description: String = "description",
     }
 }
@@ -173,9 +173,9 @@ impl AcpAuthMethod {
 record! {
     /// Parameters of `authenticate`.
     ///
-    /// Signs in, by one of the ways that the agent has named.
+    /// Authenticates the user, by a method that the agent has offered.
     pub struct AcpAuthenticateParams() {
-        /// The id of the way.
+        /// Id of the method.
         required method_id: String = "methodId",
     }
 }
@@ -191,13 +191,13 @@ impl AcpAuthenticateParams {
 }
 
 record! {
-    /// Something that a prompt can begin with, behind a slash.
+    /// A command that can start a prompt, after a slash.
     pub struct AcpAvailableCommand() {
-        /// The name, without the slash.
+        /// Name of the command, without the slash.
         required name: String = "name",
-        /// What it does.
+        /// Description of the command.
         required description: String = "description",
-        /// What stands behind its name; none where nothing does.
+        /// Input after the name; absent if the command has no input.
         maybe input: AcpCommandInput = "input",
     }
 }
@@ -215,9 +215,9 @@ impl AcpAvailableCommand {
 }
 
 record! {
-    /// The commands that there are.
+    /// The available commands.
     pub struct AcpAvailableCommandsUpdate("sessionUpdate" = "available_commands_update") {
-        /// All of them.
+        /// All available commands.
         required available_commands: Vec<AcpAvailableCommand> = "availableCommands",
     }
 }
@@ -235,15 +235,15 @@ impl AcpAvailableCommandsUpdate {
 record! {
     /// An option that is on or off.
     pub struct AcpBooleanOption("type" = "boolean") {
-        /// Names it.
+        /// Id of the option.
         required id: String = "id",
-        /// Its name for people.
+        /// Display name.
         required name: String = "name",
-        /// What it is.
+        /// Description of the option.
         maybe description: String = "description",
-        /// What it is about.
+        /// Subject of the option.
         maybe category: AcpConfigCategory = "category",
-        /// Whether it is on.
+        /// `true` if the option is on.
         required current_value: bool = "currentValue",
     }
 }
@@ -265,7 +265,7 @@ impl AcpBooleanOption {
 record! {
     /// Text, images and resources.
     pub struct AcpCallContent("type" = "content") {
-        /// The block.
+        /// Content block of the call.
         required content: AcpContentBlock = "content",
     }
 }
@@ -283,7 +283,7 @@ impl AcpCallContent {
 record! {
     /// A terminal of the client.
     pub struct AcpCallTerminal("type" = "terminal") {
-        /// The terminal.
+        /// Id of the terminal.
         required terminal_id: String = "terminalId",
     }
 }
@@ -301,9 +301,9 @@ impl AcpCallTerminal {
 record! {
     /// Parameters of `cancel`.
     ///
-    /// Stops what goes on in a session. The prompt that is open is answered with `cancelled`.
+    /// Cancels the current turn of a session. The agent answers the open prompt with `cancelled`.
     pub struct AcpCancelParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
     }
 }
@@ -321,9 +321,9 @@ impl AcpCancelParams {
 record! {
     /// Parameters of `cancel_request`.
     ///
-    /// Gives up a request that is not answered yet.
+    /// Cancels an unanswered request.
     pub struct AcpCancelRequestParams() {
-        /// The id of the request, as it was sent.
+        /// Id of the request.
         required request_id: serde_json::Value = "requestId",
     }
 }
@@ -339,7 +339,7 @@ impl AcpCancelRequestParams {
 }
 
 record! {
-    /// The turn was cancelled before the user has chosen.
+    /// The cancellation of the turn before the user selected a choice.
     pub struct AcpCancelledOutcome("outcome" = "cancelled") {
     }
 }
@@ -360,17 +360,17 @@ impl Default for AcpCancelledOutcome {
 }
 
 record! {
-    /// What a client can do.
+    /// The capabilities of a client.
     pub struct AcpClientCapabilities() {
-        /// Its files.
+        /// File operations of the client.
         maybe fs: AcpFileSystem = "fs",
-        /// It runs commands in terminals.
+        /// `true` if the client runs commands in terminals.
         maybe terminal: bool = "terminal",
-        /// What it shows of a session.
+        /// Session content that the client can show.
         maybe session: AcpClientSession = "session",
-        /// Which forms it shows.
+        /// Forms that the client can show.
         maybe elicitation: AcpElicitation = "elicitation",
-        /// How its user can sign in.
+        /// Methods of authentication for the user.
         maybe auth: serde_json::Map<String, serde_json::Value> = "auth",
     }
 }
@@ -396,13 +396,13 @@ impl Default for AcpClientCapabilities {
 }
 
 record! {
-    /// What a client shows of a session.
+    /// The session content that a client can show.
     pub struct AcpClientSession() {
-        /// It shows notices.
+        /// Present if the client shows notices.
         maybe notices: serde_json::Map<String, serde_json::Value> = "notices",
-        /// It shows that a conversation is compacted.
+        /// Present if the client shows compactions.
         maybe compaction: serde_json::Map<String, serde_json::Value> = "compaction",
-        /// Which config options it shows besides those that are selected from a list.
+        /// Kinds of config options that the client shows in addition to lists of values.
         maybe config_options: serde_json::Map<String, serde_json::Value> = "configOptions",
     }
 }
@@ -428,9 +428,9 @@ impl Default for AcpClientSession {
 record! {
     /// Parameters of `close_session`.
     ///
-    /// Closes a session: what goes on in it is stopped, and it stays kept.
+    /// Closes a session: stops its current work and keeps it in storage.
     pub struct AcpCloseSessionParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
     }
 }
@@ -446,9 +446,9 @@ impl AcpCloseSessionParams {
 }
 
 record! {
-    /// What stands behind the name of a command.
+    /// The input of a command, after its name.
     pub struct AcpCommandInput() {
-        /// What to write there, for people.
+        /// Hint for the user about the input.
         required hint: String = "hint",
     }
 }
@@ -464,15 +464,15 @@ impl AcpCommandInput {
 }
 
 strings! {
-    /// How far a compaction is.
+    /// The status of a compaction.
     pub enum AcpCompactionStatus open {
-        /// It goes on.
+        /// The compaction is in progress.
         InProgress = "in_progress",
-        /// It is done.
+        /// The compaction has completed.
         Completed = "completed",
-        /// It failed.
+        /// The compaction has failed.
         Failed = "failed",
-        /// Somebody stopped it.
+        /// The compaction was aborted.
         Cancelled = "cancelled",
     }
 }
@@ -480,9 +480,9 @@ strings! {
 record! {
     /// A piece of a summary. Only for clients that show compactions.
     pub struct AcpCompactionSummaryChunk("sessionUpdate" = "compaction_summary_chunk") {
-        /// The compaction.
+        /// Id of the compaction.
         required compaction_id: String = "compactionId",
-        /// The piece.
+        /// Content of the piece.
         required content: AcpContentBlock = "content",
     }
 }
@@ -499,15 +499,15 @@ impl AcpCompactionSummaryChunk {
 }
 
 record! {
-    /// The conversation is compacted. Only for clients that show it.
+    /// The progress of a compaction. Only for clients that show compactions.
     pub struct AcpCompactionUpdate("sessionUpdate" = "compaction_update") {
-        /// Names the compaction.
+        /// Id of the compaction.
         required compaction_id: String = "compactionId",
-        /// How far it is.
+        /// Status of the compaction.
         required status: AcpCompactionStatus = "status",
-        /// The summary, as content.
+        /// Summary as content blocks.
         maybe summary: Vec<AcpContentBlock> = "summary",
-        /// Why it failed.
+        /// Error message of the compaction.
         maybe error: String = "error",
     }
 }
@@ -526,15 +526,15 @@ impl AcpCompactionUpdate {
 }
 
 strings! {
-    /// What an option is about, so that clients can show it in its place.
+    /// The subject of an option, so that clients can show it in a suitable place.
     pub enum AcpConfigCategory open {
-        /// How the agent behaves.
+        /// The behavior of the agent.
         Mode = "mode",
         /// The model.
         Model = "model",
         /// A setting of the model.
         ModelConfig = "model_config",
-        /// How hard the model thinks.
+        /// The thinking level of the model.
         ThoughtLevel = "thought_level",
     }
 }
@@ -550,9 +550,9 @@ tagged! {
 }
 
 record! {
-    /// Something else is chosen, or can be.
+    /// The options or their values have changed.
     pub struct AcpConfigOptionUpdate("sessionUpdate" = "config_option_update") {
-        /// All options.
+        /// All options of the session.
         required config_options: Vec<AcpConfigOption> = "configOptions",
     }
 }
@@ -568,9 +568,9 @@ impl AcpConfigOptionUpdate {
 }
 
 record! {
-    /// All options, with what is chosen now.
+    /// All options, with their current values.
     pub struct AcpConfigOptions() {
-        /// The options.
+        /// All options of the session.
         required config_options: Vec<AcpConfigOption> = "configOptions",
     }
 }
@@ -595,13 +595,13 @@ impl Default for AcpConfigOptions {
 }
 
 record! {
-    /// A value that can be chosen.
+    /// A possible value of an option.
     pub struct AcpConfigValue() {
-        /// Names it.
+        /// Id of the value.
         required value: String = "value",
-        /// Its name for people.
+        /// Display name.
         required name: String = "name",
-        /// What it is.
+        /// Description of the value.
         maybe description: String = "description",
     }
 }
@@ -623,11 +623,11 @@ tagged! {
     pub enum AcpContentBlock by "type" open {
         /// A text, which may be Markdown.
         Text(AcpText) = "text",
-        /// An image.
+        /// An image in base64.
         Image(AcpImage) = "image",
-        /// A recording.
+        /// An audio recording in base64.
         Audio(AcpAudio) = "audio",
-        /// The name of something that the agent can read itself.
+        /// A reference to a resource that the agent can read itself.
         ResourceLink(AcpResourceLink) = "resource_link",
         /// A resource with its content.
         Resource(AcpResource) = "resource",
@@ -635,11 +635,11 @@ tagged! {
 }
 
 record! {
-    /// Money.
+    /// An amount of money.
     pub struct AcpCost() {
-        /// How much.
+        /// Amount in the currency.
         required amount: serde_json::Number = "amount",
-        /// The currency, as in `USD`.
+        /// Currency, as in `USD`.
         required currency: String = "currency",
     }
 }
@@ -658,17 +658,17 @@ impl AcpCost {
 record! {
     /// Starts a command in a new terminal.
     pub struct AcpCreateTerminal() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The program.
+        /// Program to start.
         required command: String = "command",
-        /// Its arguments.
+        /// Arguments of the program.
         maybe args: Vec<String> = "args",
-        /// Variables of its environment.
+        /// Environment variables of the program.
         maybe env: Vec<AcpNamedValue> = "env",
-        /// Where it runs, absolute.
+        /// Absolute path of the working directory.
         maybe cwd: String = "cwd",
-        /// How much of its output is kept, in bytes; the end of it.
+        /// Maximum size of the stored output in bytes; older output is dropped.
         maybe output_byte_limit: u64 = "outputByteLimit",
     }
 }
@@ -689,9 +689,9 @@ impl AcpCreateTerminal {
 }
 
 record! {
-    /// Another mode counts, in agents that have modes.
+    /// The current mode has changed, in agents with modes.
     pub struct AcpCurrentModeUpdate("sessionUpdate" = "current_mode_update") {
-        /// The mode.
+        /// Id of the current mode.
         required current_mode_id: String = "currentModeId",
     }
 }
@@ -709,9 +709,9 @@ impl AcpCurrentModeUpdate {
 record! {
     /// Parameters of `delete_session`.
     ///
-    /// Deletes a session that is kept. One that is open is closed first.
+    /// Deletes a stored session. An open session is closed first.
     pub struct AcpDeleteSessionParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
     }
 }
@@ -729,11 +729,11 @@ impl AcpDeleteSessionParams {
 record! {
     /// A change of a file.
     pub struct AcpDiff("type" = "diff") {
-        /// The file, absolute.
+        /// Absolute path of the file.
         required path: String = "path",
-        /// What it held; none for a new file.
+        /// Previous content of the file; absent for a new file.
         maybe old_text: String = "oldText",
-        /// What it holds now.
+        /// New content of the file.
         required new_text: String = "newText",
     }
 }
@@ -751,7 +751,7 @@ impl AcpDiff {
 }
 
 record! {
-    /// Nothing but success.
+    /// The empty result of a successful request.
     pub struct AcpDone() {
     }
 }
@@ -772,21 +772,21 @@ impl Default for AcpDone {
 }
 
 record! {
-    /// Asks the user to fill in a form, in clients that show forms.
+    /// Requests the user to fill in a form, in clients that show forms.
     pub struct AcpElicit() {
-        /// The session.
+        /// Id of the session.
         maybe session_id: String = "sessionId",
-        /// The call that it is about.
+        /// Id of the tool call that the form concerns.
         maybe tool_call_id: String = "toolCallId",
-        /// How it is asked.
+        /// Method of the request.
         required mode: AcpElicitationMode = "mode",
-        /// What is asked.
+        /// Message for the user.
         required message: String = "message",
-        /// The form: a JSON Schema of an object with flat members.
+        /// Content of the form: a JSON Schema of an object with flat members.
         maybe requested_schema: serde_json::Map<String, serde_json::Value> = "requestedSchema",
-        /// Names a page.
+        /// Id of the page.
         maybe elicitation_id: String = "elicitationId",
-        /// The address of a page.
+        /// Address of the page.
         maybe url: String = "url",
     }
 }
@@ -808,11 +808,11 @@ impl AcpElicit {
 }
 
 record! {
-    /// Which forms a client can show its user.
+    /// The forms that a client can show to its user.
     pub struct AcpElicitation() {
-        /// It shows forms.
+        /// Present if the client shows forms.
         maybe form: serde_json::Map<String, serde_json::Value> = "form",
-        /// It opens addresses.
+        /// Present if the client opens addresses.
         maybe url: serde_json::Map<String, serde_json::Value> = "url",
     }
 }
@@ -835,23 +835,23 @@ impl Default for AcpElicitation {
 }
 
 strings! {
-    /// What the user did with a form.
+    /// The action of the user on a form.
     pub enum AcpElicitationAction open {
-        /// Filled it in.
+        /// The user filled in the form.
         Accept = "accept",
-        /// Refused.
+        /// The user declined.
         Decline = "decline",
-        /// Closed it.
+        /// The user closed the form.
         Cancel = "cancel",
     }
 }
 
 record! {
-    /// What the user entered.
+    /// The input of the user in a form.
     pub struct AcpElicitationAnswer() {
-        /// What the user did.
+        /// Action of the user.
         required action: AcpElicitationAction = "action",
-        /// The values, by their names in the form.
+        /// Values by their names in the form.
         maybe content: std::collections::BTreeMap<String, serde_json::Value> = "content",
     }
 }
@@ -868,9 +868,9 @@ impl AcpElicitationAnswer {
 }
 
 record! {
-    /// What was asked on a page in the browser is done.
+    /// The input on a page in the browser is complete.
     pub struct AcpElicitationComplete() {
-        /// The page.
+        /// Id of the page.
         required elicitation_id: String = "elicitationId",
     }
 }
@@ -886,24 +886,24 @@ impl AcpElicitationComplete {
 }
 
 strings! {
-    /// How something is asked.
+    /// The method by which an agent requests input.
     pub enum AcpElicitationMode open {
-        /// With a form.
+        /// A form.
         Form = "form",
-        /// On a page in the browser.
+        /// A page in the browser.
         Url = "url",
     }
 }
 
 record! {
-    /// Why a request failed.
+    /// The error of a failed request.
     pub struct AcpError() {
-        /// The code: those of JSON-RPC, -32800 where the request was cancelled, -32000 where somebody has to sign in,
-        /// -32002 where there is no such session or file.
+        /// Error code: a code of JSON-RPC, -32800 for a cancelled request, -32000 if authentication is required, or
+        /// -32002 for a missing session or file.
         required code: i64 = "code",
-        /// What went wrong, for people.
+        /// Error message for the user.
         required message: String = "message",
-        /// More about it.
+        /// Additional data about the error.
         maybe data: serde_json::Value = "data",
     }
 }
@@ -921,11 +921,11 @@ impl AcpError {
 }
 
 record! {
-    /// How a command ended: both members are null where nobody knows.
+    /// The exit status of a command: both members are null if it is unknown.
     pub struct AcpExitStatus() {
-        /// Its exit code.
+        /// Exit code of the command.
         maybe exit_code: u64 = "exitCode",
-        /// The signal that ended it.
+        /// Signal that ended the command.
         maybe signal: String = "signal",
     }
 }
@@ -948,11 +948,11 @@ impl Default for AcpExitStatus {
 }
 
 record! {
-    /// Which files of its user a client gives and takes.
+    /// The file operations of a client.
     pub struct AcpFileSystem() {
-        /// It reads text files, with what its user has not saved yet.
+        /// `true` if the client reads text files, including unsaved changes.
         maybe read_text_file: bool = "readTextFile",
-        /// It writes text files.
+        /// `true` if the client writes text files.
         maybe write_text_file: bool = "writeTextFile",
     }
 }
@@ -977,7 +977,7 @@ impl Default for AcpFileSystem {
 record! {
     /// The text of a file.
     pub struct AcpFileText() {
-        /// The text.
+        /// Content of the file.
         required content: String = "content",
     }
 }
@@ -993,15 +993,15 @@ impl AcpFileText {
 }
 
 record! {
-    /// An image.
+    /// An image in base64.
     pub struct AcpImage("type" = "image") {
         /// The bytes in base64.
         required data: String = "data",
         /// The MIME type, as in `image/png`.
         required mime_type: String = "mimeType",
-        /// Where it comes from.
+        /// Address of the image's source.
         maybe uri: String = "uri",
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         maybe annotations: serde_json::Value = "annotations",
     }
 }
@@ -1020,13 +1020,13 @@ impl AcpImage {
 }
 
 record! {
-    /// A program and its version.
+    /// The name and version of a program.
     pub struct AcpImplementation() {
-        /// Its name for programs.
+        /// Name of the program.
         required name: String = "name",
-        /// Its name for people.
+        /// Display name.
         maybe title: String = "title",
-        /// Its version.
+        /// Version of the program.
         required version: String = "version",
     }
 }
@@ -1046,13 +1046,13 @@ impl AcpImplementation {
 record! {
     /// Parameters of `initialize`.
     ///
-    /// Agrees on a version and tells what both sides can do. The first thing that a client sends.
+    /// Negotiates the version and exchanges the capabilities of both sides. The first request of a client.
     pub struct AcpInitializeParams() {
-        /// The newest version that the client speaks.
+        /// Newest version that the client supports.
         required protocol_version: u64 = "protocolVersion",
-        /// What the client can do; nothing where it is left out.
+        /// Capabilities of the client; none if absent.
         maybe client_capabilities: AcpClientCapabilities = "clientCapabilities",
-        /// The client.
+        /// Name and version of the client.
         maybe client_info: AcpImplementation = "clientInfo",
     }
 }
@@ -1070,15 +1070,16 @@ impl AcpInitializeParams {
 }
 
 record! {
-    /// Which version is spoken, and what the agent can do.
+    /// The version of the protocol and the capabilities of the agent.
     pub struct AcpInitialized() {
-        /// The version that is spoken: the client's where the agent speaks it, else the newest of the agent.
+        /// Version of the protocol: the client's version if the agent supports it, otherwise the agent's newest
+        /// version.
         required protocol_version: u64 = "protocolVersion",
-        /// What the agent can do.
+        /// Capabilities of the agent.
         optional agent_capabilities: AcpAgentCapabilities = "agentCapabilities",
-        /// Ways to sign in; empty where none is needed.
+        /// Methods of authentication; empty if none is required.
         optional auth_methods: Vec<AcpAuthMethod> = "authMethods",
-        /// The agent.
+        /// Name and version of the agent.
         maybe agent_info: AcpImplementation = "agentInfo",
     }
 }
@@ -1109,11 +1110,11 @@ impl Default for AcpInitialized {
 }
 
 record! {
-    /// Ends a command; its terminal stays.
+    /// Ends a command; its terminal stays open.
     pub struct AcpKillTerminal() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The terminal.
+        /// Id of the terminal.
         required terminal_id: String = "terminalId",
     }
 }
@@ -1132,11 +1133,11 @@ impl AcpKillTerminal {
 record! {
     /// Parameters of `list_sessions`.
     ///
-    /// Lists the sessions that are kept.
+    /// Lists the stored sessions.
     pub struct AcpListSessionsParams() {
-        /// Only those of that directory.
+        /// Working directory of the listed sessions; all sessions if absent.
         maybe cwd: String = "cwd",
-        /// Where to go on, as the page before said.
+        /// Cursor from the previous page.
         maybe cursor: String = "cursor",
     }
 }
@@ -1161,15 +1162,15 @@ impl Default for AcpListSessionsParams {
 record! {
     /// Parameters of `load_session`.
     ///
-    /// Opens a session that is kept. Its whole history is told as updates before this is answered.
+    /// Opens a stored session. The agent sends its complete history as updates before the answer.
     pub struct AcpLoadSessionParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The working directory, absolute.
+        /// Absolute path of the working directory.
         required cwd: String = "cwd",
         /// MCP servers for this session.
         required mcp_servers: Vec<AcpMcpServer> = "mcpServers",
-        /// Further directories to work in.
+        /// Additional working directories.
         maybe additional_directories: Vec<String> = "additionalDirectories",
     }
 }
@@ -1188,11 +1189,11 @@ impl AcpLoadSessionParams {
 }
 
 record! {
-    /// A session that was opened again.
+    /// The result of loading or resuming a session.
     pub struct AcpLoadedSession() {
-        /// What can be chosen in it.
+        /// Options of the session.
         maybe config_options: Vec<AcpConfigOption> = "configOptions",
-        /// Modes, of agents that have them.
+        /// Modes of the session, if the agent has modes.
         maybe modes: serde_json::Value = "modes",
     }
 }
@@ -1215,11 +1216,11 @@ impl Default for AcpLoadedSession {
 }
 
 record! {
-    /// A place in a file.
+    /// A location in a file.
     pub struct AcpLocation() {
-        /// The file, absolute.
+        /// Absolute path of the file.
         required path: String = "path",
-        /// The line, from 1.
+        /// Number of the line, from 1.
         maybe line: u64 = "line",
     }
 }
@@ -1236,11 +1237,11 @@ impl AcpLocation {
 }
 
 record! {
-    /// How MCP servers may be reached besides standard input and output.
+    /// The transports for MCP servers that an agent supports in addition to stdio.
     pub struct AcpMcpCapabilities() {
-        /// By streamable HTTP.
+        /// `true` if the agent supports streamable HTTP.
         optional http: bool = "http",
-        /// By HTTP with server-sent events.
+        /// `true` if the agent supports HTTP with server-sent events.
         optional sse: bool = "sse",
     }
 }
@@ -1263,19 +1264,19 @@ impl Default for AcpMcpCapabilities {
 }
 
 record! {
-    /// An MCP server: a `command` that is started, or a `url`.
+    /// An MCP server: a `command` to start, or a `url`.
     pub struct AcpMcpServer() {
-        /// How it is reached; a command where this is left out.
+        /// Transport of the server; stdio if absent.
         maybe r#type: AcpMcpTransport = "type",
-        /// Its name.
+        /// Name of the server.
         required name: String = "name",
-        /// The program.
+        /// Program of the server.
         maybe command: String = "command",
         /// Arguments of the program.
         maybe args: Vec<String> = "args",
-        /// Variables of the program's environment.
+        /// Environment variables of the program.
         maybe env: Vec<AcpNamedValue> = "env",
-        /// The address.
+        /// Address of the server.
         maybe url: String = "url",
         /// Headers of each request.
         maybe headers: Vec<AcpNamedValue> = "headers",
@@ -1299,23 +1300,23 @@ impl AcpMcpServer {
 }
 
 strings! {
-    /// How an MCP server is reached.
+    /// The transport of an MCP server.
     pub enum AcpMcpTransport open {
-        /// Over its standard input and output.
+        /// Standard input and output.
         Stdio = "stdio",
-        /// By streamable HTTP.
+        /// Streamable HTTP.
         Http = "http",
-        /// By HTTP with server-sent events.
+        /// HTTP with server-sent events.
         Sse = "sse",
     }
 }
 
 record! {
-    /// A name with a value: a variable of the environment, or a header.
+    /// A name with a value: an environment variable or a header.
     pub struct AcpNamedValue() {
-        /// The name.
+        /// Name of the variable or header.
         required name: String = "name",
-        /// The value.
+        /// Value of the variable or header.
         required value: String = "value",
     }
 }
@@ -1332,13 +1333,13 @@ impl AcpNamedValue {
 }
 
 record! {
-    /// A session that was opened.
+    /// The result of a new session.
     pub struct AcpNewSession() {
-        /// Names it from now on.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// What can be chosen in it.
+        /// Options of the session.
         maybe config_options: Vec<AcpConfigOption> = "configOptions",
-        /// Modes, of agents that have them.
+        /// Modes of the session, if the agent has modes.
         maybe modes: serde_json::Value = "modes",
     }
 }
@@ -1360,11 +1361,11 @@ record! {
     ///
     /// Starts a session.
     pub struct AcpNewSessionParams() {
-        /// The working directory, absolute.
+        /// Absolute path of the working directory.
         required cwd: String = "cwd",
         /// MCP servers for this session.
         required mcp_servers: Vec<AcpMcpServer> = "mcpServers",
-        /// Further directories to work in.
+        /// Additional working directories.
         maybe additional_directories: Vec<String> = "additionalDirectories",
     }
 }
@@ -1382,13 +1383,13 @@ impl AcpNewSessionParams {
 }
 
 record! {
-    /// Something to show that is no part of the conversation. Only for clients that show notices.
+    /// A notice outside of the conversation. Only for clients that show notices.
     pub struct AcpNotice("sessionUpdate" = "notice") {
-        /// How much it matters.
+        /// Severity of the notice.
         required severity: AcpNoticeSeverity = "severity",
-        /// What it is.
+        /// Title of the notice.
         required title: String = "title",
-        /// More about it.
+        /// Details of the notice.
         maybe description: String = "description",
     }
 }
@@ -1406,21 +1407,21 @@ impl AcpNotice {
 }
 
 strings! {
-    /// How much a notice matters.
+    /// The severity of a notice.
     pub enum AcpNoticeSeverity open {
-        /// Worth knowing.
+        /// Information.
         Info = "info",
-        /// Something may be wrong.
+        /// A possible problem.
         Warning = "warning",
-        /// Something is wrong.
+        /// A problem.
         Error = "error",
     }
 }
 
 record! {
-    /// The answer to a question for permission.
+    /// The answer to a request for permission.
     pub struct AcpPermissionAnswer() {
-        /// What became of it.
+        /// Outcome of the request.
         required outcome: AcpPermissionOutcome = "outcome",
     }
 }
@@ -1436,27 +1437,27 @@ impl AcpPermissionAnswer {
 }
 
 strings! {
-    /// What a choice means.
+    /// The meaning of a choice.
     pub enum AcpPermissionKind open {
-        /// Yes, this time.
+        /// Allow this call.
         AllowOnce = "allow_once",
-        /// Yes, and do not ask again.
+        /// Allow this call and later ones.
         AllowAlways = "allow_always",
-        /// No, this time.
+        /// Reject this call.
         RejectOnce = "reject_once",
-        /// No, and do not ask again.
+        /// Reject this call and later ones.
         RejectAlways = "reject_always",
     }
 }
 
 record! {
-    /// A choice.
+    /// A choice of the user.
     pub struct AcpPermissionOption() {
-        /// Names it.
+        /// Id of the choice.
         required option_id: String = "optionId",
-        /// Its name for people.
+        /// Display name.
         required name: String = "name",
-        /// What it means.
+        /// Meaning of the choice.
         required kind: AcpPermissionKind = "kind",
     }
 }
@@ -1474,19 +1475,19 @@ impl AcpPermissionOption {
 }
 
 tagged! {
-    /// What became of a question for permission.
+    /// The outcome of a request for permission.
     pub enum AcpPermissionOutcome by "outcome" closed {
-        /// The user has chosen.
+        /// The selection of a choice by the user.
         Selected(AcpSelectedOutcome) = "selected",
-        /// The turn was cancelled before the user has chosen.
+        /// The cancellation of the turn before the user selected a choice.
         Cancelled(AcpCancelledOutcome) = "cancelled",
     }
 }
 
 record! {
-    /// What the agent means to do: all of it, each time.
+    /// The plan of the agent, sent completely each time.
     pub struct AcpPlan("sessionUpdate" = "plan") {
-        /// The tasks.
+        /// All tasks of the plan.
         required entries: Vec<AcpPlanEntry> = "entries",
     }
 }
@@ -1502,13 +1503,13 @@ impl AcpPlan {
 }
 
 record! {
-    /// A task.
+    /// A task of the agent's plan.
     pub struct AcpPlanEntry() {
-        /// What is to be done.
+        /// Description of the task.
         required content: String = "content",
-        /// How much it matters.
+        /// Priority of the task.
         required priority: AcpPlanPriority = "priority",
-        /// How far it is.
+        /// Status of the task.
         required status: AcpPlanStatus = "status",
     }
 }
@@ -1526,37 +1527,37 @@ impl AcpPlanEntry {
 }
 
 strings! {
-    /// How much a task matters.
+    /// The priority of a task.
     pub enum AcpPlanPriority open {
-        /// Much.
+        /// High priority.
         High = "high",
-        /// As usual.
+        /// Normal priority.
         Medium = "medium",
-        /// Little.
+        /// Low priority.
         Low = "low",
     }
 }
 
 strings! {
-    /// How far a task is.
+    /// The status of a task.
     pub enum AcpPlanStatus open {
-        /// It has not begun.
+        /// The task has not started.
         Pending = "pending",
-        /// The agent is at it.
+        /// The task is in progress.
         InProgress = "in_progress",
-        /// It is done.
+        /// The task is complete.
         Completed = "completed",
     }
 }
 
 record! {
-    /// What a prompt may hold besides text and links.
+    /// The content of a prompt that an agent accepts in addition to text and links.
     pub struct AcpPromptCapabilities() {
-        /// Images.
+        /// `true` if the agent accepts images.
         optional image: bool = "image",
-        /// Recordings.
+        /// `true` if the agent accepts audio.
         optional audio: bool = "audio",
-        /// Resources with their content.
+        /// `true` if the agent accepts resources with their content.
         optional embedded_context: bool = "embeddedContext",
     }
 }
@@ -1582,7 +1583,7 @@ impl Default for AcpPromptCapabilities {
 record! {
     /// The end of a turn.
     pub struct AcpPromptEnd() {
-        /// Why it ended.
+        /// Stop reason of the turn.
         required stop_reason: AcpStopReason = "stopReason",
     }
 }
@@ -1600,11 +1601,11 @@ impl AcpPromptEnd {
 record! {
     /// Parameters of `prompt`.
     ///
-    /// Says something, and waits until the agent is done with it: answered at the end of the turn.
+    /// Sends a prompt. The agent answers at the end of the turn.
     pub struct AcpPromptParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// What is said.
+        /// Content of the prompt.
         required prompt: Vec<AcpContentBlock> = "prompt",
     }
 }
@@ -1621,15 +1622,15 @@ impl AcpPromptParams {
 }
 
 record! {
-    /// Reads a text file, with what the user has not saved yet.
+    /// Reads a text file, including the user's unsaved changes.
     pub struct AcpReadTextFile() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The file, absolute.
+        /// Absolute path of the file.
         required path: String = "path",
-        /// The first line, from 1.
+        /// Number of the first line, from 1.
         maybe line: u64 = "line",
-        /// How many lines at most.
+        /// Maximum number of lines.
         maybe limit: u64 = "limit",
     }
 }
@@ -1648,11 +1649,11 @@ impl AcpReadTextFile {
 }
 
 record! {
-    /// Gives a terminal back; a command that still runs is ended.
+    /// Releases a terminal and ends its command if it still runs.
     pub struct AcpReleaseTerminal() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The terminal.
+        /// Id of the terminal.
         required terminal_id: String = "terminalId",
     }
 }
@@ -1669,9 +1670,9 @@ impl AcpReleaseTerminal {
 }
 
 record! {
-    /// Takes back a request that the client has not answered.
+    /// Cancels an unanswered request to the client.
     pub struct AcpRequestCancelled() {
-        /// The id of the request.
+        /// Id of the request.
         required request_id: serde_json::Value = "requestId",
     }
 }
@@ -1687,13 +1688,13 @@ impl AcpRequestCancelled {
 }
 
 record! {
-    /// Asks the user to choose, before a tool is called for one.
+    /// Requests a choice of the user before a tool runs.
     pub struct AcpRequestPermission() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The call that it is about.
+        /// Tool call that the permission concerns.
         required tool_call: AcpAskedCall = "toolCall",
-        /// The choices.
+        /// Choices of the user.
         required options: Vec<AcpPermissionOption> = "options",
     }
 }
@@ -1713,9 +1714,9 @@ impl AcpRequestPermission {
 record! {
     /// A resource with its content.
     pub struct AcpResource("type" = "resource") {
-        /// The content.
+        /// Content of the resource.
         required resource: AcpResourceContents = "resource",
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         maybe annotations: serde_json::Value = "annotations",
     }
 }
@@ -1732,15 +1733,15 @@ impl AcpResource {
 }
 
 record! {
-    /// What a resource holds: `text`, or `blob` in base64.
+    /// The content of a resource: `text`, or `blob` in base64.
     pub struct AcpResourceContents() {
-        /// Its address.
+        /// Address of the resource.
         required uri: String = "uri",
         /// The MIME type.
         maybe mime_type: String = "mimeType",
-        /// The text.
+        /// Content of a text resource.
         maybe text: String = "text",
-        /// The bytes in base64.
+        /// Content of a binary resource in base64.
         maybe blob: String = "blob",
     }
 }
@@ -1759,21 +1760,21 @@ impl AcpResourceContents {
 }
 
 record! {
-    /// The name of something that the agent can read itself.
+    /// A reference to a resource that the agent can read itself.
     pub struct AcpResourceLink("type" = "resource_link") {
-        /// Its address; `file://` and a path for a file.
+        /// Address of the resource; `file://` and a path for a file.
         required uri: String = "uri",
-        /// Its name for people.
+        /// Name of the resource.
         required name: String = "name",
-        /// Another name for people.
+        /// Display name.
         maybe title: String = "title",
-        /// What it is.
+        /// Description of the resource.
         maybe description: String = "description",
         /// The MIME type.
         maybe mime_type: String = "mimeType",
-        /// How long it is, in bytes.
+        /// Size of the resource in bytes.
         maybe size: i64 = "size",
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         maybe annotations: serde_json::Value = "annotations",
     }
 }
@@ -1797,15 +1798,15 @@ impl AcpResourceLink {
 record! {
     /// Parameters of `resume_session`.
     ///
-    /// Opens a session that is kept, without telling its history.
+    /// Opens a stored session without sending its history.
     pub struct AcpResumeSessionParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The working directory, absolute.
+        /// Absolute path of the working directory.
         required cwd: String = "cwd",
         /// MCP servers for this session.
         maybe mcp_servers: Vec<AcpMcpServer> = "mcpServers",
-        /// Further directories to work in.
+        /// Additional working directories.
         maybe additional_directories: Vec<String> = "additionalDirectories",
     }
 }
@@ -1826,17 +1827,17 @@ impl AcpResumeSessionParams {
 record! {
     /// An option with a list of values.
     pub struct AcpSelectOption("type" = "select") {
-        /// Names it.
+        /// Id of the option.
         required id: String = "id",
-        /// Its name for people.
+        /// Display name.
         required name: String = "name",
-        /// What it is.
+        /// Description of the option.
         maybe description: String = "description",
-        /// What it is about.
+        /// Subject of the option.
         maybe category: AcpConfigCategory = "category",
-        /// The value that is chosen.
+        /// Id of the current value.
         required current_value: String = "currentValue",
-        /// The values.
+        /// Possible values.
         required options: Vec<AcpConfigValue> = "options",
     }
 }
@@ -1844,13 +1845,13 @@ record! {
 /// Builds a [`AcpSelectOption`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct AcpSelectOptionBuilder {
-    /// Names it.
+    /// Id of the option.
     pub id: String,
-    /// Its name for people.
+    /// Display name.
     pub name: String,
-    /// The value that is chosen.
+    /// Id of the current value.
     pub current_value: String,
-    /// The values.
+    /// Possible values.
     pub options: Vec<AcpConfigValue>,
 }
 
@@ -1870,9 +1871,9 @@ impl AcpSelectOptionBuilder {
 }
 
 record! {
-    /// The user has chosen.
+    /// The selection of a choice by the user.
     pub struct AcpSelectedOutcome("outcome" = "selected") {
-        /// The choice.
+        /// Id of the choice.
         required option_id: String = "optionId",
     }
 }
@@ -1888,17 +1889,17 @@ impl AcpSelectedOutcome {
 }
 
 record! {
-    /// What can be done with sessions.
+    /// The session operations of an agent.
     pub struct AcpSessionCapabilities() {
-        /// They are listed.
+        /// Present if the agent lists sessions.
         maybe list: serde_json::Map<String, serde_json::Value> = "list",
-        /// They are deleted.
+        /// Present if the agent deletes sessions.
         maybe delete: serde_json::Map<String, serde_json::Value> = "delete",
-        /// They are resumed without their history.
+        /// Present if the agent resumes sessions without their history.
         maybe resume: serde_json::Map<String, serde_json::Value> = "resume",
-        /// They are closed.
+        /// Present if the agent closes sessions.
         maybe close: serde_json::Map<String, serde_json::Value> = "close",
-        /// They work in several directories.
+        /// Present if a session may have several directories.
         maybe additional_directories: serde_json::Map<String, serde_json::Value> = "additionalDirectories",
     }
 }
@@ -1924,17 +1925,17 @@ impl Default for AcpSessionCapabilities {
 }
 
 record! {
-    /// A session that is kept.
+    /// A stored session.
     pub struct AcpSessionInfo() {
-        /// Names it.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// Its working directory.
+        /// Working directory of the session.
         required cwd: String = "cwd",
-        /// Its name for people.
+        /// Display name.
         maybe title: String = "title",
-        /// When somebody last spoke in it, as ISO 8601.
+        /// Time of the last message, in ISO 8601.
         maybe updated_at: String = "updatedAt",
-        /// Further directories.
+        /// Additional working directories.
         maybe additional_directories: Vec<String> = "additionalDirectories",
     }
 }
@@ -1954,11 +1955,11 @@ impl AcpSessionInfo {
 }
 
 record! {
-    /// What a list of sessions says of this one has changed: members that are left out stay as they are.
+    /// The list data of this session has changed; absent members stay unchanged.
     pub struct AcpSessionInfoUpdate("sessionUpdate" = "session_info_update") {
-        /// Its name for people.
+        /// Display name.
         maybe title: String = "title",
-        /// When somebody last spoke in it, as ISO 8601.
+        /// Time of the last message, in ISO 8601.
         maybe updated_at: String = "updatedAt",
     }
 }
@@ -1981,11 +1982,11 @@ impl Default for AcpSessionInfoUpdate {
 }
 
 record! {
-    /// Sessions that are kept.
+    /// The stored sessions.
     pub struct AcpSessionList() {
-        /// The sessions, the newest first.
+        /// The sessions, newest first.
         required sessions: Vec<AcpSessionInfo> = "sessions",
-        /// Where the next page begins; none where this is the last one.
+        /// Cursor of the next page; absent for the last page.
         maybe next_cursor: String = "nextCursor",
     }
 }
@@ -2012,11 +2013,11 @@ impl Default for AcpSessionList {
 }
 
 record! {
-    /// Tells something of a session.
+    /// Sends an update about a session.
     pub struct AcpSessionUpdate() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// What there is to tell.
+        /// Content of the update.
         required update: AcpUpdate = "update",
     }
 }
@@ -2035,13 +2036,13 @@ impl AcpSessionUpdate {
 record! {
     /// Parameters of `set_config_option`.
     ///
-    /// Chooses a value of an option.
+    /// Sets the value of an option.
     pub struct AcpSetConfigOptionParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The option.
+        /// Id of the option.
         required config_id: String = "configId",
-        /// The value: that of a list, or true or false.
+        /// New value: the id of a value in the list, or a boolean.
         required value: serde_json::Value = "value",
     }
 }
@@ -2061,11 +2062,11 @@ impl AcpSetConfigOptionParams {
 record! {
     /// Parameters of `set_mode`.
     ///
-    /// Chooses a mode. Modes are older than config options; an agent may have either.
+    /// Sets the mode of a session. Modes are older than config options; an agent may have either.
     pub struct AcpSetModeParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The mode.
+        /// Id of the mode.
         required mode_id: String = "modeId",
     }
 }
@@ -2082,25 +2083,25 @@ impl AcpSetModeParams {
 }
 
 strings! {
-    /// Why a turn ended.
+    /// The stop reason of a turn.
     pub enum AcpStopReason open {
-        /// The model has said what it had to say.
+        /// The model completed its answer.
         EndTurn = "end_turn",
-        /// The answer is as long as it may be.
+        /// The answer reached the limit of its output.
         MaxTokens = "max_tokens",
-        /// The model was asked as often as it may be in one turn.
+        /// The turn reached the maximum number of requests to the model.
         MaxTurnRequests = "max_turn_requests",
         /// The model refused to answer.
         Refusal = "refusal",
-        /// The client has cancelled the turn.
+        /// The client cancelled the turn.
         Cancelled = "cancelled",
     }
 }
 
 record! {
-    /// A terminal that was opened.
+    /// The result of opening a terminal.
     pub struct AcpTerminal() {
-        /// Names it.
+        /// Id of the terminal.
         required terminal_id: String = "terminalId",
     }
 }
@@ -2116,11 +2117,11 @@ impl AcpTerminal {
 }
 
 record! {
-    /// Asks what a command has written.
+    /// Returns the output of a command.
     pub struct AcpTerminalOutput() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The terminal.
+        /// Id of the terminal.
         required terminal_id: String = "terminalId",
     }
 }
@@ -2137,13 +2138,13 @@ impl AcpTerminalOutput {
 }
 
 record! {
-    /// What a command has written.
+    /// The output of a command.
     pub struct AcpTerminalText() {
-        /// Its output so far.
+        /// Output of the command so far.
         required output: String = "output",
-        /// Whether the beginning of it is missing.
+        /// `true` if the beginning of the output is missing.
         required truncated: bool = "truncated",
-        /// How it ended, where it has.
+        /// Exit status of the command, if it has ended.
         maybe exit_status: AcpExitStatus = "exitStatus",
     }
 }
@@ -2163,9 +2164,9 @@ impl AcpTerminalText {
 record! {
     /// A text, which may be Markdown.
     pub struct AcpText("type" = "text") {
-        /// The text.
+        /// Content of the text block.
         required text: String = "text",
-        /// Whom it is for, and how much it matters.
+        /// Audience and priority of the content.
         maybe annotations: serde_json::Value = "annotations",
     }
 }
@@ -2182,25 +2183,25 @@ impl AcpText {
 }
 
 record! {
-    /// A tool call begins.
+    /// A tool call starts.
     pub struct AcpToolCall("sessionUpdate" = "tool_call") {
-        /// Names the call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// What it does, for people.
+        /// Title of the call for the user.
         required title: String = "title",
-        /// The tool's name.
+        /// Name of the tool.
         maybe name: String = "name",
-        /// What kind of tool it is.
+        /// Kind of the tool.
         maybe kind: AcpToolKind = "kind",
-        /// How far it is.
+        /// Status of the call.
         maybe status: AcpToolStatus = "status",
-        /// What it shows.
+        /// Content to show for the call.
         maybe content: Vec<AcpToolContent> = "content",
-        /// The files that it is about.
+        /// Files that the call concerns.
         maybe locations: Vec<AcpLocation> = "locations",
-        /// Its arguments.
+        /// Arguments of the call.
         maybe raw_input: serde_json::Value = "rawInput",
-        /// What it gave.
+        /// Output of the call.
         maybe raw_output: serde_json::Value = "rawOutput",
     }
 }
@@ -2224,25 +2225,25 @@ impl AcpToolCall {
 }
 
 record! {
-    /// What has changed of a call: members that are left out stay as they are.
+    /// Changes of a tool call; absent members stay unchanged.
     pub struct AcpToolCallUpdate("sessionUpdate" = "tool_call_update") {
-        /// The call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// What it does, for people.
+        /// Title of the call for the user.
         maybe title: String = "title",
-        /// The tool's name.
+        /// Name of the tool.
         maybe name: String = "name",
-        /// What kind of tool it is.
+        /// Kind of the tool.
         maybe kind: AcpToolKind = "kind",
-        /// How far it is.
+        /// Status of the call.
         maybe status: AcpToolStatus = "status",
-        /// All that it shows.
+        /// Complete content to show for the call.
         maybe content: Vec<AcpToolContent> = "content",
-        /// The files that it is about.
+        /// Files that the call concerns.
         maybe locations: Vec<AcpLocation> = "locations",
-        /// Its arguments.
+        /// Arguments of the call.
         maybe raw_input: serde_json::Value = "rawInput",
-        /// What it gave.
+        /// Output of the call.
         maybe raw_output: serde_json::Value = "rawOutput",
     }
 }
@@ -2266,7 +2267,7 @@ impl AcpToolCallUpdate {
 }
 
 tagged! {
-    /// What a call shows.
+    /// Content that a client shows for a tool call.
     pub enum AcpToolContent by "type" open {
         /// Text, images and resources.
         Content(AcpCallContent) = "content",
@@ -2278,73 +2279,73 @@ tagged! {
 }
 
 strings! {
-    /// What a tool does, so that clients can choose an icon.
+    /// The kind of a tool, so that clients can choose an icon.
     pub enum AcpToolKind open {
-        /// It reads.
+        /// The tool reads.
         Read = "read",
-        /// It changes files.
+        /// The tool changes files.
         Edit = "edit",
-        /// It deletes.
+        /// The tool deletes.
         Delete = "delete",
-        /// It moves or renames.
+        /// The tool moves or renames.
         Move = "move",
-        /// It searches.
+        /// The tool searches.
         Search = "search",
-        /// It runs a command.
+        /// The tool runs a command.
         Execute = "execute",
-        /// It thinks or plans.
+        /// The tool thinks or plans.
         Think = "think",
-        /// It fetches something from elsewhere.
+        /// The tool fetches external data.
         Fetch = "fetch",
-        /// It changes the mode of the session.
+        /// The tool changes the mode of the session.
         SwitchMode = "switch_mode",
-        /// Anything else.
+        /// Any other kind.
         OtherValue = "other",
     }
 }
 
 strings! {
-    /// How far a call is.
+    /// The status of a tool call.
     pub enum AcpToolStatus open {
-        /// It has not begun: its arguments still come, or somebody is asked.
+        /// The call has not started: its arguments are incomplete, or a permission is pending.
         Pending = "pending",
-        /// It runs.
+        /// The call is in progress.
         InProgress = "in_progress",
-        /// It is done.
+        /// The call has completed.
         Completed = "completed",
-        /// It failed.
+        /// The call has failed.
         Failed = "failed",
     }
 }
 
 tagged! {
-    /// Something that a client is told of a session.
+    /// An update about a session; `sessionUpdate` determines the variant.
     pub enum AcpUpdate by "sessionUpdate" open {
-        /// A piece of what the user said: while a session is loaded.
+        /// A piece of the user's message, sent while a session is loaded.
         UserMessageChunk(AcpUserMessageChunk) = "user_message_chunk",
-        /// A piece of what the model says.
+        /// A piece of the model's answer.
         AgentMessageChunk(AcpAgentMessageChunk) = "agent_message_chunk",
-        /// A piece of what the model thinks.
+        /// A piece of the model's reasoning.
         AgentThoughtChunk(AcpAgentThoughtChunk) = "agent_thought_chunk",
-        /// A tool call begins.
+        /// A tool call starts.
         ToolCall(AcpToolCall) = "tool_call",
-        /// What has changed of a call: members that are left out stay as they are.
+        /// Changes of a tool call; absent members stay unchanged.
         ToolCallUpdate(AcpToolCallUpdate) = "tool_call_update",
-        /// What the agent means to do: all of it, each time.
+        /// The plan of the agent, sent completely each time.
         Plan(AcpPlan) = "plan",
-        /// The commands that there are.
+        /// The available commands.
         AvailableCommandsUpdate(AcpAvailableCommandsUpdate) = "available_commands_update",
-        /// Another mode counts, in agents that have modes.
+        /// The current mode has changed, in agents with modes.
         CurrentModeUpdate(AcpCurrentModeUpdate) = "current_mode_update",
-        /// Something else is chosen, or can be.
+        /// The options or their values have changed.
         ConfigOptionUpdate(AcpConfigOptionUpdate) = "config_option_update",
-        /// What a list of sessions says of this one has changed: members that are left out stay as they are.
+        /// The list data of this session has changed; absent members stay unchanged.
         SessionInfoUpdate(AcpSessionInfoUpdate) = "session_info_update",
-        /// How much of the context is used, and what the session has cost.
+        /// The use of the context and the cost of the session.
         UsageUpdate(AcpUsageUpdate) = "usage_update",
-        /// Something to show that is no part of the conversation. Only for clients that show notices.
+        /// A notice outside of the conversation. Only for clients that show notices.
         Notice(AcpNotice) = "notice",
-        /// The conversation is compacted. Only for clients that show it.
+        /// The progress of a compaction. Only for clients that show compactions.
         CompactionUpdate(AcpCompactionUpdate) = "compaction_update",
         /// A piece of a summary. Only for clients that show compactions.
         CompactionSummaryChunk(AcpCompactionSummaryChunk) = "compaction_summary_chunk",
@@ -2352,13 +2353,13 @@ tagged! {
 }
 
 record! {
-    /// How much of the context is used, and what the session has cost.
+    /// The use of the context and the cost of the session.
     pub struct AcpUsageUpdate("sessionUpdate" = "usage_update") {
-        /// Tokens in the context.
+        /// Number of tokens in the context.
         required used: u64 = "used",
-        /// How many there may be.
+        /// Size of the context window in tokens.
         required size: u64 = "size",
-        /// What the session has cost so far.
+        /// Cost of the session so far.
         maybe cost: AcpCost = "cost",
     }
 }
@@ -2376,11 +2377,11 @@ impl AcpUsageUpdate {
 }
 
 record! {
-    /// A piece of what the user said: while a session is loaded.
+    /// A piece of the user's message, sent while a session is loaded.
     pub struct AcpUserMessageChunk("sessionUpdate" = "user_message_chunk") {
-        /// The piece.
+        /// Content of the piece.
         required content: AcpContentBlock = "content",
-        /// The message that it is of.
+        /// Id of the message.
         maybe message_id: String = "messageId",
     }
 }
@@ -2399,9 +2400,9 @@ impl AcpUserMessageChunk {
 record! {
     /// Waits for the end of a command.
     pub struct AcpWaitForExit() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The terminal.
+        /// Id of the terminal.
         required terminal_id: String = "terminalId",
     }
 }
@@ -2418,13 +2419,13 @@ impl AcpWaitForExit {
 }
 
 record! {
-    /// Writes a text file; folders on the way to it are made.
+    /// Writes a text file; missing folders are created.
     pub struct AcpWriteTextFile() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The file, absolute.
+        /// Absolute path of the file.
         required path: String = "path",
-        /// The whole text.
+        /// Complete text of the file.
         required content: String = "content",
     }
 }

@@ -6,13 +6,13 @@ use super::*;
 use crate::wire::{choice, record, strings, tagged};
 
 record! {
-    /// What the model says.
+    /// A message of the model.
     pub struct AguiAssistantMessage("role" = "assistant") {
-        /// Names the message.
+        /// Id of the message.
         required id: String = "id",
-        /// What is said.
+        /// Content of the message.
         optional content: String = "content",
-        /// The calls that it makes.
+        /// Tool calls of the message.
         optional tool_calls: Vec<AguiCall> = "toolCalls",
     }
 }
@@ -32,9 +32,9 @@ impl AguiAssistantMessage {
 record! {
     /// A tool call.
     pub struct AguiCall("type" = "function") {
-        /// Names the call.
+        /// Id of the tool call.
         required id: String = "id",
-        /// What is called.
+        /// Tool and arguments of the call.
         required function: AguiFunction = "function",
     }
 }
@@ -51,7 +51,7 @@ impl AguiCall {
 }
 
 record! {
-    /// Somebody stopped the run.
+    /// The run was aborted.
     pub struct AguiCancelled("type" = "cancelled") {
     }
 }
@@ -72,7 +72,7 @@ impl Default for AguiCancelled {
 }
 
 choice! {
-    /// What a message says.
+    /// The content of a message.
     pub enum AguiContent {
         Text(String) Text,
         Parts(Vec<AguiPart>) Array,
@@ -80,11 +80,11 @@ choice! {
 }
 
 record! {
-    /// Something that the client wants the agent to know.
+    /// A piece of context from the client for the agent.
     pub struct AguiContext() {
-        /// What it is.
+        /// Description of the context.
         required description: String = "description",
-        /// It.
+        /// Value of the context.
         required value: String = "value",
     }
 }
@@ -101,11 +101,11 @@ impl AguiContext {
 }
 
 record! {
-    /// Something that no other event tells.
+    /// A piece of information for which AG-UI has no event.
     pub struct AguiCustom("type" = "CUSTOM") {
-        /// What it is.
+        /// Name of the information.
         required name: String = "name",
-        /// It.
+        /// Data of the information.
         required value: serde_json::Value = "value",
     }
 }
@@ -122,7 +122,7 @@ impl AguiCustom {
 }
 
 record! {
-    /// Bytes that stand in the message.
+    /// Binary data within the message.
     pub struct AguiData("type" = "data") {
         /// The bytes in base64.
         required value: String = "value",
@@ -143,11 +143,11 @@ impl AguiData {
 }
 
 record! {
-    /// What the developer tells the model.
+    /// A message of the developer to the model.
     pub struct AguiDeveloperMessage("role" = "developer") {
-        /// Names the message.
+        /// Id of the message.
         required id: String = "id",
-        /// What is said.
+        /// Content of the message.
         required content: String = "content",
     }
 }
@@ -164,9 +164,9 @@ impl AguiDeveloperMessage {
 }
 
 record! {
-    /// The name of a call's tool, and its arguments.
+    /// The tool and the arguments of a call.
     pub struct AguiFunction() {
-        /// The tool's name.
+        /// Name of the tool.
         required name: String = "name",
         /// The arguments as JSON text.
         required arguments: String = "arguments",
@@ -185,9 +185,9 @@ impl AguiFunction {
 }
 
 record! {
-    /// An image.
+    /// An image in a message.
     pub struct AguiImagePart("type" = "image") {
-        /// Where its bytes are.
+        /// Location of the image's data.
         required source: AguiSource = "source",
     }
 }
@@ -203,15 +203,15 @@ impl AguiImagePart {
 }
 
 record! {
-    /// Something that a run needs from outside before it goes on.
+    /// A question that a run must have answered before it continues.
     pub struct AguiInterrupt() {
-        /// Names it.
+        /// Id of the interrupt.
         required id: String = "id",
-        /// What kind of question it is.
+        /// Kind of the question.
         required reason: String = "reason",
-        /// The question.
+        /// Text of the question.
         optional message: String = "message",
-        /// The JSON Schema of the answer.
+        /// JSON Schema of the answer.
         optional response_schema: serde_json::Map<String, serde_json::Value> = "responseSchema",
     }
 }
@@ -230,9 +230,9 @@ impl AguiInterrupt {
 }
 
 record! {
-    /// The run waits for answers; a run that has them goes on with it.
+    /// The run waits for answers; a later run with the answers continues it.
     pub struct AguiInterrupted("type" = "interrupt") {
-        /// What is asked.
+        /// Questions of the run.
         required interrupts: Vec<AguiInterrupt> = "interrupts",
     }
 }
@@ -250,25 +250,25 @@ impl AguiInterrupted {
 tagged! {
     /// A message of the conversation.
     pub enum AguiMessage by "role" open {
-        /// What the developer tells the model.
+        /// A message of the developer to the model.
         Developer(AguiDeveloperMessage) = "developer",
-        /// What the system tells the model.
+        /// A message of the system to the model.
         System(AguiSystemMessage) = "system",
-        /// What the user says.
+        /// A message of the user.
         User(AguiUserMessage) = "user",
-        /// What the model says.
+        /// A message of the model.
         Assistant(AguiAssistantMessage) = "assistant",
-        /// What a tool has given.
+        /// The result of a tool.
         Tool(AguiToolMessage) = "tool",
-        /// What the model thinks.
+        /// A reasoning message of the model.
         Reasoning(AguiReasoningMessage) = "reasoning",
     }
 }
 
 record! {
-    /// The conversation, all of it.
+    /// A snapshot of the complete conversation.
     pub struct AguiMessagesSnapshot("type" = "MESSAGES_SNAPSHOT") {
-        /// The messages.
+        /// All messages of the conversation.
         required messages: Vec<AguiMessage> = "messages",
     }
 }
@@ -284,13 +284,13 @@ impl AguiMessagesSnapshot {
 }
 
 tagged! {
-    /// Why a run ended.
+    /// The reason for the end of a run.
     pub enum AguiOutcome by "type" open {
-        /// The run has done what it was asked for.
+        /// The run completed its work.
         Success(AguiSuccess) = "success",
-        /// The run waits for answers; a run that has them goes on with it.
+        /// The run waits for answers; a later run with the answers continues it.
         Interrupt(AguiInterrupted) = "interrupt",
-        /// Somebody stopped the run.
+        /// The run was aborted.
         Cancelled(AguiCancelled) = "cancelled",
     }
 }
@@ -298,17 +298,17 @@ tagged! {
 tagged! {
     /// A part of a message.
     pub enum AguiPart by "type" open {
-        /// Text of a message.
+        /// A text in a message.
         Text(AguiTextPart) = "text",
-        /// An image.
+        /// An image in a message.
         Image(AguiImagePart) = "image",
     }
 }
 
 record! {
-    /// The model thinks no more for now.
+    /// The model ends or interrupts its reasoning.
     pub struct AguiReasoningEnd("type" = "REASONING_END") {
-        /// The thought.
+        /// Id of the reasoning.
         required message_id: String = "messageId",
     }
 }
@@ -324,11 +324,11 @@ impl AguiReasoningEnd {
 }
 
 record! {
-    /// What the model thinks.
+    /// A reasoning message of the model.
     pub struct AguiReasoningMessage("role" = "reasoning") {
-        /// Names the message.
+        /// Id of the message.
         required id: String = "id",
-        /// What is thought.
+        /// Text of the reasoning.
         required content: String = "content",
     }
 }
@@ -345,11 +345,11 @@ impl AguiReasoningMessage {
 }
 
 record! {
-    /// A piece of a thought.
+    /// A piece of readable reasoning.
     pub struct AguiReasoningMessageContent("type" = "REASONING_MESSAGE_CONTENT") {
-        /// The thought.
+        /// Id of the reasoning.
         required message_id: String = "messageId",
-        /// The piece.
+        /// The new piece of reasoning.
         required delta: String = "delta",
     }
 }
@@ -366,9 +366,9 @@ impl AguiReasoningMessageContent {
 }
 
 record! {
-    /// The thought is complete.
+    /// Readable reasoning ends.
     pub struct AguiReasoningMessageEnd("type" = "REASONING_MESSAGE_END") {
-        /// The thought.
+        /// Id of the reasoning.
         required message_id: String = "messageId",
     }
 }
@@ -384,11 +384,11 @@ impl AguiReasoningMessageEnd {
 }
 
 record! {
-    /// A thought that can be read begins.
+    /// Readable reasoning starts.
     pub struct AguiReasoningMessageStart("type" = "REASONING_MESSAGE_START") {
-        /// Names the thought.
+        /// Id of the reasoning.
         required message_id: String = "messageId",
-        /// `reasoning`.
+        /// Role of the author: `reasoning`.
         required role: String = "role",
     }
 }
@@ -405,9 +405,9 @@ impl AguiReasoningMessageStart {
 }
 
 record! {
-    /// The model begins to think.
+    /// The model starts to reason.
     pub struct AguiReasoningStart("type" = "REASONING_START") {
-        /// Names the thought.
+        /// Id of the reasoning.
         required message_id: String = "messageId",
     }
 }
@@ -425,11 +425,11 @@ impl AguiReasoningStart {
 record! {
     /// The answer to an interrupt.
     pub struct AguiResume() {
-        /// The interrupt.
+        /// Id of the interrupt.
         required interrupt_id: String = "interruptId",
-        /// Whether it is answered.
+        /// Status of the answer.
         required status: AguiResumeStatus = "status",
-        /// The answer.
+        /// Answer to the interrupt.
         optional payload: serde_json::Value = "payload",
     }
 }
@@ -447,23 +447,23 @@ impl AguiResume {
 }
 
 strings! {
-    /// Whether a question is answered.
+    /// The status of an interrupt's answer.
     pub enum AguiResumeStatus open {
-        /// It is.
+        /// The interrupt is answered.
         Resolved = "resolved",
-        /// Nobody answers it.
+        /// The interrupt has no answer.
         Cancelled = "cancelled",
     }
 }
 
 record! {
-    /// A run has failed.
+    /// A run fails.
     pub struct AguiRunError("type" = "RUN_ERROR") {
-        /// Why.
+        /// Error message of the run.
         required message: String = "message",
-        /// What kind of failure it is.
+        /// Kind of the failure.
         optional code: String = "code",
-        /// What it has used, by model.
+        /// Token counts of the run, by model.
         optional usage: Vec<AguiTokenUsage> = "usage",
     }
 }
@@ -481,15 +481,15 @@ impl AguiRunError {
 }
 
 record! {
-    /// A run is over and has not failed.
+    /// A run ends without a failure.
     pub struct AguiRunFinished("type" = "RUN_FINISHED") {
-        /// The conversation.
+        /// Id of the conversation.
         required thread_id: String = "threadId",
-        /// The run.
+        /// Id of the run.
         required run_id: String = "runId",
-        /// Why it ended.
+        /// Reason for the end of the run.
         optional outcome: AguiOutcome = "outcome",
-        /// What it has used, by model.
+        /// Token counts of the run, by model.
         optional usage: Vec<AguiTokenUsage> = "usage",
     }
 }
@@ -510,25 +510,25 @@ impl AguiRunFinished {
 record! {
     /// Parameters of `run_agent`.
     ///
-    /// Runs the agent with the words of the last message, or goes on with a run that waits for answers.
+    /// Runs the agent with the last message as input, or continues a run that waits for answers.
     pub struct AguiRunInput() {
-        /// The conversation.
+        /// Id of the conversation.
         required thread_id: String = "threadId",
-        /// Names the run.
+        /// Id of the run.
         required run_id: String = "runId",
-        /// The run that it goes on from.
+        /// Id of the run that this run continues.
         optional parent_run_id: String = "parentRunId",
-        /// The conversation as the client has it. The last message is what is said.
+        /// Conversation of the client. The last message is the input.
         required messages: Vec<AguiMessage> = "messages",
-        /// The client's tools.
+        /// Tools of the client.
         optional tools: Vec<AguiTool> = "tools",
-        /// What the client wants the agent to know.
+        /// Context from the client.
         optional context: Vec<AguiContext> = "context",
-        /// A state that client and agent share.
+        /// State shared by client and agent.
         maybe state: serde_json::Value = "state",
-        /// Anything else for the agent.
+        /// Further properties for the agent.
         optional forwarded_props: serde_json::Value = "forwardedProps",
-        /// Answers to what the run before was interrupted for.
+        /// Answers to the interrupts of the previous run.
         optional resume: Vec<AguiResume> = "resume",
     }
 }
@@ -552,13 +552,13 @@ impl AguiRunInput {
 }
 
 record! {
-    /// A run begins.
+    /// A run starts.
     pub struct AguiRunStarted("type" = "RUN_STARTED") {
-        /// The conversation.
+        /// Id of the conversation.
         required thread_id: String = "threadId",
-        /// The run.
+        /// Id of the run.
         required run_id: String = "runId",
-        /// The run that it goes on from.
+        /// Id of the run that this run continues.
         optional parent_run_id: String = "parentRunId",
     }
 }
@@ -576,17 +576,17 @@ impl AguiRunStarted {
 }
 
 tagged! {
-    /// Where bytes are.
+    /// The location of binary data.
     pub enum AguiSource by "type" open {
-        /// Bytes that stand in the message.
+        /// Binary data within the message.
         Data(AguiData) = "data",
-        /// Bytes that stand at an address.
+        /// Binary data at an address.
         Url(AguiUrl) = "url",
     }
 }
 
 record! {
-    /// The run has done what it was asked for.
+    /// The run completed its work.
     pub struct AguiSuccess("type" = "success") {
     }
 }
@@ -607,11 +607,11 @@ impl Default for AguiSuccess {
 }
 
 record! {
-    /// What the system tells the model.
+    /// A message of the system to the model.
     pub struct AguiSystemMessage("role" = "system") {
-        /// Names the message.
+        /// Id of the message.
         required id: String = "id",
-        /// What is said.
+        /// Content of the message.
         required content: String = "content",
     }
 }
@@ -628,11 +628,11 @@ impl AguiSystemMessage {
 }
 
 record! {
-    /// A piece of what the model says.
+    /// A piece of the model's message.
     pub struct AguiTextMessageContent("type" = "TEXT_MESSAGE_CONTENT") {
-        /// The message.
+        /// Id of the message.
         required message_id: String = "messageId",
-        /// The piece.
+        /// The new piece of text.
         required delta: String = "delta",
     }
 }
@@ -649,9 +649,9 @@ impl AguiTextMessageContent {
 }
 
 record! {
-    /// The model says no more for now.
+    /// The model ends or interrupts a message.
     pub struct AguiTextMessageEnd("type" = "TEXT_MESSAGE_END") {
-        /// The message.
+        /// Id of the message.
         required message_id: String = "messageId",
     }
 }
@@ -667,11 +667,11 @@ impl AguiTextMessageEnd {
 }
 
 record! {
-    /// The model begins to say something, or goes on with a message.
+    /// The model starts or continues a message.
     pub struct AguiTextMessageStart("type" = "TEXT_MESSAGE_START") {
-        /// Names the message.
+        /// Id of the message.
         required message_id: String = "messageId",
-        /// Who says it.
+        /// Role of the author.
         optional role: String = "role",
     }
 }
@@ -688,9 +688,9 @@ impl AguiTextMessageStart {
 }
 
 record! {
-    /// Text of a message.
+    /// A text in a message.
     pub struct AguiTextPart("type" = "text") {
-        /// The text.
+        /// Content of the text part.
         required text: String = "text",
     }
 }
@@ -706,21 +706,21 @@ impl AguiTextPart {
 }
 
 record! {
-    /// The tokens of a run that went to one model.
+    /// The token counts of a run, for one model.
     pub struct AguiTokenUsage() {
-        /// The model's provider.
+        /// Name of the model's provider.
         optional provider: String = "provider",
-        /// The model.
+        /// Name of the model.
         optional model: String = "model",
-        /// All tokens that went in, those of caches among them.
+        /// Number of all input tokens, including cached ones.
         optional input_tokens: u64 = "inputTokens",
-        /// All tokens that came out.
+        /// Number of all output tokens.
         optional output_tokens: u64 = "outputTokens",
-        /// Both together.
+        /// Number of input and output tokens.
         optional total_tokens: u64 = "totalTokens",
-        /// Of those that went in, those that a cache had.
+        /// Number of input tokens read from a cache.
         optional cached_input_tokens: u64 = "cachedInputTokens",
-        /// Of those that went in, those that a cache took.
+        /// Number of input tokens written to a cache.
         optional cache_write_input_tokens: u64 = "cacheWriteInputTokens",
     }
 }
@@ -750,11 +750,11 @@ impl Default for AguiTokenUsage {
 record! {
     /// A tool of the client.
     pub struct AguiTool() {
-        /// Its name.
+        /// Name of the tool.
         required name: String = "name",
-        /// What it does.
+        /// Description of the tool.
         required description: String = "description",
-        /// The JSON Schema of its parameters.
+        /// JSON Schema of the parameters.
         optional parameters: serde_json::Value = "parameters",
     }
 }
@@ -774,9 +774,9 @@ impl AguiTool {
 record! {
     /// A piece of a call's arguments.
     pub struct AguiToolCallArgs("type" = "TOOL_CALL_ARGS") {
-        /// The call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// The piece of their JSON text.
+        /// Piece of the arguments' JSON text.
         required delta: String = "delta",
     }
 }
@@ -793,9 +793,9 @@ impl AguiToolCallArgs {
 }
 
 record! {
-    /// The arguments are complete.
+    /// The arguments of a tool call are complete.
     pub struct AguiToolCallEnd("type" = "TOOL_CALL_END") {
-        /// The call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
     }
 }
@@ -811,15 +811,15 @@ impl AguiToolCallEnd {
 }
 
 record! {
-    /// A tool is done.
+    /// A tool ends.
     pub struct AguiToolCallResult("type" = "TOOL_CALL_RESULT") {
-        /// Names the message with the result.
+        /// Id of the message with the result.
         required message_id: String = "messageId",
-        /// The call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// What came of it.
+        /// Result of the tool.
         required content: AguiContent = "content",
-        /// `tool`.
+        /// Role of the author: `tool`.
         optional role: String = "role",
     }
 }
@@ -838,13 +838,13 @@ impl AguiToolCallResult {
 }
 
 record! {
-    /// The model begins to write a call.
+    /// The model starts a tool call.
     pub struct AguiToolCallStart("type" = "TOOL_CALL_START") {
-        /// Names the call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// The tool.
+        /// Name of the tool.
         required tool_call_name: String = "toolCallName",
-        /// The message that the call stands in.
+        /// Id of the message that contains the call.
         optional parent_message_id: String = "parentMessageId",
     }
 }
@@ -862,15 +862,15 @@ impl AguiToolCallStart {
 }
 
 record! {
-    /// What a tool has given.
+    /// The result of a tool.
     pub struct AguiToolMessage("role" = "tool") {
-        /// Names the message.
+        /// Id of the message.
         required id: String = "id",
-        /// The call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// What came of it.
+        /// Result of the tool.
         required content: AguiContent = "content",
-        /// Why it failed.
+        /// Error message of the tool.
         optional error: String = "error",
     }
 }
@@ -889,9 +889,9 @@ impl AguiToolMessage {
 }
 
 record! {
-    /// Bytes that stand at an address.
+    /// Binary data at an address.
     pub struct AguiUrl("type" = "url") {
-        /// The address.
+        /// Address of the data.
         required value: String = "value",
         /// The MIME type.
         optional mime_type: String = "mimeType",
@@ -910,11 +910,11 @@ impl AguiUrl {
 }
 
 record! {
-    /// What the user says.
+    /// A message of the user.
     pub struct AguiUserMessage("role" = "user") {
-        /// Names the message.
+        /// Id of the message.
         required id: String = "id",
-        /// What is said.
+        /// Content of the message.
         required content: AguiContent = "content",
     }
 }

@@ -6,13 +6,13 @@ use crate::wire::{choice, record, strings, tagged};
 record! {
     /// The agent stops. A retry, a compaction or a follow-up may still come after it.
     pub struct AgentEnd("type" = "agent_end") {
-        /// All messages of this run, the prompt among them.
+        /// All messages of this run, including the prompt.
         required messages: Vec<AgentMessage> = "messages",
-        /// Whether the agent tries again on its own. Since pi@1.5.
+        /// `true` if the agent retries on its own. Since pi@1.5.
         optional will_retry: bool = "willRetry",
-        /// Whether the agent has nothing more to do on its own. Where it has, this is not the end of the run. Since omp@18.2.
+        /// `true` if the agent has no further work of its own. If `false`, this event is not the end of the run. Since omp@18.2.
         optional is_terminal: bool = "isTerminal",
-        /// How many messages the run has, where those that were told before are left out of `messages`. Since omp@18.2.
+        /// Number of messages in the run, present if `messages` leaves out those that earlier events carried. Since omp@18.2.
         optional message_count: u64 = "messageCount",
     }
 }
@@ -31,29 +31,29 @@ impl AgentEnd {
 }
 
 tagged! {
-    /// A message of the conversation, told apart by `role`.
+    /// A message of the conversation; `role` determines the variant.
     pub enum AgentMessage by "role" open {
         /// A message of the user.
         User(UserMessage) = "user",
-        /// An answer of the model, whole or as far as it has come.
+        /// An answer of the model, complete or so far.
         Assistant(AssistantMessage) = "assistant",
-        /// The result of a tool call, as the model sees it.
+        /// The result of a tool call, as the model receives it.
         ToolResult(ToolResultMessage) = "toolResult",
-        /// A shell command that a client ran with `bash`; the model sees it with the next prompt.
+        /// A shell command that a client ran with `bash`; the model receives it with the next prompt.
         BashExecution(BashExecutionMessage) = "bashExecution",
-        /// A message that an extension put in.
+        /// A message that an extension added.
         Custom(CustomMessage) = "custom",
         /// A summary of a branch that the conversation has left.
         BranchSummary(BranchSummaryMessage) = "branchSummary",
-        /// The summary that replaces messages which compaction removed.
+        /// The summary of the messages that a compaction removed.
         CompactionSummary(CompactionSummaryMessage) = "compactionSummary",
-        /// What the model is told before and between the messages: the prompt and the tools, or what has changed of them.
+        /// The instructions and the tools of the model before and between the messages, complete or as changes.
         System(SystemMessage) = "system",
     }
 }
 
 record! {
-    /// The agent begins to work on a prompt, or begins again after a retry or a compaction.
+    /// The agent starts to work on a prompt, or starts again after a retry or a compaction.
     pub struct AgentStart("type" = "agent_start") {
     }
 }
@@ -74,19 +74,19 @@ impl Default for AgentStart {
 }
 
 record! {
-    /// Asks the user for yes or no. Answered with `ConfirmedResult`.
+    /// Requests a yes or no of the user. Answered with `ConfirmedResult`.
     pub struct AskConfirm("type" = "confirm") {
-        /// Names the question.
+        /// Id of the request.
         required id: String = "id",
-        /// The extension that asks.
+        /// Path of the extension that sends the request.
         optional extension: String = "extension",
-        /// The question of the agent in whose handling it asks.
+        /// Id of the agent's request that the extension is handling.
         optional during: String = "during",
-        /// The question.
+        /// Text of the question.
         required title: String = "title",
-        /// What it is about.
+        /// Subject of the question.
         required message: String = "message",
-        /// After how many milliseconds the answer is no; never where it is missing.
+        /// Timeout in milliseconds, after which the answer is no; no timeout if absent.
         optional timeout: u64 = "timeout",
     }
 }
@@ -109,15 +109,15 @@ impl AskConfirm {
 record! {
     /// Opens an editor for the user. Answered with `ValueResult`.
     pub struct AskEditor("type" = "editor") {
-        /// Names the question.
+        /// Id of the request.
         required id: String = "id",
-        /// The extension that asks.
+        /// Path of the extension that sends the request.
         optional extension: String = "extension",
-        /// The question of the agent in whose handling it asks.
+        /// Id of the agent's request that the extension is handling.
         optional during: String = "during",
-        /// What is edited.
+        /// Title of the editor.
         required title: String = "title",
-        /// The text to begin with.
+        /// Initial text of the editor.
         optional prefill: String = "prefill",
     }
 }
@@ -137,19 +137,19 @@ impl AskEditor {
 }
 
 record! {
-    /// Asks the user for a line of text. Answered with `ValueResult`.
+    /// Requests a line of text from the user. Answered with `ValueResult`.
     pub struct AskInput("type" = "input") {
-        /// Names the question.
+        /// Id of the request.
         required id: String = "id",
-        /// The extension that asks.
+        /// Path of the extension that sends the request.
         optional extension: String = "extension",
-        /// The question of the agent in whose handling it asks.
+        /// Id of the agent's request that the extension is handling.
         optional during: String = "during",
-        /// The question.
+        /// Text of the question.
         required title: String = "title",
         /// Grey text in the empty field.
         optional placeholder: String = "placeholder",
-        /// After how many milliseconds nobody answers; never where it is missing.
+        /// Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent.
         optional timeout: u64 = "timeout",
     }
 }
@@ -170,19 +170,19 @@ impl AskInput {
 }
 
 record! {
-    /// Asks the user to choose. Answered with `ValueResult`.
+    /// Requests a choice of the user. Answered with `ValueResult`.
     pub struct AskSelect("type" = "select") {
-        /// Names the question.
+        /// Id of the request.
         required id: String = "id",
-        /// The extension that asks.
+        /// Path of the extension that sends the request.
         optional extension: String = "extension",
-        /// The question of the agent in whose handling it asks.
+        /// Id of the agent's request that the extension is handling.
         optional during: String = "during",
-        /// The question.
+        /// Text of the question.
         required title: String = "title",
-        /// The choices.
+        /// Choices of the user.
         required options: Vec<String> = "options",
-        /// After how many milliseconds nobody answers; never where it is missing.
+        /// Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent.
         optional timeout: u64 = "timeout",
     }
 }
@@ -203,10 +203,9 @@ impl AskSelect {
 }
 
 record! {
-    /// Withdraws a question. It counts as unanswered, and so does one that has not
-    /// arrived yet.
+    /// Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet.
     pub struct AskWithdraw("type" = "withdraw") {
-        /// The id of the extension's own question.
+        /// Id of the extension's request for the dialog.
         required question: String = "question",
     }
 }
@@ -222,14 +221,14 @@ impl AskWithdraw {
 }
 
 record! {
-    /// Waits until the scripted model has received a request. Goes on at once where the agent plays the script itself: nobody
-    /// sees then when it asks.
+    /// Waits until the scripted model has received a request. Continues at once if the agent plays the script itself,
+    /// as its requests are then not observable.
     pub struct AskedStep() {
-        /// How many requests it has received by then.
+        /// Total number of requests that the model must have received.
         required model_asked: u64 = "model_asked",
-        /// A pattern of a request's record: only requests that fit it count. All do by default.
+        /// Pattern of a request's record: only matching requests are counted. By default all requests are counted.
         optional fits: serde_json::Value = "fits",
-        /// How long it may take, in milliseconds; 20 000 by default.
+        /// Timeout in milliseconds; 20 000 by default.
         optional timeout_ms: u64 = "timeout_ms",
     }
 }
@@ -262,7 +261,7 @@ tagged! {
     pub enum AssistantBlock by "type" open {
         /// A piece of text.
         Text(TextContent) = "text",
-        /// Reasoning that the model shows.
+        /// Visible reasoning of the model.
         Thinking(ThinkingContent) = "thinking",
         /// A tool call of the model.
         ToolCall(ToolCall) = "toolCall",
@@ -270,51 +269,51 @@ tagged! {
 }
 
 record! {
-    /// An answer of the model, whole or as far as it has come.
+    /// An answer of the model, complete or so far.
     pub struct AssistantMessage("role" = "assistant") {
-        /// Text, reasoning and tool calls in the order in which they came.
+        /// Text, reasoning and tool calls in the order of their arrival.
         required content: Vec<AssistantBlock> = "content",
-        /// The provider's wire format, as in `anthropic-messages`.
+        /// Wire format of the provider, as in `anthropic-messages`.
         required api: String = "api",
-        /// The provider.
+        /// Name of the provider.
         required provider: String = "provider",
-        /// The model's id.
+        /// Id of the model.
         required model: String = "model",
-        /// Tokens and costs.
+        /// Tokens and costs of the answer.
         required usage: Usage = "usage",
-        /// The stop reason; `stop` while the message streams.
+        /// Stop reason of the answer; `stop` while the message streams.
         required stop_reason: StopReason = "stopReason",
-        /// When it began, in milliseconds since the epoch.
+        /// Start of the answer in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
-        /// The error message, with `error` and `aborted`.
+        /// Error message, present if the stop reason is `error` or `aborted`.
         optional error_message: String = "errorMessage",
-        /// The model that answered, as the provider names it. Since pi@1.5.
+        /// Name of the model that answered, as reported by the provider. Since pi@1.5.
         optional response_model: String = "responseModel",
-        /// The answer's id at the provider. Since pi@1.5, omp@18.2.
+        /// Id of the answer at the provider. Since pi@1.5, omp@18.2.
         optional response_id: String = "responseId",
-        /// Why it stopped, in the provider's own word. Since pi@1.5.
+        /// Stop reason in the wording of the provider. Since pi@1.5.
         optional raw_stop_reason: String = "rawStopReason",
-        /// How long the answer took, in milliseconds. Since pi@1.5.
+        /// Duration of the answer in milliseconds. Since pi@1.5.
         optional duration_ms: serde_json::Number = "durationMs",
-        /// How hard the model was asked to think. Since pi@1.5.
+        /// Requested thinking level. Since pi@1.5.
         optional thinking_level: ThinkingLevel = "thinkingLevel",
-        /// That, in the provider's own word. Since pi@1.5.
+        /// Requested thinking level in the wording of the provider. Since pi@1.5.
         optional provider_thinking_level: String = "providerThinkingLevel",
-        /// Whether the provider says that the turn is over. Since pi@1.5.
+        /// `true` if the provider reports the end of the turn. Since pi@1.5.
         optional end_turn: bool = "endTurn",
-        /// Facts about the request, for looking into it. Since pi@1.5.
+        /// Diagnostic data about the request. Since pi@1.5.
         optional diagnostics: Vec<serde_json::Value> = "diagnostics",
-        /// Where an answer that comes later is found. Since pi@1.5.
+        /// Location of an answer that the provider delivers later. Since pi@1.5.
         optional deferred: serde_json::Value = "deferred",
-        /// How long the answer took, in milliseconds. Since omp@18.2.
+        /// Duration of the answer in milliseconds. Since omp@18.2.
         optional duration: serde_json::Number = "duration",
-        /// After how many milliseconds its first piece came. Since omp@18.2.
+        /// Time to the first piece of the answer in milliseconds. Since omp@18.2.
         optional ttft: serde_json::Number = "ttft",
-        /// When it was complete, in milliseconds since the epoch. Since omp@18.2.
+        /// End of the answer in milliseconds since the epoch. Since omp@18.2.
         optional completed_at: serde_json::Number = "completedAt",
-        /// What kind of error it is, as a number. Since omp@18.2.
+        /// Kind of the error, as a number. Since omp@18.2.
         optional error_id: serde_json::Number = "errorId",
-        /// The provider's HTTP status. Since omp@18.2.
+        /// HTTP status of the provider. Since omp@18.2.
         optional error_status: serde_json::Number = "errorStatus",
     }
 }
@@ -322,19 +321,19 @@ record! {
 /// Builds a [`AssistantMessage`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct AssistantMessageBuilder {
-    /// Text, reasoning and tool calls in the order in which they came.
+    /// Text, reasoning and tool calls in the order of their arrival.
     pub content: Vec<AssistantBlock>,
-    /// The provider's wire format, as in `anthropic-messages`.
+    /// Wire format of the provider, as in `anthropic-messages`.
     pub api: String,
-    /// The provider.
+    /// Name of the provider.
     pub provider: String,
-    /// The model's id.
+    /// Id of the model.
     pub model: String,
-    /// Tokens and costs.
+    /// Tokens and costs of the answer.
     pub usage: Usage,
-    /// The stop reason; `stop` while the message streams.
+    /// Stop reason of the answer; `stop` while the message streams.
     pub stop_reason: StopReason,
-    /// When it began, in milliseconds since the epoch.
+    /// Start of the answer in milliseconds since the epoch.
     pub timestamp: i64,
 }
 
@@ -370,10 +369,9 @@ impl AssistantMessageBuilder {
 }
 
 tagged! {
-    /// A change to a message.
+    /// A change to a streamed message.
     pub enum AssistantMessageEvent by "type" open {
-        /// Generation of the message started. Declared by the document; agents announce it with
-        /// `message_start` instead.
+        /// The generation of a message started. Declared by the document; agents send `message_start` instead.
         Start(StreamStart) = "start",
         /// A text block started.
         TextStart(TextStart) = "text_start",
@@ -393,33 +391,31 @@ tagged! {
         ToolcallDelta(ToolCallDelta) = "toolcall_delta",
         /// A tool call is complete.
         ToolcallEnd(ToolCallEnd) = "toolcall_end",
-        /// The message is complete. Declared by the document; agents announce it with `message_end`
-        /// instead.
+        /// The message is complete. Declared by the document; agents send `message_end` instead.
         Done(StreamDone) = "done",
-        /// The message broke off. Declared by the document; agents announce it with `message_end`
-        /// instead.
+        /// The message ended before it was complete. Declared by the document; agents send `message_end` instead.
         Error(StreamError) = "error",
     }
 }
 
 record! {
-    /// A file that a front end attached to a message.
+    /// A file that a client attached to a message.
     pub struct Attachment() {
-        /// The attachment's id.
+        /// Id of the attachment.
         required id: String = "id",
-        /// What kind it is, `image` or `document`.
+        /// Kind of the file, `image` or `document`.
         required r#type: String = "type",
-        /// The file's name.
+        /// Name of the file.
         required file_name: String = "fileName",
         /// The MIME type.
         required mime_type: String = "mimeType",
-        /// The file's size in bytes.
+        /// Size of the file in bytes.
         required size: u64 = "size",
         /// The bytes in base64.
         required content: String = "content",
-        /// Text taken out of a document.
+        /// Text extracted from a document.
         maybe extracted_text: String = "extractedText",
-        /// A small image in base64.
+        /// A small preview image in base64.
         maybe preview: String = "preview",
     }
 }
@@ -427,15 +423,15 @@ record! {
 /// Builds a [`Attachment`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct AttachmentBuilder {
-    /// The attachment's id.
+    /// Id of the attachment.
     pub id: String,
-    /// What kind it is, `image` or `document`.
+    /// Kind of the file, `image` or `document`.
     pub r#type: String,
-    /// The file's name.
+    /// Name of the file.
     pub file_name: String,
     /// The MIME type.
     pub mime_type: String,
-    /// The file's size in bytes.
+    /// Size of the file in bytes.
     pub size: u64,
     /// The bytes in base64.
     pub content: String,
@@ -459,23 +455,23 @@ impl AttachmentBuilder {
 }
 
 record! {
-    /// A shell command that a client ran with `bash`; the model sees it with the next prompt.
+    /// A shell command that a client ran with `bash`; the model receives it with the next prompt.
     pub struct BashExecutionMessage("role" = "bashExecution") {
-        /// The command line.
+        /// Command line of the shell command.
         required command: String = "command",
-        /// What it wrote, cut to a limit.
+        /// Output of the command, cut to a limit.
         required output: String = "output",
-        /// Its exit code; absent or null where it has none.
+        /// Exit code of the command; absent or null if it has none.
         maybe exit_code: i64 = "exitCode",
-        /// Whether it was stopped.
+        /// `true` if the command was aborted.
         required cancelled: bool = "cancelled",
-        /// Whether `output` was cut.
+        /// `true` if `output` was cut.
         required truncated: bool = "truncated",
-        /// A file with all of the output.
+        /// Path of a file with the complete output.
         maybe full_output_path: String = "fullOutputPath",
-        /// When, in milliseconds since the epoch.
+        /// Time of the command in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
-        /// True where the model does not get to see it.
+        /// `true` if the model does not receive the command and its output.
         optional exclude_from_context: bool = "excludeFromContext",
     }
 }
@@ -483,15 +479,15 @@ record! {
 /// Builds a [`BashExecutionMessage`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct BashExecutionMessageBuilder {
-    /// The command line.
+    /// Command line of the shell command.
     pub command: String,
-    /// What it wrote, cut to a limit.
+    /// Output of the command, cut to a limit.
     pub output: String,
-    /// Whether it was stopped.
+    /// `true` if the command was aborted.
     pub cancelled: bool,
-    /// Whether `output` was cut.
+    /// `true` if `output` was cut.
     pub truncated: bool,
-    /// When, in milliseconds since the epoch.
+    /// Time of the command in milliseconds since the epoch.
     pub timestamp: i64,
 }
 
@@ -515,25 +511,25 @@ impl BashExecutionMessageBuilder {
 record! {
     /// The outcome of a shell command.
     pub struct BashResult() {
-        /// What it wrote on stdout and stderr, cut to a limit.
+        /// Output of the command on stdout and stderr, cut to a limit.
         required output: String = "output",
-        /// Its exit code; absent or null where it was stopped.
+        /// Exit code of the command; absent or null if it was aborted.
         maybe exit_code: i64 = "exitCode",
-        /// Whether it was stopped with `abort_bash`.
+        /// `true` if `abort_bash` stopped the command.
         required cancelled: bool = "cancelled",
-        /// Whether `output` was cut.
+        /// `true` if `output` was cut.
         required truncated: bool = "truncated",
-        /// A file with all of the output, where it was cut.
+        /// Path of a file with the complete output, if `output` was cut.
         maybe full_output_path: String = "fullOutputPath",
-        /// Whether its time was up. Since omp@18.2.
+        /// `true` if the command reached its timeout. Since omp@18.2.
         optional timed_out: bool = "timedOut",
-        /// How many lines it wrote. Since omp@18.2.
+        /// Number of lines in the complete output. Since omp@18.2.
         optional total_lines: u64 = "totalLines",
-        /// How many bytes it wrote. Since omp@18.2.
+        /// Number of bytes in the complete output. Since omp@18.2.
         optional total_bytes: u64 = "totalBytes",
-        /// How many lines `output` has. Since omp@18.2.
+        /// Number of lines in `output`. Since omp@18.2.
         optional output_lines: u64 = "outputLines",
-        /// How many bytes `output` has. Since omp@18.2.
+        /// Number of bytes in `output`. Since omp@18.2.
         optional output_bytes: u64 = "outputBytes",
     }
 }
@@ -558,11 +554,11 @@ impl BashResult {
 }
 
 record! {
-    /// What is added to a run.
+    /// Additions to a run.
     pub struct BeforeAgentStartAnswer() {
-        /// A message that goes with the user's.
+        /// Message to add to the user's message.
         optional message: ExtensionMessage = "message",
-        /// Replaces the system prompt of this run.
+        /// Text that replaces the system prompt of this run.
         optional system_prompt: String = "systemPrompt",
     }
 }
@@ -585,13 +581,13 @@ impl Default for BeforeAgentStartAnswer {
 }
 
 record! {
-    /// A run is about to begin. The answer may add a message, and replace the system prompt of this run.
+    /// A run is about to start. The answer may add a message, and replace the system prompt of this run.
     pub struct BeforeAgentStartHook("type" = "before_agent_start") {
         /// The user's input after expansion.
         required prompt: String = "prompt",
-        /// Images that go with them.
+        /// Images of the input.
         optional images: Vec<ImageContent> = "images",
-        /// What the model is told beforehand, with what other extensions made of it.
+        /// System prompt, with the changes of other extensions.
         required system_prompt: String = "systemPrompt",
     }
 }
@@ -609,11 +605,11 @@ impl BeforeAgentStartHook {
 }
 
 record! {
-    /// Whether a compaction is stopped, or what its summary is.
+    /// The decision of an extension to prevent a compaction, or a summary for it.
     pub struct BeforeCompactAnswer() {
-        /// True stops it.
+        /// `true` to prevent the compaction.
         optional cancel: bool = "cancel",
-        /// Takes the place of what the model would say.
+        /// Result that replaces the summary of the model.
         optional compaction: CompactionResult = "compaction",
     }
 }
@@ -638,11 +634,11 @@ impl Default for BeforeCompactAnswer {
 record! {
     /// A summary of a branch that the conversation has left.
     pub struct BranchSummaryMessage("role" = "branchSummary") {
-        /// The summary.
+        /// Text of the summary.
         required summary: String = "summary",
-        /// The session entry from which the branch was left, or null.
+        /// Id of the session entry at which the conversation left the branch, or null.
         nullable from_id: String = "fromId",
-        /// When, in milliseconds since the epoch.
+        /// Time of the summary in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
     }
 }
@@ -664,7 +660,7 @@ record! {
     pub struct BytesStep() {
         /// The pieces, in base64.
         required bytes: Vec<String> = "bytes",
-        /// A pause between two pieces, in milliseconds.
+        /// Pause between two pieces in milliseconds.
         optional pause_ms: u64 = "pause_ms",
     }
 }
@@ -691,9 +687,9 @@ impl Default for BytesStep {
 }
 
 record! {
-    /// Whether something is stopped.
+    /// The decision of an extension to prevent an operation.
     pub struct CancelAnswer() {
-        /// True stops it.
+        /// `true` to prevent the operation.
         optional cancel: bool = "cancel",
     }
 }
@@ -715,9 +711,9 @@ impl Default for CancelAnswer {
 }
 
 record! {
-    /// Whether an extension stopped what was asked for.
+    /// The result of a command that an extension can prevent.
     pub struct Cancellation() {
-        /// True where an extension stopped it.
+        /// `true` if an extension prevented the command.
         required cancelled: bool = "cancelled",
     }
 }
@@ -733,18 +729,18 @@ impl Cancellation {
 }
 
 record! {
-    /// A difference from the golden transcript that is no failure in this case. It holds within the bounds that
-    /// are set, and never for an answer that is missing.
+    /// A difference from the golden transcript that is not a failure in this case. The allowance holds within its
+    /// bounds, and never for a missing answer.
     pub struct CaseAllowance() {
-        /// The allowance's name, as the dialect has it.
+        /// Name of the allowance in the dialect.
         required allow: String = "allow",
-        /// Why.
+        /// Reason for the allowance.
         required reason: String = "reason",
-        /// The command with whose first sending it begins to hold; from the beginning by default.
+        /// Command that activates the allowance when it is first sent; by default the allowance holds from the start.
         optional from: String = "from",
-        /// The checks that it holds for; all of them by default.
+        /// Names of the checks that the allowance applies to; all by default.
         optional checks: Vec<String> = "checks",
-        /// A regular expression that paths within frames match; all of them by default.
+        /// Regular expression for paths within frames; all paths by default.
         optional path: String = "path",
     }
 }
@@ -764,68 +760,68 @@ impl CaseAllowance {
 }
 
 strings! {
-    /// What a case may need and an agent may not have. Extensions, images and queues stand in the case's
-    /// `needs`; the rest is seen from the case.
+    /// A capability that a case may need and an agent may lack. Extensions, images and queues are in the case's
+    /// `needs`; the suite derives the others from the case.
     pub enum CaseNeed open {
         /// Extensions written for the agent that the dialect comes from.
         Extensions = "extensions",
-        /// A model to ask: the case has answers for it.
+        /// A model: the case has answers for it.
         Model = "model",
-        /// Tools that the agent runs itself: the model calls some.
+        /// Tools that the agent runs itself: the model calls some of them.
         Tools = "tools",
-        /// Reasoning that is shown: the model thinks aloud.
+        /// Visible reasoning of the model.
         Thinking = "thinking",
-        /// Images in prompts.
+        /// Image content in prompts.
         Images = "images",
-        /// Models that fail: an answer is an error, breaks off, or does not come.
+        /// Failures of the model: an error, an interrupted answer, or no answer.
         ModelFailures = "model_failures",
-        /// Arguments of the command line of the agent that the dialect comes from.
+        /// Command-line arguments of the agent that the dialect comes from.
         Arguments = "arguments",
         /// A settings file, a models file or other files in the agent's own directory.
         Configuration = "configuration",
-        /// A way of the client into the middle of a run: a second prompt while one is answered.
+        /// Input during a run: a second prompt before the first is answered.
         Queues = "queues",
     }
 }
 
 strings! {
-    /// What is said of a case as a whole.
+    /// The verdict about a case as a whole.
     pub enum CaseVerdict closed {
-        /// Every check that counts holds.
+        /// All relevant checks hold.
         Pass = "pass",
-        /// Every check that counts holds, some only by an allowance that is named.
+        /// All relevant checks hold, some of them by a named allowance.
         Lenient = "lenient",
-        /// A check that counts does not hold.
+        /// A relevant check does not hold.
         Fail = "fail",
         /// The case could not be judged: the agent did not start, or the suite itself failed.
         Inconclusive = "inconclusive",
-        /// The profile says that the agent does not have what the case is about.
+        /// The profile does not claim the subject of the case.
         NotApplicable = "not_applicable",
     }
 }
 
 strings! {
-    /// How much a failure weighs.
+    /// The level of a check: the weight of its failure.
     pub enum CheckLevel closed {
-        /// The dialect's document says so.
+        /// The document of the dialect requires it.
         Must = "must",
-        /// The agent that the dialect comes from does so.
+        /// The agent that the dialect comes from behaves so.
         Should = "should",
-        /// Worth knowing, never a failure.
+        /// Information only, never a failure.
         Info = "info",
     }
 }
 
 strings! {
-    /// What came of a check.
+    /// The outcome of a check.
     pub enum CheckOutcome closed {
-        /// It holds.
+        /// The check holds.
         Held = "held",
-        /// It holds by an allowance.
+        /// The check holds by an allowance.
         Allowed = "allowed",
-        /// It does not hold.
+        /// The check does not hold.
         Failed = "failed",
-        /// It could not be made.
+        /// The check could not be performed.
         Unclear = "unclear",
     }
 }
@@ -864,15 +860,15 @@ record! {
     pub struct CommandInfo() {
         /// The name, without the slash.
         required name: String = "name",
-        /// A description for people.
+        /// Description for the user.
         optional description: String = "description",
-        /// Where it comes from.
+        /// Source of the command.
         required source: CommandSource = "source",
-        /// Where its file was found; extensions have none. Until pi@1.5.
+        /// Location of the command's file; absent for extensions. Until pi@1.5.
         optional location: CommandLocation = "location",
-        /// The absolute path of its file. Until pi@1.5.
+        /// Absolute path of the command's file. Until pi@1.5.
         optional path: String = "path",
-        /// Where it was found. Since pi@1.5.
+        /// Location of the command's file, with its source and scope. Since pi@1.5.
         optional source_info: SourceInfo = "sourceInfo",
     }
 }
@@ -893,25 +889,25 @@ impl CommandInfo {
 }
 
 strings! {
-    /// Where the file of a command was found.
+    /// The location of a command's file.
     pub enum CommandLocation open {
-        /// Among the user's own files.
+        /// The user's own files.
         User = "user",
-        /// In the working directory.
+        /// The working directory.
         Project = "project",
-        /// Where the command line or a setting pointed.
+        /// A path from the command line or a setting.
         Path = "path",
     }
 }
 
 strings! {
-    /// Where a command comes from.
+    /// The source of a command.
     pub enum CommandSource open {
-        /// An extension registered it.
+        /// An extension that registered the command.
         Extension = "extension",
         /// A prompt template.
         Prompt = "prompt",
-        /// A skill; its name begins with `skill:`.
+        /// A skill; the name of the command begins with `skill:`.
         Skill = "skill",
     }
 }
@@ -919,18 +915,18 @@ strings! {
 record! {
     /// The plan of a compaction.
     pub struct CompactionPlan() {
-        /// The first session entry that would stay as it is.
+        /// Id of the first session entry that would stay unchanged.
         required first_kept_entry_id: String = "firstKeptEntryId",
-        /// Tokens in the context now, estimated.
+        /// Estimated number of tokens in the context now.
         required tokens_before: u64 = "tokensBefore",
-        /// The messages that the summary would stand for.
+        /// The messages that the summary would replace.
         required messages_to_summarize: Vec<AgentMessage> = "messagesToSummarize",
-        /// The messages at the beginning of a turn that is cut in two; a summary of them stands before the
-        /// rest of the turn.
+        /// The messages at the start of a turn that the compaction splits; a separate summary of them precedes the rest
+        /// of the turn.
         required turn_prefix_messages: Vec<AgentMessage> = "turnPrefixMessages",
-        /// Whether a turn is cut in two.
+        /// `true` if the compaction splits a turn.
         required is_split_turn: bool = "isSplitTurn",
-        /// The summary that stands in the context now, where there is one.
+        /// The previous summary in the context, if there is one.
         optional previous_summary: String = "previousSummary",
     }
 }
@@ -938,16 +934,16 @@ record! {
 /// Builds a [`CompactionPlan`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct CompactionPlanBuilder {
-    /// The first session entry that would stay as it is.
+    /// Id of the first session entry that would stay unchanged.
     pub first_kept_entry_id: String,
-    /// Tokens in the context now, estimated.
+    /// Estimated number of tokens in the context now.
     pub tokens_before: u64,
-    /// The messages that the summary would stand for.
+    /// The messages that the summary would replace.
     pub messages_to_summarize: Vec<AgentMessage>,
-    /// The messages at the beginning of a turn that is cut in two; a summary of them stands before the
-    /// rest of the turn.
+    /// The messages at the start of a turn that the compaction splits; a separate summary of them precedes the rest
+    /// of the turn.
     pub turn_prefix_messages: Vec<AgentMessage>,
-    /// Whether a turn is cut in two.
+    /// `true` if the compaction splits a turn.
     pub is_split_turn: bool,
 }
 
@@ -969,17 +965,17 @@ impl CompactionPlanBuilder {
 record! {
     /// The result of a compaction.
     pub struct CompactionResult() {
-        /// The text that replaces what was removed.
+        /// The summary that replaces the removed messages.
         required summary: String = "summary",
-        /// The first session entry that stays as it is.
+        /// Id of the first session entry that stays unchanged.
         required first_kept_entry_id: String = "firstKeptEntryId",
-        /// Tokens in the context before.
+        /// Number of tokens in the context before the compaction.
         required tokens_before: u64 = "tokensBefore",
-        /// Tokens in the context afterwards, estimated. Since pi@1.5.
+        /// Estimated number of tokens in the context after the compaction. Since pi@1.5.
         optional estimated_tokens_after: u64 = "estimatedTokensAfter",
-        /// Tokens that the summary took. Since pi@1.5.
+        /// Tokens used for the summary. Since pi@1.5.
         optional usage: Usage = "usage",
-        /// Facts for a front end, such as the files that were read and changed.
+        /// Details for a client, such as the files that were read and changed.
         maybe details: serde_json::Value = "details",
     }
 }
@@ -1000,13 +996,13 @@ impl CompactionResult {
 }
 
 record! {
-    /// The summary that replaces messages which compaction removed.
+    /// The summary of the messages that a compaction removed.
     pub struct CompactionSummaryMessage("role" = "compactionSummary") {
-        /// The summary.
+        /// Text of the summary.
         required summary: String = "summary",
-        /// Tokens in the context before.
+        /// Number of tokens in the context before the compaction.
         required tokens_before: u64 = "tokensBefore",
-        /// When, in milliseconds since the epoch.
+        /// Time of the summary in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
     }
 }
@@ -1024,9 +1020,9 @@ impl CompactionSummaryMessage {
 }
 
 record! {
-    /// Yes or no.
+    /// The user's answer with yes or no.
     pub struct ConfirmedResult() {
-        /// False where nobody answered.
+        /// `true` for yes; `false` for no or if the user did not answer.
         required confirmed: bool = "confirmed",
     }
 }
@@ -1042,9 +1038,9 @@ impl ConfirmedResult {
 }
 
 record! {
-    /// What the model gets to see.
+    /// The messages that the model receives.
     pub struct ContextAnswer() {
-        /// The messages; those of the event where it is missing.
+        /// The messages; the messages of the event if absent.
         optional messages: Vec<AgentMessage> = "messages",
     }
 }
@@ -1066,9 +1062,9 @@ impl Default for ContextAnswer {
 }
 
 record! {
-    /// The model is about to be asked. The answer may replace what it gets to see, this once.
+    /// A request to the model is about to be sent. The answer may replace its messages for this request only.
     pub struct ContextHook("type" = "context") {
-        /// The messages that it would see.
+        /// Messages of the request.
         required messages: Vec<AgentMessage> = "messages",
     }
 }
@@ -1084,13 +1080,13 @@ impl ContextHook {
 }
 
 record! {
-    /// How much of the model's context is in use.
+    /// The use of the model's context window.
     pub struct ContextUsage() {
-        /// Tokens in it, estimated; null where nobody knows, as right after a compaction.
+        /// Estimated number of tokens in the context; null if unknown, as directly after a compaction.
         nullable tokens: u64 = "tokens",
-        /// How many there is room for.
+        /// Size of the context window in tokens.
         required context_window: u64 = "contextWindow",
-        /// The share that is full, in percent; null where nobody knows.
+        /// Used share of the context window in percent; null if unknown.
         nullable percent: serde_json::Number = "percent",
     }
 }
@@ -1121,17 +1117,17 @@ impl Default for ContextUsage {
 record! {
     /// The cost of tokens in US dollars.
     pub struct Cost() {
-        /// For input tokens.
+        /// Cost of input tokens.
         required input: serde_json::Number = "input",
-        /// For output tokens.
+        /// Cost of output tokens.
         required output: serde_json::Number = "output",
-        /// For tokens read from the provider's cache.
+        /// Cost of tokens read from the provider's cache.
         required cache_read: serde_json::Number = "cacheRead",
-        /// For tokens written to the provider's cache.
+        /// Cost of tokens written to the provider's cache.
         required cache_write: serde_json::Number = "cacheWrite",
-        /// The sum.
+        /// Sum of the costs.
         required total: serde_json::Number = "total",
-        /// Whether the provider gave the sum, and the agent did not work it out. Since pi@1.5.
+        /// `true` if the sum comes from the provider, `false` if the agent computed it. Since pi@1.5.
         optional total_from_provider: bool = "totalFromProvider",
     }
 }
@@ -1139,15 +1135,15 @@ record! {
 /// Builds a [`Cost`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct CostBuilder {
-    /// For input tokens.
+    /// Cost of input tokens.
     pub input: serde_json::Number,
-    /// For output tokens.
+    /// Cost of output tokens.
     pub output: serde_json::Number,
-    /// For tokens read from the provider's cache.
+    /// Cost of tokens read from the provider's cache.
     pub cache_read: serde_json::Number,
-    /// For tokens written to the provider's cache.
+    /// Cost of tokens written to the provider's cache.
     pub cache_write: serde_json::Number,
-    /// The sum.
+    /// Sum of the costs.
     pub total: serde_json::Number,
 }
 
@@ -1181,19 +1177,19 @@ impl Default for Cost {
 }
 
 record! {
-    /// A message that an extension put in.
+    /// A message that an extension added.
     pub struct CustomMessage("role" = "custom") {
-        /// The extension's name for this kind of message.
+        /// Kind of the message, named by the extension.
         required custom_type: String = "customType",
-        /// Text, or blocks.
+        /// Content of the message: text or blocks.
         required content: InputContent = "content",
-        /// Whether a front end should show it.
+        /// `true` if a client should show the message.
         required display: bool = "display",
-        /// Facts for a front end; their shape is the extension's own.
+        /// Details for a client, in a shape defined by the extension.
         maybe details: serde_json::Value = "details",
-        /// Who it is from: `user`, or `agent`. Since omp@18.2.
+        /// Author of the message: `user` or `agent`. Since omp@18.2.
         optional attribution: String = "attribution",
-        /// When, in milliseconds since the epoch.
+        /// Time of the message in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
     }
 }
@@ -1201,13 +1197,13 @@ record! {
 /// Builds a [`CustomMessage`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct CustomMessageBuilder {
-    /// The extension's name for this kind of message.
+    /// Kind of the message, named by the extension.
     pub custom_type: String,
-    /// Text, or blocks.
+    /// Content of the message: text or blocks.
     pub content: InputContent,
-    /// Whether a front end should show it.
+    /// `true` if a client should show the message.
     pub display: bool,
-    /// When, in milliseconds since the epoch.
+    /// Time of the message in milliseconds since the epoch.
     pub timestamp: i64,
 }
 
@@ -1227,19 +1223,19 @@ impl CustomMessageBuilder {
 }
 
 strings! {
-    /// When a message reaches the model.
+    /// The time at which a message reaches the model.
     pub enum DeliverAs closed {
-        /// As soon as possible: after the tool that is running; the rest is skipped.
+        /// As soon as possible: after the running tool; the remaining tools are skipped.
         Steer = "steer",
-        /// When the agent would stop.
+        /// At the end of the run.
         FollowUp = "followUp",
-        /// With the user's next prompt; nothing is interrupted and nothing begins.
+        /// With the user's next prompt; the message neither interrupts nor starts a run.
         NextTurn = "nextTurn",
     }
 }
 
 strings! {
-    /// Which way a line went.
+    /// The direction of a line.
     pub enum Direction closed {
         /// From the client to the server.
         C2s = "c2s",
@@ -1249,19 +1245,19 @@ strings! {
 }
 
 strings! {
-    /// Why resources are looked for.
+    /// The reason for the search for resources.
     pub enum DiscoverReason open {
-        /// The extension has just begun.
+        /// The extension has just started.
         Startup = "startup",
-        /// Everything is loaded again.
+        /// All extensions and resources are reloaded.
         Reload = "reload",
     }
 }
 
 record! {
-    /// Stops what the agent does. Answered at once.
+    /// Stops the current run. Answered at once.
     pub struct DoAbort("type" = "abort") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
     }
 }
@@ -1283,15 +1279,15 @@ impl Default for DoAbort {
 }
 
 record! {
-    /// Stores data in the session that the model does not see.
+    /// Stores data in the session; the model does not receive it.
     pub struct DoAppendEntry("type" = "append_entry") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The extension that keeps it.
+        /// Path of the extension that stores the data.
         optional extension: String = "extension",
-        /// The extension's name for this kind of entry.
+        /// Kind of the entry, named by the extension.
         required custom_type: String = "customType",
-        /// What is kept.
+        /// Data of the extension.
         maybe data: serde_json::Value = "data",
     }
 }
@@ -1310,9 +1306,9 @@ impl DoAppendEntry {
 }
 
 record! {
-    /// Compacts the conversation; answered with the result when that is done.
+    /// Compacts the conversation. The answer with the result follows at the end.
     pub struct DoCompact("type" = "compact") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
         /// Extra instructions for the summary.
         optional custom_instructions: String = "customInstructions",
@@ -1337,12 +1333,12 @@ impl Default for DoCompact {
 }
 
 record! {
-    /// Forks the session before a message of the user. Only for commands. Answered with whether an
-    /// extension stopped it.
+    /// Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
+    /// prevented it.
     pub struct DoFork("type" = "fork") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The entry.
+        /// Id of the message's entry.
         required entry_id: String = "entryId",
     }
 }
@@ -1359,9 +1355,9 @@ impl DoFork {
 }
 
 record! {
-    /// Returns the session's entries.
+    /// Returns the entries of the session.
     pub struct DoGetEntries("type" = "get_entries") {
-        /// Names the question.
+        /// Id of the request.
         required id: String = "id",
     }
 }
@@ -1377,9 +1373,9 @@ impl DoGetEntries {
 }
 
 record! {
-    /// Returns the full state.
+    /// Returns the complete state.
     pub struct DoGetState("type" = "get_state") {
-        /// Names the question.
+        /// Id of the request.
         required id: String = "id",
     }
 }
@@ -1395,11 +1391,11 @@ impl DoGetState {
 }
 
 record! {
-    /// Starts a new session. Only for commands. The answer says whether an extension stopped it.
+    /// Starts a new session. Only allowed in commands. The answer states if an extension prevented it.
     pub struct DoNewSession("type" = "new_session") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The file of the session that it comes from.
+        /// File of the parent session.
         optional parent_session: String = "parentSession",
     }
 }
@@ -1422,11 +1418,11 @@ impl Default for DoNewSession {
 }
 
 record! {
-    /// Registers again what an extension brings; replaces its earlier registration.
+    /// Registers the contributions of an extension again; replaces its earlier registration.
     pub struct DoRegister("type" = "register") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// What it brings.
+        /// New contributions of the extension.
         required offered: OfferedExtension = "offered",
     }
 }
@@ -1443,17 +1439,17 @@ impl DoRegister {
 }
 
 record! {
-    /// Puts a message of its own kind into the conversation.
+    /// Adds an extension's message to the conversation.
     pub struct DoSendMessage("type" = "send_message") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The extension that sends it.
+        /// Path of the extension that sends the message.
         optional extension: String = "extension",
-        /// The message.
+        /// Message of the extension.
         required message: ExtensionMessage = "message",
-        /// Whether the agent begins to work where it is idle.
+        /// `true` to start a run if the agent is idle.
         optional trigger_turn: bool = "triggerTurn",
-        /// When it reaches the model where the agent is working; `steer` where it is missing.
+        /// Time of delivery during a run; `steer` if absent.
         optional deliver_as: DeliverAs = "deliverAs",
     }
 }
@@ -1473,16 +1469,16 @@ impl DoSendMessage {
 }
 
 record! {
-    /// Sends a message as the user. An idle agent starts a run; while the agent is
-    /// working, `deliverAs` has to say how the message is queued.
+    /// Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
+    /// time of delivery.
     pub struct DoSendUserMessage("type" = "send_user_message") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The extension that sends it.
+        /// Path of the extension that sends the message.
         optional extension: String = "extension",
-        /// The words and images.
+        /// Text and images of the message.
         required content: InputContent = "content",
-        /// `steer` or `followUp`.
+        /// Time of delivery: `steer` or `followUp`.
         optional deliver_as: DeliverAs = "deliverAs",
     }
 }
@@ -1503,9 +1499,9 @@ impl DoSendUserMessage {
 record! {
     /// Sets the tools that the model can call from the next request on. Unknown names are ignored.
     pub struct DoSetActiveTools("type" = "set_active_tools") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The names.
+        /// Names of the tools.
         required tools: Vec<String> = "tools",
     }
 }
@@ -1524,9 +1520,9 @@ impl DoSetActiveTools {
 record! {
     /// Sets or removes the label of a session entry.
     pub struct DoSetLabel("type" = "set_label") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The entry.
+        /// Id of the entry.
         required entry_id: String = "entryId",
         /// The label; absent or null to remove it.
         maybe label: String = "label",
@@ -1548,11 +1544,11 @@ impl DoSetLabel {
 record! {
     /// Switches to another model. Answered with `FoundResult`.
     pub struct DoSetModel("type" = "set_model") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The provider.
+        /// Name of the provider.
         required provider: String = "provider",
-        /// The model's id.
+        /// Id of the model.
         required model_id: String = "modelId",
     }
 }
@@ -1570,11 +1566,11 @@ impl DoSetModel {
 }
 
 record! {
-    /// Names the session.
+    /// Sets the name of the session.
     pub struct DoSetSessionName("type" = "set_session_name") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The name.
+        /// New name of the session.
         required name: String = "name",
     }
 }
@@ -1593,9 +1589,9 @@ impl DoSetSessionName {
 record! {
     /// Sets the thinking level; an unsupported level becomes the nearest supported one.
     pub struct DoSetThinkingLevel("type" = "set_thinking_level") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The level.
+        /// New thinking level.
         required level: ThinkingLevel = "level",
     }
 }
@@ -1614,7 +1610,7 @@ impl DoSetThinkingLevel {
 record! {
     /// Ends the agent as soon as it is idle. Answered at once.
     pub struct DoShutdown("type" = "shutdown") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
     }
 }
@@ -1636,11 +1632,11 @@ impl Default for DoShutdown {
 }
 
 record! {
-    /// Switches to another session. Only for commands. The answer says whether an extension stopped it.
+    /// Switches to another session. Only allowed in commands. The answer states if an extension prevented it.
     pub struct DoSwitchSession("type" = "switch_session") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The session's file.
+        /// Path of the session file.
         required path: String = "path",
     }
 }
@@ -1657,9 +1653,10 @@ impl DoSwitchSession {
 }
 
 record! {
-    /// Waits until no run, retry or compaction is going on. Only for commands: an event would wait for itself.
+    /// Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
+    /// for itself.
     pub struct DoWaitForIdle("type" = "wait_for_idle") {
-        /// Names the question.
+        /// Id of the request.
         required id: String = "id",
     }
 }
@@ -1675,23 +1672,23 @@ impl DoWaitForIdle {
 }
 
 strings! {
-    /// Why a finished message is finished.
+    /// The reason for the end of a complete message.
     pub enum DoneReason closed {
-        /// The model was done.
+        /// The model completed its answer.
         Stop = "stop",
-        /// The limit of the output was reached.
+        /// The answer reached the limit of its output.
         Length = "length",
-        /// The model wants tools to run.
+        /// The model calls tools.
         ToolUse = "toolUse",
     }
 }
 
 record! {
-    /// Answers a dialog that was reported.
+    /// Answers a reported dialog.
     pub struct DriverAnswer("instruction" = "answer") {
-        /// The dialog's name, as it was reported.
+        /// Name of the dialog, as in its report.
         required dialog: String = "dialog",
-        /// The answer's members, with the names of the wire; missing or null dismisses the dialog.
+        /// Members of the answer, with wire names; absent or null to dismiss the dialog.
         maybe answer: serde_json::Map<String, serde_json::Value> = "answer",
     }
 }
@@ -1708,13 +1705,13 @@ impl DriverAnswer {
 }
 
 record! {
-    /// Calls a command. Its end is reported whenever it comes; further instructions may come before.
+    /// Calls a command. The driver reports its end at any later time; further instructions may come before.
     pub struct DriverCall("instruction" = "call") {
-        /// The call's name in reports.
+        /// Name of the call in reports.
         required call: String = "call",
-        /// The command's name on the wire.
+        /// Wire name of the command.
         required command: String = "command",
-        /// Its parameters, with the names of the wire.
+        /// Parameters of the command, with wire names.
         required params: serde_json::Map<String, serde_json::Value> = "params",
     }
 }
@@ -1753,7 +1750,7 @@ impl Default for DriverClose {
 }
 
 record! {
-    /// The connection is closed, and everything that came of it has been reported. The last report.
+    /// The connection is closed, and the driver has reported everything that it received. The last report.
     pub struct DriverClosed("report" = "closed") {
     }
 }
@@ -1774,13 +1771,13 @@ impl Default for DriverClosed {
 }
 
 record! {
-    /// A dialog or a notice came.
+    /// The driver received a dialog or a notice.
     pub struct DriverDialog("report" = "dialog") {
-        /// The driver's name for it.
+        /// Name of the dialog, chosen by the driver.
         required dialog: String = "dialog",
-        /// Its method.
+        /// Method of the dialog.
         required method: String = "method",
-        /// Its parameters, without what stands around them, as the library decoded them.
+        /// Parameters of the dialog without their envelope, as the library decoded them.
         required params: serde_json::Map<String, serde_json::Value> = "params",
     }
 }
@@ -1800,13 +1797,13 @@ impl DriverDialog {
 record! {
     /// A call failed.
     pub struct DriverError("report" = "error") {
-        /// The call.
+        /// Name of the call.
         required call: String = "call",
-        /// Why.
+        /// Reason for the failure.
         required kind: DriverFailure = "kind",
-        /// What the agent said, or else what the library says.
+        /// Error message of the agent, or else of the library.
         required message: String = "message",
-        /// The agent's code, in dialects that have codes.
+        /// Error code of the agent, in dialects with error codes.
         maybe code: i64 = "code",
     }
 }
@@ -1825,7 +1822,7 @@ impl DriverError {
 }
 
 record! {
-    /// An event came.
+    /// The driver received an event.
     pub struct DriverEvent("report" = "event") {
         /// The event without its envelope, as the library decoded it.
         required event: serde_json::Map<String, serde_json::Value> = "event",
@@ -1843,27 +1840,28 @@ impl DriverEvent {
 }
 
 strings! {
-    /// Why a call or a run failed.
+    /// The reason for the failure of a call or a run.
     pub enum DriverFailure open {
-        /// The agent said so.
+        /// The agent rejected the command.
         Refused = "refused",
-        /// The connection is over.
+        /// The connection ended.
         Terminated = "terminated",
-        /// The library waited too long.
+        /// The library reached its timeout.
         TimedOut = "timed_out",
-        /// It failed in another way.
+        /// Another failure.
         Failed = "failed",
     }
 }
 
 tagged! {
-    /// What the suite tells a client driver to do.
+    /// An instruction of the suite to a client driver.
     pub enum DriverInstruction by "instruction" closed {
-        /// Starts the agent and drives it. The first instruction, answered with `ready`.
+        /// Starts the agent and connects the client library to it. The first instruction; the driver answers it with
+        /// `ready`.
         Start(DriverStart) = "start",
-        /// Calls a command. Its end is reported whenever it comes; further instructions may come before.
+        /// Calls a command. The driver reports its end at any later time; further instructions may come before.
         Call(DriverCall) = "call",
-        /// Answers a dialog that was reported.
+        /// Answers a reported dialog.
         Answer(DriverAnswer) = "answer",
         /// Closes the connection, waits for the agent's end, reports `closed` and ends. The last instruction.
         Close(DriverClose) = "close",
@@ -1871,15 +1869,15 @@ tagged! {
 }
 
 record! {
-    /// The agent is started, and events and dialogs are listened to.
+    /// The agent has started, and the driver receives events and dialogs.
     pub struct DriverReady("report" = "ready") {
-        /// The version of the driver protocol, 1.
+        /// Version of the driver protocol, 1.
         required driver: u64 = "driver",
-        /// The client library and its version.
+        /// Name of the client library and its version.
         required library: String = "library",
-        /// Whether the library has handles for runs, so that their ends are reported.
+        /// `true` if the library has handles for runs, so that the driver reports their ends.
         optional runs: bool = "runs",
-        /// Commands that the library sends by itself, such as a question for the state when a run ends.
+        /// Commands that the library sends by itself, such as a query of the state at the end of a run.
         optional sends: Vec<String> = "sends",
     }
 }
@@ -1898,25 +1896,25 @@ impl DriverReady {
 }
 
 tagged! {
-    /// What a client driver tells the suite.
+    /// A report of a client driver to the suite.
     pub enum DriverReport by "report" closed {
-        /// The agent is started, and events and dialogs are listened to.
+        /// The agent has started, and the driver receives events and dialogs.
         Ready(DriverReady) = "ready",
         /// A call succeeded.
         Result(DriverResult) = "result",
         /// A call failed.
         Error(DriverError) = "error",
-        /// The library has no way to do what was asked. The case is not applicable.
+        /// The library does not support an instruction. The case is not applicable.
         Unsupported(DriverUnsupported) = "unsupported",
-        /// An event came.
+        /// The driver received an event.
         Event(DriverEvent) = "event",
-        /// A dialog or a notice came.
+        /// The driver received a dialog or a notice.
         Dialog(DriverDialog) = "dialog",
-        /// A run that a call started is over, as its handle says.
+        /// The handle of a run reports the end of that run.
         RunEnd(DriverRunEnd) = "run_end",
-        /// The connection ended without the driver's doing.
+        /// The connection ended without an action of the driver.
         Terminated(DriverTerminated) = "terminated",
-        /// The connection is closed, and everything that came of it has been reported. The last report.
+        /// The connection is closed, and the driver has reported everything that it received. The last report.
         Closed(DriverClosed) = "closed",
     }
 }
@@ -1924,9 +1922,9 @@ tagged! {
 record! {
     /// A call succeeded.
     pub struct DriverResult("report" = "result") {
-        /// The call.
+        /// Name of the call.
         required call: String = "call",
-        /// The data of the answer as the library decoded it, written as JSON; null or missing where there is none.
+        /// Data of the answer as the library decoded it, in JSON; null or absent if there is no data.
         optional value: serde_json::Value = "value",
     }
 }
@@ -1943,13 +1941,13 @@ impl DriverResult {
 }
 
 record! {
-    /// A run that a call started is over, as its handle says.
+    /// The handle of a run reports the end of that run.
     pub struct DriverRunEnd("report" = "run_end") {
-        /// The call that started it.
+        /// Name of the call that started the run.
         required call: String = "call",
-        /// Why it failed, where it did.
+        /// Reason for the failure of the run, if it failed.
         maybe error: DriverFailure = "error",
-        /// What the agent said, or else what the library says.
+        /// Error message of the agent, or else of the library.
         optional message: String = "message",
     }
 }
@@ -1967,11 +1965,12 @@ impl DriverRunEnd {
 }
 
 record! {
-    /// Starts the agent and drives it. The first instruction, answered with `ready`.
+    /// Starts the agent and connects the client library to it. The first instruction; the driver answers it with
+    /// `ready`.
     pub struct DriverStart("instruction" = "start") {
-        /// The dialect, with its revision.
+        /// Name of the dialect, with its revision.
         required dialect: String = "dialect",
-        /// The agent's program and its arguments, to be started as a child with pipes.
+        /// Program of the agent and its arguments. The driver starts it as a child process with pipes.
         required command: Vec<String> = "command",
     }
 }
@@ -1988,11 +1987,11 @@ impl DriverStart {
 }
 
 record! {
-    /// The connection ended without the driver's doing.
+    /// The connection ended without an action of the driver.
     pub struct DriverTerminated("report" = "terminated") {
-        /// The agent's exit code.
+        /// Exit code of the agent.
         maybe code: i64 = "code",
-        /// The number of the signal that ended it.
+        /// Number of the signal that ended the agent.
         maybe signal: i64 = "signal",
     }
 }
@@ -2015,9 +2014,9 @@ impl Default for DriverTerminated {
 }
 
 record! {
-    /// The library has no way to do what was asked. The case is not applicable.
+    /// The library does not support an instruction. The case is not applicable.
     pub struct DriverUnsupported("report" = "unsupported") {
-        /// What it cannot do.
+        /// Description of the unsupported operation.
         required reason: String = "reason",
     }
 }
@@ -2033,9 +2032,9 @@ impl DriverUnsupported {
 }
 
 strings! {
-    /// Why a message broke off.
+    /// The reason for the end of an incomplete message.
     pub enum ErrorReason closed {
-        /// Somebody stopped it.
+        /// The answer was aborted.
         Aborted = "aborted",
         /// The request failed.
         Error = "error",
@@ -2043,15 +2042,15 @@ strings! {
 }
 
 record! {
-    /// How the agent's process ends.
+    /// The expected end of the agent's process.
     pub struct ExitExpectation() {
-        /// The check's name, as in the other expectations.
+        /// Name of the check, as in the other expectations.
         required check: String = "check",
-        /// What is checked, in words.
+        /// Description of the check.
         required says: String = "says",
-        /// How much a failure weighs; that of the case by default.
+        /// Level of the check; by default the level of the case.
         optional level: CheckLevel = "level",
-        /// The exit code; of a process that a signal ended, the signal's number, negative.
+        /// Exit code of the process. If a signal ended the process, the negated number of the signal.
         required exit: i64 = "exit",
     }
 }
@@ -2070,9 +2069,9 @@ impl ExitExpectation {
 }
 
 record! {
-    /// Waits for the end of the agent. The transcript says whether it came.
+    /// Waits for the end of the agent. The transcript records the end.
     pub struct ExitStep() {
-        /// How long it may take, in milliseconds.
+        /// Timeout in milliseconds.
         required wait_exit_ms: u64 = "wait_exit_ms",
     }
 }
@@ -2097,7 +2096,7 @@ impl Default for ExitStep {
 }
 
 choice! {
-    /// What is expected of the agent in words of the case itself, beside or in place of a golden transcript.
+    /// An expectation of the case itself, in addition to or instead of a golden transcript.
     pub enum Expectation {
         Frames(FramesExpectation) Members,
         Text(TextExpectation) Members,
@@ -2108,16 +2107,16 @@ choice! {
 record! {
     /// A check of a case that is known to fail.
     pub struct ExpectedFailure() {
-        /// The case.
+        /// Name of the case.
         required case: String = "case",
-        /// The check, as reports call it.
+        /// Name of the check, as in reports.
         required check: String = "check",
-        /// Where in the frame it fails, as reports have it, with `[]` for any element of an array. Missing: the failure is
-        /// of a frame as a whole.
+        /// Path of the failure in the frame, as in reports, with `[]` for any element of an array. If absent, the
+        /// failure concerns the frame as a whole.
         optional path: String = "path",
-        /// The event, the command or the dialog that the failure is about, by its name on the wire. Missing: whichever it is.
+        /// Wire name of the event, command or dialog that fails. If absent, the entry applies to all of them.
         optional row: String = "row",
-        /// Why it fails.
+        /// Reason for the failure.
         required reason: String = "reason",
     }
 }
@@ -2137,13 +2136,13 @@ impl ExpectedFailure {
 }
 
 record! {
-    /// The failures that are known of an agent. One that does not happen any more is a failure itself.
+    /// The known failures of an agent. An entry that no longer fails is a failure itself.
     pub struct ExpectedFailures() {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         required expected_failures: u64 = "expected_failures",
-        /// The agent.
+        /// Name of the agent.
         optional agent: String = "agent",
-        /// The failures.
+        /// The known failures.
         required failures: Vec<ExpectedFailure> = "failures",
     }
 }
@@ -2172,13 +2171,13 @@ impl Default for ExpectedFailures {
 }
 
 record! {
-    /// The results of the agent's questions. A command has none; those of events are [`HookAnswers`].
+    /// The results of the agent's requests. A command has no result; the results of events are in [`HookAnswers`].
     pub struct ExtensionAnswers() {
-        /// Who is there.
+        /// The extensions of the process.
         optional initialize: Initialized = "initialize",
-        /// Who is there besides.
+        /// The additionally loaded extensions.
         optional load: Initialized = "load",
-        /// The tool's result.
+        /// Result of the tool.
         optional tool: ToolResult = "tool",
     }
 }
@@ -2202,17 +2201,17 @@ impl Default for ExtensionAnswers {
 }
 
 record! {
-    /// Something failed in an extension although nobody waits for an answer: in the handler of an event
-    /// that was only told, in a timer. The client gets an `extension_error`.
+    /// A failure of an extension outside of a request, for example in the handler of an event without an answer, or in
+    /// a timer. The client receives an `extension_error`.
     pub struct ExtensionFailed("type" = "failed") {
-        /// The extension.
+        /// Path of the extension.
         optional extension: String = "extension",
-        /// The event that it handled, or what else it was at.
+        /// Event that the extension was handling, or another description of its activity.
         required event: String = "event",
-        /// The error message.
+        /// Error message of the extension.
         required error: String = "error",
-        /// The channel, if a listener failed by which extensions talk to each other. The client gets an `extension_error` from
-        /// pi@1.6 on only.
+        /// Name of the channel, if a listener for messages between extensions failed. The client receives an
+        /// `extension_error` for it since pi@1.6 only.
         optional channel: String = "channel",
     }
 }
@@ -2231,29 +2230,27 @@ impl ExtensionFailed {
 }
 
 tagged! {
-    /// A frame that an extension process sends. A line that is not a frame goes to the agent's log; a question of
-    /// a type that the agent does not know is answered with an error.
+    /// A frame of an extension process. A line that is not a frame goes to the agent's log. A request of an unknown
+    /// type is answered with an error.
     pub enum ExtensionFrame by "type" open {
-        /// The answer to a question of the agent: a result as `ExtensionAnswers` and `HookAnswers` say, or
-        /// an error.
+        /// The answer to a request of the agent: a result as in `ExtensionAnswers` and `HookAnswers`, or an error.
         Response(ExtensionResponse) = "response",
-        /// A tool has something to show; it replaces what it showed before.
+        /// A tool reports progress, which replaces its earlier progress.
         ToolUpdate(ToolProgress) = "tool_update",
-        /// Something failed in an extension although nobody waits for an answer: in the handler of an event
-        /// that was only told, in a timer. The client gets an `extension_error`.
+        /// A failure of an extension outside of a request, for example in the handler of an event without an answer, or in
+        /// a timer. The client receives an `extension_error`.
         Failed(ExtensionFailed) = "failed",
-        /// A line for the agent's log. What a process writes on stderr goes there too.
+        /// A line for the agent's log. The stderr of a process goes to the same log.
         Log(ExtensionLog) = "log",
-        /// Asks the user to choose. Answered with `ValueResult`.
+        /// Requests a choice of the user. Answered with `ValueResult`.
         Select(AskSelect) = "select",
-        /// Asks the user for yes or no. Answered with `ConfirmedResult`.
+        /// Requests a yes or no of the user. Answered with `ConfirmedResult`.
         Confirm(AskConfirm) = "confirm",
-        /// Asks the user for a line of text. Answered with `ValueResult`.
+        /// Requests a line of text from the user. Answered with `ValueResult`.
         Input(AskInput) = "input",
         /// Opens an editor for the user. Answered with `ValueResult`.
         Editor(AskEditor) = "editor",
-        /// Withdraws a question. It counts as unanswered, and so does one that has not
-        /// arrived yet.
+        /// Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet.
         Withdraw(AskWithdraw) = "withdraw",
         /// Shows a notice.
         Notify(ShowNotice) = "notify",
@@ -2265,14 +2262,14 @@ tagged! {
         SetTitle(ShowTitle) = "set_title",
         /// Puts text into the input editor.
         SetEditorText(ShowEditorText) = "set_editor_text",
-        /// Puts a message of its own kind into the conversation.
+        /// Adds an extension's message to the conversation.
         SendMessage(DoSendMessage) = "send_message",
-        /// Sends a message as the user. An idle agent starts a run; while the agent is
-        /// working, `deliverAs` has to say how the message is queued.
+        /// Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
+        /// time of delivery.
         SendUserMessage(DoSendUserMessage) = "send_user_message",
-        /// Stores data in the session that the model does not see.
+        /// Stores data in the session; the model does not receive it.
         AppendEntry(DoAppendEntry) = "append_entry",
-        /// Names the session.
+        /// Sets the name of the session.
         SetSessionName(DoSetSessionName) = "set_session_name",
         /// Sets or removes the label of a session entry.
         SetLabel(DoSetLabel) = "set_label",
@@ -2282,36 +2279,37 @@ tagged! {
         SetModel(DoSetModel) = "set_model",
         /// Sets the thinking level; an unsupported level becomes the nearest supported one.
         SetThinkingLevel(DoSetThinkingLevel) = "set_thinking_level",
-        /// Stops what the agent does. Answered at once.
+        /// Stops the current run. Answered at once.
         Abort(DoAbort) = "abort",
         /// Ends the agent as soon as it is idle. Answered at once.
         Shutdown(DoShutdown) = "shutdown",
-        /// Compacts the conversation; answered with the result when that is done.
+        /// Compacts the conversation. The answer with the result follows at the end.
         Compact(DoCompact) = "compact",
-        /// Waits until no run, retry or compaction is going on. Only for commands: an event would wait for itself.
+        /// Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
+        /// for itself.
         WaitForIdle(DoWaitForIdle) = "wait_for_idle",
-        /// Starts a new session. Only for commands. The answer says whether an extension stopped it.
+        /// Starts a new session. Only allowed in commands. The answer states if an extension prevented it.
         NewSession(DoNewSession) = "new_session",
-        /// Forks the session before a message of the user. Only for commands. Answered with whether an
-        /// extension stopped it.
+        /// Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
+        /// prevented it.
         Fork(DoFork) = "fork",
-        /// Switches to another session. Only for commands. The answer says whether an extension stopped it.
+        /// Switches to another session. Only allowed in commands. The answer states if an extension prevented it.
         SwitchSession(DoSwitchSession) = "switch_session",
-        /// Returns the full state.
+        /// Returns the complete state.
         GetState(DoGetState) = "get_state",
-        /// Returns the session's entries.
+        /// Returns the entries of the session.
         GetEntries(DoGetEntries) = "get_entries",
-        /// Registers again what an extension brings; replaces its earlier registration.
+        /// Registers the contributions of an extension again; replaces its earlier registration.
         Register(DoRegister) = "register",
     }
 }
 
 record! {
-    /// A line for the agent's log. What a process writes on stderr goes there too.
+    /// A line for the agent's log. The stderr of a process goes to the same log.
     pub struct ExtensionLog("type" = "log") {
-        /// How much it matters.
+        /// Level of the line.
         required level: LogLevel = "level",
-        /// The line.
+        /// Text of the line.
         required message: String = "message",
     }
 }
@@ -2328,15 +2326,15 @@ impl ExtensionLog {
 }
 
 record! {
-    /// A message of a type that an extension defines.
+    /// A message of a kind that an extension defines.
     pub struct ExtensionMessage() {
-        /// The extension's name for this kind of message.
+        /// Kind of the message, named by the extension.
         required custom_type: String = "customType",
-        /// Text, or blocks.
+        /// Content of the message: text or blocks.
         required content: InputContent = "content",
-        /// Whether a front end should show it.
+        /// `true` if a client should show the message.
         required display: bool = "display",
-        /// Facts for a front end.
+        /// Details for a client.
         maybe details: serde_json::Value = "details",
     }
 }
@@ -2355,14 +2353,13 @@ impl ExtensionMessage {
 }
 
 record! {
-    /// The answer to a question of the agent: a result as `ExtensionAnswers` and `HookAnswers` say, or
-    /// an error.
+    /// The answer to a request of the agent: a result as in `ExtensionAnswers` and `HookAnswers`, or an error.
     pub struct ExtensionResponse("type" = "response") {
-        /// The id of the question.
+        /// Id of the request.
         required id: String = "id",
-        /// The result; absent or null where there is none.
+        /// The result; absent or null if there is none.
         maybe result: serde_json::Value = "result",
-        /// The error message.
+        /// Error message of the request.
         optional error: String = "error",
     }
 }
@@ -2380,7 +2377,7 @@ impl ExtensionResponse {
 }
 
 record! {
-    /// A file of the profile that is not laid out.
+    /// The absence of a file: the suite does not write this file of the profile.
     pub struct FileAbsent("absent" = true) {
     }
 }
@@ -2401,7 +2398,7 @@ impl Default for FileAbsent {
 }
 
 record! {
-    /// A file of bytes that are no text.
+    /// A file with binary content.
     pub struct FileBytes() {
         /// The bytes, in base64.
         required base64: String = "base64",
@@ -2419,7 +2416,7 @@ impl FileBytes {
 }
 
 choice! {
-    /// What a file holds: text (variables in it are replaced), bytes, a JSON value, or nothing at all.
+    /// The content of a file: text (with variables that are substituted), bytes, a JSON value, or no file at all.
     pub enum FileContent {
         Text(String) Text,
         Bytes(FileBytes) Members,
@@ -2429,9 +2426,9 @@ choice! {
 }
 
 record! {
-    /// A file that holds a JSON value.
+    /// A file with a JSON value.
     pub struct FileJson() {
-        /// The value. Variables in its strings are replaced.
+        /// The value. Variables in its strings are substituted.
         required json: serde_json::Value = "json",
     }
 }
@@ -2447,7 +2444,7 @@ impl FileJson {
 }
 
 strings! {
-    /// The kind of value that a command line flag takes.
+    /// The kind of value of a command-line flag.
     pub enum FlagKind closed {
         /// No value: the flag is present or absent.
         Boolean = "boolean",
@@ -2457,9 +2454,9 @@ strings! {
 }
 
 record! {
-    /// Whether what was named is there.
+    /// The outcome of a search.
     pub struct FoundResult() {
-        /// False where it is not; nothing has changed then.
+        /// `true` if the target was found. If `false`, the request had no effect.
         required found: bool = "found",
     }
 }
@@ -2475,18 +2472,18 @@ impl FoundResult {
 }
 
 record! {
-    /// The frames of the agent that fit a pattern are these, in this order, and no others. A line that is no
-    /// JSON counts as a string.
+    /// The expectation that the frames matching a pattern are exactly the listed ones, in this order. A line that is
+    /// not JSON is matched as a string.
     pub struct FramesExpectation() {
-        /// The check's name, unique in the case: reports and files of expected failures say `expect NAME`.
+        /// Name of the check, unique in the case; reports and files of expected failures use `expect NAME`.
         required check: String = "check",
-        /// What is checked, in words.
+        /// Description of the check.
         required says: String = "says",
-        /// How much a failure weighs; that of the case by default.
+        /// Level of the check; by default the level of the case.
         optional level: CheckLevel = "level",
-        /// The pattern that says which frames are looked at.
+        /// Pattern that selects the frames.
         required of: serde_json::Value = "of",
-        /// A pattern for each of them.
+        /// Patterns of the selected frames, one for each.
         required frames: Vec<serde_json::Value> = "frames",
     }
 }
@@ -2494,13 +2491,13 @@ record! {
 /// Builds a [`FramesExpectation`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct FramesExpectationBuilder {
-    /// The check's name, unique in the case: reports and files of expected failures say `expect NAME`.
+    /// Name of the check, unique in the case; reports and files of expected failures use `expect NAME`.
     pub check: String,
-    /// What is checked, in words.
+    /// Description of the check.
     pub says: String,
-    /// The pattern that says which frames are looked at.
+    /// Pattern that selects the frames.
     pub of: serde_json::Value,
-    /// A pattern for each of them.
+    /// Patterns of the selected frames, one for each.
     pub frames: Vec<serde_json::Value>,
 }
 
@@ -2519,8 +2516,8 @@ impl FramesExpectationBuilder {
 }
 
 record! {
-    /// Stops reading what the agent writes, as a client does that is busy. What is waited for does not come
-    /// until reading goes on, which it does at the end of the scenario in any case.
+    /// Stops reading the output of the agent, like a busy client. A wait finds no frame until reading resumes. Reading
+    /// resumes at the end of the scenario in any case.
     pub struct HoldStep("hold_reading" = true) {
     }
 }
@@ -2541,27 +2538,27 @@ impl Default for HoldStep {
 }
 
 record! {
-    /// The results of events, by the event's type. All others are answered without a result.
+    /// The results of events, by the event's type. All other events are answered without a result.
     pub struct HookAnswers() {
-        /// Names more skills and prompt templates.
+        /// Additional skills and prompt templates.
         optional resources_discover: ResourcesDiscoverAnswer = "resources_discover",
-        /// Stops it.
+        /// Decision to prevent the switch.
         optional session_before_switch: CancelAnswer = "session_before_switch",
-        /// Stops it.
+        /// Decision to prevent the fork.
         optional session_before_fork: CancelAnswer = "session_before_fork",
-        /// Stops it, or gives the summary.
+        /// Decision to prevent the compaction, or its summary.
         optional session_before_compact: BeforeCompactAnswer = "session_before_compact",
-        /// Replaces the input, or drops it.
+        /// Replacement or rejection of the input.
         optional input: InputAnswer = "input",
-        /// Adds a message, replaces the system prompt.
+        /// Additional message, or replacement of the system prompt.
         optional before_agent_start: BeforeAgentStartAnswer = "before_agent_start",
-        /// Replaces what the model gets to see.
+        /// Replacement of the messages for the model.
         optional context: ContextAnswer = "context",
-        /// Blocks it.
+        /// Decision to block the tool.
         optional tool_call: ToolCallAnswer = "tool_call",
-        /// Replaces it.
+        /// Replacement of the tool's result.
         optional tool_result: ToolResultAnswer = "tool_result",
-        /// Replaces the command: this is its result.
+        /// Result that replaces the execution of the command.
         optional user_bash: UserBashAnswer = "user_bash",
     }
 }
@@ -2592,91 +2589,92 @@ impl Default for HookAnswers {
 }
 
 tagged! {
-    /// An event of the agent, told apart by `type`.
+    /// An event for extensions; `type` determines the variant.
     pub enum HookEvent by "type" open {
-        /// The extension's first event: the agent is ready. Where the agent is pi from 1.5 on, also whenever another session has
-        /// taken the place of the one before; `session_switch` and `session_fork` do not come then. Waited for.
+        /// The extension's first event: the agent is ready. In pi since 1.5, also sent after each change of the session,
+        /// instead of `session_switch` and `session_fork`. The agent waits for the response.
         SessionStart(SessionStartHook) = "session_start",
-        /// After `session_start`: skills and prompt templates are looked for. The answer may name more of them.
+        /// The search for skills and prompt templates, after `session_start`. The answer may add further ones.
         ResourcesDiscover(ResourcesDiscoverHook) = "resources_discover",
-        /// Another session is about to take the place of this one. The answer may stop it.
+        /// Another session is about to replace the current one. The answer may prevent it.
         SessionBeforeSwitch(SessionBeforeSwitchHook) = "session_before_switch",
-        /// Another session has taken the place of the one before. Waited for.
+        /// Another session has replaced the previous one. The agent waits for the response.
         SessionSwitch(SessionSwitchHook) = "session_switch",
-        /// A fork is about to be made. The answer may stop it.
+        /// A fork is about to be made. The answer may prevent it.
         SessionBeforeFork(SessionBeforeForkHook) = "session_before_fork",
-        /// A fork was made and is the session now. Waited for.
+        /// A fork has become the current session. The agent waits for the response.
         SessionFork(SessionForkHook) = "session_fork",
-        /// The conversation is about to be compacted. The answer may stop it, or give the summary.
+        /// A compaction is about to start. The answer may prevent it, or provide the summary.
         SessionBeforeCompact(SessionBeforeCompactHook) = "session_before_compact",
-        /// The conversation was compacted. Waited for.
+        /// The conversation was compacted. The agent waits for the response.
         SessionCompact(SessionCompactHook) = "session_compact",
-        /// The session is about to end. Where the agent ends, all extensions together have two seconds; then stdin ends. Where the
-        /// agent is pi from 1.5 on, also told when another session takes the place of this one: it is waited for within the limit
-        /// of a hook, and `session_start` follows.
+        /// The session is about to end. If the agent itself ends, all extensions together have two seconds before stdin
+        /// closes. In pi since 1.5, also sent before another session replaces this one. The agent then waits for the
+        /// response within the time limit of a hook, and `session_start` follows.
         SessionShutdown(SessionShutdownHook) = "session_shutdown",
-        /// The user sent input that has not been processed yet. The answer may replace or drop it.
+        /// Input of the user that is not processed yet. The answer may replace or drop it.
         Input(InputHook) = "input",
-        /// A run is about to begin. The answer may add a message, and replace the system prompt of this run.
+        /// A run is about to start. The answer may add a message, and replace the system prompt of this run.
         BeforeAgentStart(BeforeAgentStartHook) = "before_agent_start",
-        /// The model is about to be asked. The answer may replace what it gets to see, this once.
+        /// A request to the model is about to be sent. The answer may replace its messages for this request only.
         Context(ContextHook) = "context",
-        /// The agent begins to work on a prompt, or begins again after a retry or a compaction.
+        /// The agent starts to work on a prompt, or starts again after a retry or a compaction.
         AgentStart(AgentStart) = "agent_start",
         /// The agent stops. A retry, a compaction or a follow-up may still come after it.
         AgentEnd(AgentEnd) = "agent_end",
-        /// A turn begins.
+        /// A turn starts.
         TurnStart(TurnStartHook) = "turn_start",
-        /// A turn is complete.
+        /// A turn ends.
         TurnEnd(TurnEndHook) = "turn_end",
-        /// A message begins. Messages of the user, of tools and of extensions are whole already; the
-        /// model's are empty.
+        /// A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+        /// are empty.
         MessageStart(MessageStart) = "message_start",
-        /// The model's message grows.
+        /// The message of the model grows.
         MessageUpdate(MessageUpdate) = "message_update",
         /// A message is complete.
         MessageEnd(MessageEnd) = "message_end",
-        /// A tool begins to run.
+        /// A tool starts to run.
         ToolExecutionStart(ToolExecutionStart) = "tool_execution_start",
-        /// A tool has something to show. `partialResult` is all of it so far, to replace what is shown.
+        /// A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+        /// updates.
         ToolExecutionUpdate(ToolExecutionUpdate) = "tool_execution_update",
-        /// A tool is done.
+        /// A tool ends.
         ToolExecutionEnd(ToolExecutionEnd) = "tool_execution_end",
-        /// A tool is about to run. The answer may block it; without an answer it is blocked.
+        /// A tool is about to run. The answer may block it. Without an answer, the tool is blocked.
         ToolCall(ToolCallHook) = "tool_call",
         /// A tool has run. The answer may replace its result.
         ToolResult(ToolResultHook) = "tool_result",
-        /// The user is about to run a shell command beside the conversation. The answer may give its result.
+        /// The user is about to run a shell command outside of the conversation. The answer may provide its result.
         UserBash(UserBashHook) = "user_bash",
-        /// Another model is in use than before.
+        /// The model was changed.
         ModelSelect(ModelSelectHook) = "model_select",
     }
 }
 
 record! {
-    /// The results of an extension's questions. Other questions are answered without a result.
+    /// The results of an extension's requests. Requests without a member are answered without a result.
     pub struct HostAnswers() {
-        /// What the user chose.
+        /// The choice of the user.
         optional select: ValueResult = "select",
-        /// What the user said.
+        /// The answer of the user.
         optional confirm: ConfirmedResult = "confirm",
-        /// What the user entered.
+        /// The entered text of the user.
         optional input: ValueResult = "input",
-        /// What the user wrote.
+        /// The edited text of the user.
         optional editor: ValueResult = "editor",
-        /// Whether there is such a model that can be used.
+        /// `true` in `found` if the model exists and is available.
         optional set_model: FoundResult = "set_model",
         /// The result of a compaction.
         optional compact: CompactionResult = "compact",
-        /// Whether an extension stopped it.
+        /// Result of the new session; an extension can prevent it.
         optional new_session: Cancellation = "new_session",
-        /// Whether an extension stopped it.
+        /// Result of the fork; an extension can prevent it.
         optional fork: Cancellation = "fork",
-        /// Whether an extension stopped it.
+        /// Result of the switch; an extension can prevent it.
         optional switch_session: Cancellation = "switch_session",
-        /// The full state.
+        /// Complete state of the agent.
         optional get_state: HostState = "get_state",
-        /// The entries.
+        /// Entries of the session.
         optional get_entries: SessionEntries = "get_entries",
     }
 }
@@ -2708,10 +2706,10 @@ impl Default for HostAnswers {
 }
 
 record! {
-    /// A question of the agent is taken back: the run was aborted, or the time is up. A response that
-    /// still comes is ignored.
+    /// The cancellation of an agent's request, because the run was aborted or the time limit was reached. A later
+    /// response is ignored.
     pub struct HostCancel("type" = "cancel") {
-        /// The id of the question.
+        /// Id of the cancelled request.
         required id: String = "id",
     }
 }
@@ -2727,15 +2725,15 @@ impl HostCancel {
 }
 
 record! {
-    /// The user invoked a command. The response comes when it has ended; its result is not looked at.
+    /// The user invoked a command. The response follows when the command has ended; its result is ignored.
     pub struct HostCommand("type" = "command") {
-        /// Names the question.
+        /// Id of the request.
         required id: String = "id",
-        /// The extension whose command it is.
+        /// Path of the extension that registered the command.
         required extension: String = "extension",
-        /// The command's name, without the slash.
+        /// Name of the command, without the slash.
         required name: String = "name",
-        /// What stands behind the name; empty where nothing does.
+        /// Text after the name; empty if there is none.
         required args: String = "args",
     }
 }
@@ -2743,13 +2741,13 @@ record! {
 /// Builds a [`HostCommand`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct HostCommandBuilder {
-    /// Names the question.
+    /// Id of the request.
     pub id: String,
-    /// The extension whose command it is.
+    /// Path of the extension that registered the command.
     pub extension: String,
-    /// The command's name, without the slash.
+    /// Name of the command, without the slash.
     pub name: String,
-    /// What stands behind the name; empty where nothing does.
+    /// Text after the name; empty if there is none.
     pub args: String,
 }
 
@@ -2767,15 +2765,15 @@ impl HostCommandBuilder {
 }
 
 record! {
-    /// Entries that joined the session; for those who watch `entries`.
+    /// New entries of the session, for extensions that watch `entries`.
     pub struct HostEntries("type" = "entries") {
-        /// Whether these are all entries, because the session is another one.
+        /// `true` if the list holds all entries, because the session has changed.
         required reset: bool = "reset",
-        /// The head of the session's file, with `reset`.
+        /// Header of the session file; present if `reset` is `true`.
         optional header: serde_json::Map<String, serde_json::Value> = "header",
-        /// The entries.
+        /// New entries, or all entries if `reset` is `true`.
         required entries: Vec<serde_json::Map<String, serde_json::Value>> = "entries",
-        /// The entry at which the conversation is now; null where it is empty.
+        /// Id of the current entry; null in an empty session.
         nullable leaf_id: String = "leafId",
     }
 }
@@ -2794,14 +2792,14 @@ impl HostEntries {
 }
 
 record! {
-    /// Something happened. With an id the agent waits for the response, and `HookAnswers` says what may
-    /// stand in it; without one nobody waits.
+    /// An event of the agent. With an id, the agent waits for the response, whose result `HookAnswers` defines. Without
+    /// an id, it does not wait.
     pub struct HostEvent("type" = "event") {
-        /// Names the question.
+        /// Id of the request.
         optional id: String = "id",
-        /// The extension that is told.
+        /// Path of the extension that receives the event.
         required extension: String = "extension",
-        /// What happened.
+        /// Event for the extension.
         required event: HookEvent = "event",
     }
 }
@@ -2819,53 +2817,53 @@ impl HostEvent {
 }
 
 tagged! {
-    /// A frame that the agent sends to an extension process. A process ignores types that it does not know.
+    /// A frame from the agent to an extension process. A process ignores unknown types.
     pub enum HostFrame by "type" open {
-        /// The first frame. The process answers with `Initialized` when its extensions are loaded, and
-        /// sends nothing else before that but dialogs' notices and logs.
+        /// The first frame. The process answers with `Initialized` when its extensions are loaded. Before that, it sends
+        /// only notices and log lines.
         Initialize(HostInitialize) = "initialize",
-        /// More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
-        /// `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone; an
-        /// empty list, to which the answer is one too, asks whether the process still answers at all.
+        /// Additional extensions to load, for example after a directory becomes trusted. Sent only to a process that
+        /// announced `loadsMore` in `Initialized`. Answered with `Initialized` for these extensions only. An empty list,
+        /// answered with an empty list, checks that the process still responds.
         Load(HostLoad) = "load",
-        /// Something happened. With an id the agent waits for the response, and `HookAnswers` says what may
-        /// stand in it; without one nobody waits.
+        /// An event of the agent. With an id, the agent waits for the response, whose result `HookAnswers` defines. Without
+        /// an id, it does not wait.
         Event(HostEvent) = "event",
-        /// The user invoked a command. The response comes when it has ended; its result is not looked at.
+        /// The user invoked a command. The response follows when the command has ended; its result is ignored.
         Command(HostCommand) = "command",
-        /// The model called a tool. Before the response there may be `tool_update` frames.
+        /// The model called a tool. `tool_update` frames may precede the response.
         Tool(HostTool) = "tool",
-        /// A question of the agent is taken back: the run was aborted, or the time is up. A response that
-        /// still comes is ignored.
+        /// The cancellation of an agent's request, because the run was aborted or the time limit was reached. A later
+        /// response is ignored.
         Cancel(HostCancel) = "cancel",
         /// Changes of the state, for extensions that watch `state`. Sent before the frame that follows from the change.
         State(HostStateChanged) = "state",
-        /// Entries that joined the session; for those who watch `entries`.
+        /// New entries of the session, for extensions that watch `entries`.
         Entries(HostEntries) = "entries",
-        /// The answer to a question of the extension: a result as `HostAnswers` says, or an error.
+        /// The answer to a request of the extension: a result as in `HostAnswers`, or an error.
         Response(HostResponse) = "response",
     }
 }
 
 record! {
-    /// The first frame. The process answers with `Initialized` when its extensions are loaded, and
-    /// sends nothing else before that but dialogs' notices and logs.
+    /// The first frame. The process answers with `Initialized` when its extensions are loaded. Before that, it sends
+    /// only notices and log lines.
     pub struct HostInitialize("type" = "initialize") {
-        /// Names the question.
+        /// Id of the request.
         required id: String = "id",
-        /// The version of this protocol, 1.
+        /// Version of this protocol, 1.
         required protocol: u64 = "protocol",
-        /// The agent's version.
+        /// Version of the agent.
         required agent_version: String = "agentVersion",
-        /// How the agent is used.
+        /// Mode of use of the agent.
         required mode: HostMode = "mode",
-        /// Whether somebody can answer dialogs.
+        /// `true` if a client can answer dialogs.
         required has_ui: bool = "hasUI",
         /// The working directory.
         required cwd: String = "cwd",
         /// The folder of the user's settings.
         required agent_dir: String = "agentDir",
-        /// The extensions to load, as absolute paths. A program that is one extension finds one path here.
+        /// Absolute paths of the extensions to load. A program that is a single extension receives one path.
         required extensions: Vec<String> = "extensions",
     }
 }
@@ -2873,21 +2871,21 @@ record! {
 /// Builds a [`HostInitialize`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct HostInitializeBuilder {
-    /// Names the question.
+    /// Id of the request.
     pub id: String,
-    /// The version of this protocol, 1.
+    /// Version of this protocol, 1.
     pub protocol: u64,
-    /// The agent's version.
+    /// Version of the agent.
     pub agent_version: String,
-    /// How the agent is used.
+    /// Mode of use of the agent.
     pub mode: HostMode,
-    /// Whether somebody can answer dialogs.
+    /// `true` if a client can answer dialogs.
     pub has_ui: bool,
     /// The working directory.
     pub cwd: String,
     /// The folder of the user's settings.
     pub agent_dir: String,
-    /// The extensions to load, as absolute paths. A program that is one extension finds one path here.
+    /// Absolute paths of the extensions to load. A program that is a single extension receives one path.
     pub extensions: Vec<String>,
 }
 
@@ -2909,13 +2907,13 @@ impl HostInitializeBuilder {
 }
 
 record! {
-    /// More extensions to load, as when a directory turns out to be trusted. Sent only to a process that said in
-    /// `Initialized` that it loads more. Answered with `Initialized`, which speaks of these extensions alone; an
-    /// empty list, to which the answer is one too, asks whether the process still answers at all.
+    /// Additional extensions to load, for example after a directory becomes trusted. Sent only to a process that
+    /// announced `loadsMore` in `Initialized`. Answered with `Initialized` for these extensions only. An empty list,
+    /// answered with an empty list, checks that the process still responds.
     pub struct HostLoad("type" = "load") {
-        /// Names the question.
+        /// Id of the request.
         required id: String = "id",
-        /// The extensions, as absolute paths.
+        /// Absolute paths of the extensions.
         required extensions: Vec<String> = "extensions",
     }
 }
@@ -2932,21 +2930,21 @@ impl HostLoad {
 }
 
 strings! {
-    /// How the agent is used.
+    /// The mode of use of the agent.
     pub enum HostMode open {
-        /// By a client, over frames.
+        /// Use by a client, over frames.
         Rpc = "rpc",
     }
 }
 
 record! {
-    /// The answer to a question of the extension: a result as `HostAnswers` says, or an error.
+    /// The answer to a request of the extension: a result as in `HostAnswers`, or an error.
     pub struct HostResponse("type" = "response") {
-        /// The id of the question.
+        /// Id of the request.
         required id: String = "id",
-        /// The result; absent where there is none.
+        /// The result; absent if there is none.
         optional result: serde_json::Value = "result",
-        /// Why the question failed.
+        /// Error message of the request.
         optional error: String = "error",
     }
 }
@@ -2964,36 +2962,36 @@ impl HostResponse {
 }
 
 record! {
-    /// What the agent is and does. In a `state` frame only what has changed since the last one; whole in an
-    /// answer to `get_state` and in `initialize`.
+    /// The state of the agent. The first `state` frame and the answer to `get_state` hold all members. Later `state`
+    /// frames hold only the changes since the previous one.
     pub struct HostState() {
-        /// Whether no run, retry or compaction is going on.
+        /// `true` if no run, retry or compaction is in progress.
         optional idle: bool = "idle",
-        /// Messages that wait for a run.
+        /// Number of messages that wait for a run.
         optional pending_messages: u64 = "pendingMessages",
-        /// The model in use, or null where there is none.
+        /// The current model, or null if there is none.
         maybe model: Model = "model",
-        /// The models that can be used.
+        /// Models available to the agent.
         optional models: Vec<Model> = "models",
-        /// The model's thinking level.
+        /// Thinking level of the model.
         optional thinking_level: ThinkingLevel = "thinkingLevel",
-        /// The session's id.
+        /// Id of the session.
         optional session_id: String = "sessionId",
-        /// The session's file; null where nothing is kept.
+        /// Path of the session file; null if the session is not stored.
         maybe session_file: String = "sessionFile",
-        /// The session's name, or null where it has none.
+        /// Name of the session, or null if it has none.
         maybe session_name: String = "sessionName",
-        /// What the model is told beforehand.
+        /// System prompt of the session.
         optional system_prompt: String = "systemPrompt",
-        /// How much of the model's context is in use; null without a model.
+        /// Use of the context window; null without a model.
         maybe context_usage: ContextUsage = "contextUsage",
-        /// All tools that there are.
+        /// All tools of the agent.
         optional tools: Vec<KnownTool> = "tools",
-        /// The names of those that the model can call.
+        /// Names of the tools that the model can call.
         optional active_tools: Vec<String> = "activeTools",
         /// The commands that a prompt can invoke with `/name`.
         optional commands: Vec<CommandInfo> = "commands",
-        /// The flags that the command line gave: true, or the text.
+        /// Flags from the command line: `true`, or the text.
         optional flags: std::collections::BTreeMap<String, serde_json::Value> = "flags",
     }
 }
@@ -3030,7 +3028,7 @@ impl Default for HostState {
 record! {
     /// Changes of the state, for extensions that watch `state`. Sent before the frame that follows from the change.
     pub struct HostStateChanged("type" = "state") {
-        /// The members that changed.
+        /// Changed members of the state.
         required state: HostState = "state",
     }
 }
@@ -3046,17 +3044,17 @@ impl HostStateChanged {
 }
 
 record! {
-    /// The model called a tool. Before the response there may be `tool_update` frames.
+    /// The model called a tool. `tool_update` frames may precede the response.
     pub struct HostTool("type" = "tool") {
-        /// Names the question.
+        /// Id of the request.
         required id: String = "id",
-        /// The extension whose tool it is.
+        /// Path of the extension that registered the tool.
         required extension: String = "extension",
-        /// The tool's name.
+        /// Name of the tool.
         required name: String = "name",
-        /// The id of the call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// The arguments, which fit the tool's schema.
+        /// Arguments of the tool call, valid under the tool's schema.
         required params: serde_json::Map<String, serde_json::Value> = "params",
     }
 }
@@ -3064,15 +3062,15 @@ record! {
 /// Builds a [`HostTool`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct HostToolBuilder {
-    /// Names the question.
+    /// Id of the request.
     pub id: String,
-    /// The extension whose tool it is.
+    /// Path of the extension that registered the tool.
     pub extension: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub name: String,
-    /// The id of the call.
+    /// Id of the tool call.
     pub tool_call_id: String,
-    /// The arguments, which fit the tool's schema.
+    /// Arguments of the tool call, valid under the tool's schema.
     pub params: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -3093,7 +3091,7 @@ impl HostToolBuilder {
 record! {
     /// A complete image.
     pub struct ImageContent("type" = "image") {
-        /// The bytes in base64, without a data URL's head.
+        /// The bytes in base64, without the prefix of a data URL.
         required data: String = "data",
         /// The MIME type, as in `image/png`.
         required mime_type: String = "mimeType",
@@ -3114,11 +3112,11 @@ impl ImageContent {
 record! {
     /// Limits for images.
     pub struct ImageLimits() {
-        /// The most in one message.
+        /// Maximum number of images in one message.
         optional max_per_message: u64 = "maxPerMessage",
-        /// The most in one request.
+        /// Maximum number of images in one request.
         optional max_per_request: u64 = "maxPerRequest",
-        /// To what size they are brought.
+        /// Size to which images are reduced.
         optional resize: ImageSize = "resize",
     }
 }
@@ -3142,15 +3140,15 @@ impl Default for ImageLimits {
 }
 
 record! {
-    /// To what size images are brought before they enter a conversation.
+    /// The size to which images are reduced before they enter a conversation.
     pub struct ImageSize() {
-        /// Pixels from left to right.
+        /// Maximum width in pixels.
         optional max_width: u64 = "maxWidth",
-        /// Pixels from top to bottom.
+        /// Maximum height in pixels.
         optional max_height: u64 = "maxHeight",
-        /// Bytes as base64.
+        /// Maximum number of bytes in base64.
         optional max_bytes: u64 = "maxBytes",
-        /// From 1 to 100.
+        /// JPEG quality from 1 to 100.
         optional jpeg_quality: u64 = "jpegQuality",
     }
 }
@@ -3175,15 +3173,16 @@ impl Default for ImageSize {
 }
 
 record! {
-    /// The answer to `initialize`: who is there.
+    /// The answer to `initialize` and `load`: the contributions of the loaded extensions.
     pub struct Initialized() {
-        /// The version of this protocol that the process speaks, 1.
+        /// Version of this protocol that the process uses, 1.
         required protocol: u64 = "protocol",
-        /// What each extension brings, one for each path of the question.
+        /// Contributions of each extension, one for each path of the request.
         required extensions: Vec<OfferedExtension> = "extensions",
-        /// What it wants to be told without asking.
+        /// Kinds of updates that the process receives without a request.
         optional watch: Vec<Watched> = "watch",
-        /// Whether it can load more extensions later, in answer to `load`. One that cannot is left alone.
+        /// `true` if the process can load additional extensions on a `load` frame. Otherwise the agent sends no such
+        /// frame.
         optional loads_more: bool = "loadsMore",
     }
 }
@@ -3214,27 +3213,27 @@ impl Default for Initialized {
 }
 
 strings! {
-    /// How the user's input is handled.
+    /// The handling of the user's input.
     pub enum InputAction closed {
-        /// They stay as they are.
+        /// The input stays unchanged.
         Continue = "continue",
         /// `text` (and `images`) replace the input.
         Transform = "transform",
-        /// The extension handled the input: no run begins, and the prompt counts as accepted.
+        /// The extension handled the input: no run starts, and the prompt is accepted.
         Handled = "handled",
-        /// The prompt is refused, and `text` says why.
+        /// The prompt is rejected, and `text` states the reason.
         Refuse = "refuse",
     }
 }
 
 record! {
-    /// How the user's input is handled, with its replacement.
+    /// The handling of the user's input, with a replacement.
     pub struct InputAnswer() {
-        /// What becomes of them.
+        /// Handling of the input.
         required action: InputAction = "action",
-        /// The new text, or why the words are refused.
+        /// The new text, or the reason for the rejection.
         optional text: String = "text",
-        /// The new images; the old ones where it is missing.
+        /// The new images; the old ones if absent.
         optional images: Vec<ImageContent> = "images",
     }
 }
@@ -3270,13 +3269,13 @@ choice! {
 }
 
 record! {
-    /// The user sent input that has not been processed yet. The answer may replace or drop it.
+    /// Input of the user that is not processed yet. The answer may replace or drop it.
     pub struct InputHook("type" = "input") {
-        /// The words.
+        /// Text of the input.
         required text: String = "text",
-        /// Images that go with them.
+        /// Images of the input.
         optional images: Vec<ImageContent> = "images",
-        /// Where they come from.
+        /// Source of the input.
         required source: InputSource = "source",
     }
 }
@@ -3294,19 +3293,19 @@ impl InputHook {
 }
 
 strings! {
-    /// What a model can read.
+    /// The kinds of input that a model accepts.
     pub enum InputKind open {
-        /// Text.
+        /// Text input.
         Text = "text",
-        /// Images.
+        /// Image input.
         Image = "image",
     }
 }
 
 record! {
-    /// How much a provider takes at a time.
+    /// The input limits of a provider.
     pub struct InputLimits() {
-        /// The largest request in bytes.
+        /// Maximum size of a request in bytes.
         optional max_request_bytes: u64 = "maxRequestBytes",
         /// Limits for images.
         optional images: ImageLimits = "images",
@@ -3331,25 +3330,25 @@ impl Default for InputLimits {
 }
 
 strings! {
-    /// Where input of the user comes from.
+    /// The source of the user's input.
     pub enum InputSource open {
-        /// From a terminal.
+        /// A terminal.
         Interactive = "interactive",
-        /// From a client.
+        /// A client.
         Rpc = "rpc",
-        /// From an extension.
+        /// An extension.
         Extension = "extension",
     }
 }
 
 record! {
-    /// A tool that the agent has.
+    /// A tool of the agent.
     pub struct KnownTool() {
-        /// Its name.
+        /// Name of the tool.
         required name: String = "name",
-        /// A description for the model.
+        /// Description for the model.
         required description: String = "description",
-        /// A JSON Schema of its arguments.
+        /// JSON Schema of the arguments.
         required parameters: serde_json::Map<String, serde_json::Value> = "parameters",
     }
 }
@@ -3375,11 +3374,11 @@ choice! {
 }
 
 record! {
-    /// A line that repeats a piece of text, for lines too long to keep as they are.
+    /// A repeated piece of text in a line that is too long to store in full.
     pub struct LineRepeat() {
-        /// The text.
+        /// The repeated text.
         required repeat: String = "repeat",
-        /// How often it stands in the line.
+        /// Number of repetitions in the line.
         required n: u64 = "n",
     }
 }
@@ -3396,11 +3395,11 @@ impl LineRepeat {
 }
 
 strings! {
-    /// How much a log line matters.
+    /// The level of a log line.
     pub enum LogLevel open {
         /// Details for debugging.
         Debug = "debug",
-        /// Worth knowing.
+        /// Information.
         Info = "info",
         /// A warning.
         Warning = "warning",
@@ -3412,7 +3411,7 @@ strings! {
 record! {
     /// A message is complete.
     pub struct MessageEnd("type" = "message_end") {
-        /// The message.
+        /// The complete message.
         required message: AgentMessage = "message",
     }
 }
@@ -3428,10 +3427,10 @@ impl MessageEnd {
 }
 
 record! {
-    /// A message begins. Messages of the user, of tools and of extensions are whole already; the
-    /// model's are empty.
+    /// A message starts. Messages of the user, of tools and of extensions are already complete; messages of the model
+    /// are empty.
     pub struct MessageStart("type" = "message_start") {
-        /// The message.
+        /// Message that starts; empty for a message of the model.
         required message: AgentMessage = "message",
     }
 }
@@ -3447,11 +3446,11 @@ impl MessageStart {
 }
 
 record! {
-    /// The model's message grows.
+    /// The message of the model grows.
     pub struct MessageUpdate("type" = "message_update") {
         /// The change to the message.
         required assistant_message_event: AssistantMessageEvent = "assistantMessageEvent",
-        /// Tokens that the message has taken so far. Since pi@1.5.
+        /// Tokens used for the message so far. Since pi@1.5.
         optional usage: Usage = "usage",
         /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional message: AgentMessage = "message",
@@ -3471,35 +3470,35 @@ impl MessageUpdate {
 }
 
 record! {
-    /// A model that the agent can use.
+    /// A model that is available to the agent.
     pub struct Model() {
-        /// The model's id at its provider.
+        /// Id of the model at its provider.
         required id: String = "id",
-        /// A name for people.
+        /// Display name.
         required name: String = "name",
-        /// The provider's wire format, as in `anthropic-messages`.
+        /// Wire format of the provider, as in `anthropic-messages`.
         required api: String = "api",
-        /// The provider.
+        /// Name of the provider.
         required provider: String = "provider",
-        /// Where the provider is reached.
+        /// URL of the provider's API.
         required base_url: String = "baseUrl",
-        /// Whether it can think.
+        /// `true` if the model can reason.
         required reasoning: bool = "reasoning",
-        /// What it can read.
+        /// Kinds of input that the model accepts.
         required input: Vec<InputKind> = "input",
-        /// The context window in tokens.
+        /// Size of the context window in tokens.
         required context_window: u64 = "contextWindow",
-        /// The most tokens of one answer.
+        /// Maximum number of tokens in one answer.
         required max_tokens: u64 = "maxTokens",
-        /// Prices.
+        /// Prices of the model.
         required cost: ModelCost = "cost",
-        /// How its API differs from others of that wire format, as it is configured. Since pi@1.5.
+        /// Configured differences of the API from others of the same wire format. Since pi@1.5.
         optional compat: serde_json::Map<String, serde_json::Value> = "compat",
-        /// How long its provider keeps the beginnings of prompts, where that is known. Since pi@1.5.
+        /// Lifetimes of prompt prefixes in the provider's cache, if known. Since pi@1.5.
         optional prompt_cache: PromptCacheTimes = "promptCache",
-        /// How much its provider takes at a time, where that is known. Since pi@1.5.
+        /// Input limits of the provider, if known. Since pi@1.5.
         optional input_limits: InputLimits = "inputLimits",
-        /// What it is for; of models that the agent knows without a file. Since pi@1.5.
+        /// Purpose of the model; present for models that the agent knows without a file. Since pi@1.5.
         optional r#type: ModelKind = "type",
     }
 }
@@ -3507,25 +3506,25 @@ record! {
 /// Builds a [`Model`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ModelBuilder {
-    /// The model's id at its provider.
+    /// Id of the model at its provider.
     pub id: String,
-    /// A name for people.
+    /// Display name.
     pub name: String,
-    /// The provider's wire format, as in `anthropic-messages`.
+    /// Wire format of the provider, as in `anthropic-messages`.
     pub api: String,
-    /// The provider.
+    /// Name of the provider.
     pub provider: String,
-    /// Where the provider is reached.
+    /// URL of the provider's API.
     pub base_url: String,
-    /// Whether it can think.
+    /// `true` if the model can reason.
     pub reasoning: bool,
-    /// What it can read.
+    /// Kinds of input that the model accepts.
     pub input: Vec<InputKind>,
-    /// The context window in tokens.
+    /// Size of the context window in tokens.
     pub context_window: u64,
-    /// The most tokens of one answer.
+    /// Maximum number of tokens in one answer.
     pub max_tokens: u64,
-    /// Prices.
+    /// Prices of the model.
     pub cost: ModelCost,
 }
 
@@ -3553,7 +3552,7 @@ impl ModelBuilder {
 }
 
 strings! {
-    /// The API of a provider that a request speaks.
+    /// The provider API of a request.
     pub enum ModelApi closed {
         /// Anthropic Messages.
         AnthropicMessages = "anthropic-messages",
@@ -3567,15 +3566,15 @@ strings! {
 }
 
 record! {
-    /// Prices in US dollars for a million tokens.
+    /// Prices in US dollars per million tokens.
     pub struct ModelCost() {
-        /// Input tokens.
+        /// Price of input tokens.
         required input: serde_json::Number = "input",
-        /// Output tokens.
+        /// Price of output tokens.
         required output: serde_json::Number = "output",
-        /// Tokens read from the provider's cache.
+        /// Price of tokens read from the provider's cache.
         required cache_read: serde_json::Number = "cacheRead",
-        /// Tokens written to the provider's cache.
+        /// Price of tokens written to the provider's cache.
         required cache_write: serde_json::Number = "cacheWrite",
     }
 }
@@ -3583,13 +3582,13 @@ record! {
 /// Builds a [`ModelCost`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ModelCostBuilder {
-    /// Input tokens.
+    /// Price of input tokens.
     pub input: serde_json::Number,
-    /// Output tokens.
+    /// Price of output tokens.
     pub output: serde_json::Number,
-    /// Tokens read from the provider's cache.
+    /// Price of tokens read from the provider's cache.
     pub cache_read: serde_json::Number,
-    /// Tokens written to the provider's cache.
+    /// Price of tokens written to the provider's cache.
     pub cache_write: serde_json::Number,
 }
 
@@ -3619,9 +3618,9 @@ impl Default for ModelCost {
 }
 
 strings! {
-    /// What a model is for.
+    /// The purpose of a model.
     pub enum ModelKind open {
-        /// Conversations.
+        /// A model for conversations.
         Chat = "chat",
     }
 }
@@ -3629,23 +3628,23 @@ strings! {
 record! {
     /// A request that the scripted model received: one line of its log.
     pub struct ModelRequest() {
-        /// The request's number, from 0.
+        /// Number of the request, from 0.
         required n: u64 = "n",
-        /// The API.
+        /// API of the request.
         required api: ModelApi = "api",
-        /// The path of the URL.
+        /// Path of the URL.
         required path: String = "path",
-        /// The model that was asked for.
+        /// Name of the requested model.
         optional model: String = "model",
-        /// The system prompt.
+        /// System prompt of the request.
         optional system: String = "system",
-        /// The history.
+        /// Message history of the request.
         required messages: Vec<RequestMessage> = "messages",
-        /// The names of the tools that are offered.
+        /// Names of the offered tools.
         required tools: Vec<String> = "tools",
-        /// Members of the request that are neither history nor tools.
+        /// Members of the request other than history and tools.
         required options: serde_json::Map<String, serde_json::Value> = "options",
-        /// The answer's number in the script; missing where the script had none left.
+        /// Number of the answer in the script; absent if the script had no answer left.
         optional answer: u64 = "answer",
     }
 }
@@ -3653,17 +3652,17 @@ record! {
 /// Builds a [`ModelRequest`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ModelRequestBuilder {
-    /// The request's number, from 0.
+    /// Number of the request, from 0.
     pub n: u64,
-    /// The API.
+    /// API of the request.
     pub api: ModelApi,
-    /// The path of the URL.
+    /// Path of the URL.
     pub path: String,
-    /// The history.
+    /// Message history of the request.
     pub messages: Vec<RequestMessage>,
-    /// The names of the tools that are offered.
+    /// Names of the offered tools.
     pub tools: Vec<String>,
-    /// Members of the request that are neither history nor tools.
+    /// Members of the request other than history and tools.
     pub options: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -3686,12 +3685,12 @@ impl ModelRequestBuilder {
 }
 
 record! {
-    /// What the model answers, request by request.
+    /// The answers of the model, request by request.
     pub struct ModelScript() {
-        /// The answers. A request gets the first one that is left and fits it: those with a condition come
-        /// first, then those without, in order.
+        /// The answers. Each request receives the first unused answer that matches it: answers with a condition come
+        /// first, then answers without one, in order.
         required responses: Vec<ScriptResponse> = "responses",
-        /// What requests after the last one get.
+        /// Answer to requests after the last answer.
         optional default: ScriptResponse = "default",
         /// The login by device code.
         optional device: ScriptDevice = "device",
@@ -3722,13 +3721,13 @@ impl Default for ModelScript {
 }
 
 record! {
-    /// Another model is in use than before.
+    /// The model was changed.
     pub struct ModelSelectHook("type" = "model_select") {
-        /// The model.
+        /// New model of the session.
         required model: Model = "model",
-        /// The one before, or null where there was none.
+        /// The previous model, or null if there was none.
         nullable previous_model: Model = "previousModel",
-        /// How it was chosen.
+        /// Method of the selection.
         required source: ModelSource = "source",
     }
 }
@@ -3746,21 +3745,21 @@ impl ModelSelectHook {
 }
 
 strings! {
-    /// How a model was chosen.
+    /// The method by which a model was selected.
     pub enum ModelSource open {
-        /// By name.
+        /// Selection by name.
         Set = "set",
-        /// As the next one in line.
+        /// Selection as the next model of the cycle.
         Cycle = "cycle",
-        /// With the session that was opened.
+        /// Selection with the session that was opened.
         Restore = "restore",
     }
 }
 
 record! {
-    /// Writes a remark into the transcript.
+    /// Writes a note into the transcript.
     pub struct NoteStep() {
-        /// The remark. Variables in it are replaced.
+        /// Text of the note. Variables in it are substituted.
         required note: String = "note",
     }
 }
@@ -3776,7 +3775,7 @@ impl NoteStep {
 }
 
 strings! {
-    /// What kind of notice it is.
+    /// The kind of a notice.
     pub enum NotifyType open {
         /// Information; the default.
         Info = "info",
@@ -3790,9 +3789,9 @@ strings! {
 record! {
     /// A slash command of an extension.
     pub struct OfferedCommand() {
-        /// The name, without the slash.
+        /// Name of the command, without the slash.
         required name: String = "name",
-        /// A description for people.
+        /// Description for the user.
         optional description: String = "description",
     }
 }
@@ -3809,21 +3808,21 @@ impl OfferedCommand {
 }
 
 record! {
-    /// What one extension brings, or why it could not be loaded.
+    /// The contributions of one extension, or the reason for a failure to load it.
     pub struct OfferedExtension() {
-        /// The extension, as the agent named it.
+        /// Path of the extension, as sent by the agent.
         required path: String = "path",
-        /// A name for people.
+        /// Display name.
         optional name: String = "name",
-        /// Why it could not be loaded; everything else is ignored then.
+        /// Error message of a failed load; all other members are then ignored.
         optional error: String = "error",
-        /// Its commands.
+        /// Commands of the extension.
         optional commands: Vec<OfferedCommand> = "commands",
-        /// Its tools.
+        /// Tools of the extension.
         optional tools: Vec<OfferedTool> = "tools",
-        /// Its flags.
+        /// Flags of the extension.
         optional flags: Vec<OfferedFlag> = "flags",
-        /// The events that it wants to hear of, by type. Others are not sent to it.
+        /// Types of the events that the extension receives. Other events are not sent to it.
         optional events: Vec<String> = "events",
     }
 }
@@ -3845,15 +3844,15 @@ impl OfferedExtension {
 }
 
 record! {
-    /// A flag of the command line that an extension reads.
+    /// A command-line flag for an extension.
     pub struct OfferedFlag() {
-        /// The name, without the dashes.
+        /// Name of the flag, without the dashes.
         required name: String = "name",
-        /// A description for people.
+        /// Description for the user.
         optional description: String = "description",
-        /// What it takes.
+        /// Kind of value.
         required kind: FlagKind = "kind",
-        /// Its value where it is not given: a boolean or a text.
+        /// Default value: a boolean or a text.
         optional default: serde_json::Value = "default",
     }
 }
@@ -3874,17 +3873,17 @@ impl OfferedFlag {
 record! {
     /// A tool of an extension.
     pub struct OfferedTool() {
-        /// The name by which the model calls it. That of a built-in tool takes its place.
+        /// Name of the tool for the model. The name of a built-in tool replaces that tool.
         required name: String = "name",
-        /// A name for people.
+        /// Display name.
         optional label: String = "label",
         /// A description for the model.
         required description: String = "description",
-        /// A JSON Schema of its arguments, an object.
+        /// JSON Schema of the arguments, an object.
         required parameters: serde_json::Map<String, serde_json::Value> = "parameters",
-        /// A line for the list of tools in the system prompt; the description where it is missing.
+        /// Line for the list of tools in the system prompt; the description if absent.
         optional prompt_snippet: String = "promptSnippet",
-        /// Guidelines for the system prompt, there while the tool is switched on.
+        /// Guidelines for the system prompt, present while the tool is active.
         optional prompt_guidelines: Vec<String> = "promptGuidelines",
     }
 }
@@ -3905,9 +3904,9 @@ impl OfferedTool {
 }
 
 record! {
-    /// Lets time pass: what is sent next is to come later than what is going on.
+    /// Pauses the client, so that its next input arrives later than the current activity.
     pub struct PauseStep() {
-        /// How long, in milliseconds.
+        /// Duration of the pause in milliseconds.
         required pause_ms: u64 = "pause_ms",
     }
 }
@@ -3932,47 +3931,47 @@ impl Default for PauseStep {
 }
 
 record! {
-    /// How an agent is started, and told where the model is.
+    /// The command line, environment, files and claims of an agent under test.
     pub struct Profile() {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         required profile: u64 = "profile",
-        /// The profile's name.
+        /// Name of the profile.
         required name: String = "name",
-        /// The dialect that the agent speaks, with its revision.
+        /// Dialect of the agent, with its revision.
         required dialect: String = "dialect",
-        /// The agent, as the headers of transcripts call it.
+        /// Name of the agent in the headers of transcripts.
         required agent: String = "agent",
-        /// The agent's version.
+        /// Version of the agent.
         optional version: String = "version",
-        /// Program and first arguments, where the command line names none.
+        /// Program and first arguments, used if the command line does not name a program.
         optional command: Vec<String> = "command",
-        /// Arguments that it always gets.
+        /// Arguments of every start.
         optional arguments: Vec<String> = "arguments",
-        /// Arguments that it gets where the case has none of its own.
+        /// Arguments used if the case has no arguments of its own.
         optional default_arguments: Vec<String> = "default_arguments",
-        /// The whole environment; nothing is inherited.
+        /// The complete environment; the agent inherits no other variables.
         optional environment: std::collections::BTreeMap<String, String> = "environment",
-        /// The agent's own directory, from the run's directory, as in `home/.pi/agent`.
+        /// The agent's own directory relative to the run's directory, as in `home/.pi/agent`.
         optional agent_directory: String = "agent_directory",
-        /// Its settings.
+        /// Settings file of the agent.
         optional settings: ProfileFile = "settings",
-        /// Its models.
+        /// Models file of the agent.
         optional models: ProfileFile = "models",
-        /// More files, as in a case.
+        /// Further files, as in a case.
         optional files: std::collections::BTreeMap<String, FileContent> = "files",
-        /// What is replaced in everything that is saved, in order, before the paths of the run.
+        /// Replacements in every saved file, in order, applied before those of the run's paths.
         optional redactions: Vec<Redaction> = "redactions",
-        /// A pattern of the frame that says that the agent is ready, where it sends one.
+        /// Pattern of the frame that reports the agent as ready, if the agent sends one.
         optional ready: serde_json::Value = "ready",
-        /// How long the agent may take to end once its stdin is closed, in milliseconds; 3000 by default.
+        /// Time until the agent must end after its stdin is closed, in milliseconds; 3000 by default.
         optional exit_grace_ms: u64 = "exit_grace_ms",
-        /// What of the dialect it has.
+        /// Supported parts of the dialect.
         optional claims: ProfileClaims = "claims",
-        /// What it chose for itself, as a fresh agent answers the first question: model, thinking level, whether there is
-        /// a session file. Missing: it is asked before the first case.
+        /// Initial choices of a fresh agent, as in its answer to the probe command: model, thinking level, presence of
+        /// a session file. If absent, the suite queries them before the first case.
         optional choices: serde_json::Map<String, serde_json::Value> = "choices",
-        /// The failures that are known of it: a name, as in `expected/NAME.json` of the suite, or a file that
-        /// ends in .json, from the folder of the profile.
+        /// Known failures of the agent: a name, as in `expected/NAME.json` of the suite, or the path of a .json file.
+        /// The path is relative to the folder of the profile.
         optional expected_failures: String = "expected_failures",
     }
 }
@@ -3980,13 +3979,13 @@ record! {
 /// Builds a [`Profile`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ProfileBuilder {
-    /// The format's version, 1.
+    /// Version of the format, 1.
     pub profile: u64,
-    /// The profile's name.
+    /// Name of the profile.
     pub name: String,
-    /// The dialect that the agent speaks, with its revision.
+    /// Dialect of the agent, with its revision.
     pub dialect: String,
-    /// The agent, as the headers of transcripts call it.
+    /// Name of the agent in the headers of transcripts.
     pub agent: String,
 }
 
@@ -4019,19 +4018,19 @@ impl ProfileBuilder {
 }
 
 record! {
-    /// What of its dialect an agent claims to have. What is not listed here counts as claimed.
+    /// The parts of a dialect that an agent claims to support. Parts that are not listed are claimed.
     pub struct ProfileClaims() {
-        /// The commands that it has. Where this stands, a case that sends another one is none for it.
+        /// Supported commands. If present, a case that sends another command is not applicable.
         optional commands: Vec<String> = "commands",
-        /// The events that it sends. Where this stands, a case that covers another one is none for it.
+        /// Supported events. If present, a case that covers another event is not applicable.
         optional events: Vec<String> = "events",
-        /// Commands that it does not have.
+        /// Commands that the agent does not support.
         optional without_commands: Vec<String> = "without_commands",
-        /// Events that it never sends.
+        /// Events that the agent never sends.
         optional without_events: Vec<String> = "without_events",
-        /// What cases may need and it does not have.
+        /// Needs of cases that the agent does not fulfil.
         optional without: Vec<CaseNeed> = "without",
-        /// Whether it plays the case's model script itself, so that nothing is asked of the model's server.
+        /// `true` if the agent plays the model script of the case itself and sends no requests to the model's server.
         optional embedded_model: bool = "embedded_model",
     }
 }
@@ -4060,9 +4059,9 @@ impl Default for ProfileClaims {
 record! {
     /// A configuration file of the agent.
     pub struct ProfileFile() {
-        /// Its path in the agent's directory. It holds JSON, which is YAML too.
+        /// Path of the file in the agent's directory. The file holds JSON, which is also valid YAML.
         required file: String = "file",
-        /// Its content where the case says nothing.
+        /// Content of the file if the case does not define any.
         required value: serde_json::Map<String, serde_json::Value> = "value",
     }
 }
@@ -4079,11 +4078,11 @@ impl ProfileFile {
 }
 
 record! {
-    /// How long a provider keeps the beginnings of prompts in its cache, in seconds.
+    /// The lifetimes of prompt prefixes in a provider's cache, in seconds.
     pub struct PromptCacheTimes() {
-        /// With the usual retention.
+        /// Lifetime with the usual retention.
         optional short: serde_json::Number = "short",
-        /// With the long one.
+        /// Lifetime with the long retention.
         optional long: serde_json::Number = "long",
     }
 }
@@ -4106,13 +4105,13 @@ impl Default for PromptCacheTimes {
 }
 
 record! {
-    /// Waits until the agent has said nothing for some time.
+    /// Waits until the agent has sent no frames for some time.
     pub struct QuietStep() {
-        /// How long, in milliseconds.
+        /// Duration of the silence in milliseconds.
         required quiet_ms: u64 = "quiet_ms",
-        /// How long to wait for it, in milliseconds; 20 000 by default. The scenario goes on in any case.
+        /// Timeout in milliseconds; 20 000 by default. The scenario continues in any case.
         optional timeout_ms: u64 = "timeout_ms",
-        /// Whether later waits look at later frames only.
+        /// `true` if later waits search later frames only.
         optional skip: bool = "skip",
     }
 }
@@ -4141,13 +4140,13 @@ impl Default for QuietStep {
 }
 
 record! {
-    /// A long run of one text that takes the place of a token in a raw line.
+    /// A repeated text that replaces a token in a raw line.
     pub struct RawRepeat() {
-        /// The token in the line.
+        /// Token in the line.
         required token: String = "token",
-        /// What stands in its place.
+        /// Text that replaces the token.
         required text: String = "text",
-        /// How often.
+        /// Number of repetitions.
         required n: u64 = "n",
     }
 }
@@ -4165,17 +4164,17 @@ impl RawRepeat {
 }
 
 record! {
-    /// Sends a line as it is written.
+    /// Sends a raw line.
     pub struct RawStep() {
-        /// The line without its end. Variables in it are replaced.
+        /// The line without its end. Variables in it are substituted.
         required raw: String = "raw",
-        /// What ends it; a line feed by default, nothing where it is empty.
+        /// The end of the line; a line feed by default, no line end if empty.
         optional eol: String = "eol",
-        /// A long run in it.
+        /// Repeated text in the line.
         optional repeat: RawRepeat = "repeat",
-        /// How many bytes go with one write, wherever that cuts a character; all of them by default.
+        /// Number of bytes per write, even if it splits a character; all bytes by default.
         optional piece_bytes: u64 = "piece_bytes",
-        /// A pause between two writes, in milliseconds.
+        /// Pause between two writes in milliseconds.
         optional pause_ms: u64 = "pause_ms",
     }
 }
@@ -4195,9 +4194,10 @@ impl RawStep {
 }
 
 record! {
-    /// Waits until the agent is ready, by the profile's pattern; goes on at once where the profile has none.
+    /// Waits until the agent is ready, by the pattern of the profile; continues at once if the profile has no such
+    /// pattern.
     pub struct ReadyStep("ready" = true) {
-        /// How long it may take, in milliseconds; 20 000 by default.
+        /// Timeout in milliseconds; 20 000 by default.
         optional timeout_ms: u64 = "timeout_ms",
     }
 }
@@ -4219,11 +4219,11 @@ impl Default for ReadyStep {
 }
 
 record! {
-    /// A text that is replaced in everything that is saved.
+    /// A text that is replaced in every saved file.
     pub struct Redaction() {
-        /// The text. Variables in it are replaced.
+        /// The text to replace. Variables in it are substituted.
         required from: String = "from",
-        /// What stands in its place.
+        /// The text that replaces it.
         required to: String = "to",
     }
 }
@@ -4240,29 +4240,29 @@ impl Redaction {
 }
 
 record! {
-    /// What came of a case.
+    /// The outcome of a case.
     pub struct ReportCase() {
-        /// The case.
+        /// Name of the case.
         required name: String = "name",
-        /// What it shows.
+        /// Title of the case.
         required title: String = "title",
-        /// How much a failure weighs.
+        /// Level of the case.
         required level: CheckLevel = "level",
-        /// What is said of it.
+        /// Verdict of the case.
         required verdict: CaseVerdict = "verdict",
-        /// Whether all that fails in it is known to fail.
+        /// `true` if all failures of the case are known.
         optional expected: bool = "expected",
-        /// Why it is inconclusive or not applicable.
+        /// Reason for a verdict of inconclusive or not applicable.
         optional reason: String = "reason",
-        /// How long it took, in milliseconds; missing where it was not played.
+        /// Duration of the case in milliseconds; absent if it was not played.
         optional ms: u64 = "ms",
-        /// How many frames of the agent were compared.
+        /// Number of compared frames of the agent.
         required frames: u64 = "frames",
-        /// How many of them are as expected.
+        /// Number of compared frames that are as expected.
         required agreed: u64 = "agreed",
-        /// What of the dialect it covers.
+        /// Parts of the dialect that the case covers.
         required covers: Vec<String> = "covers",
-        /// The checks that were made. Those that hold say nothing more.
+        /// Performed checks. A check that holds has no further members.
         required checks: Vec<ReportCheck> = "checks",
     }
 }
@@ -4270,21 +4270,21 @@ record! {
 /// Builds a [`ReportCase`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ReportCaseBuilder {
-    /// The case.
+    /// Name of the case.
     pub name: String,
-    /// What it shows.
+    /// Title of the case.
     pub title: String,
-    /// How much a failure weighs.
+    /// Level of the case.
     pub level: CheckLevel,
-    /// What is said of it.
+    /// Verdict of the case.
     pub verdict: CaseVerdict,
-    /// How many frames of the agent were compared.
+    /// Number of compared frames of the agent.
     pub frames: u64,
-    /// How many of them are as expected.
+    /// Number of compared frames that are as expected.
     pub agreed: u64,
-    /// What of the dialect it covers.
+    /// Parts of the dialect that the case covers.
     pub covers: Vec<String>,
-    /// The checks that were made. Those that hold say nothing more.
+    /// Performed checks. A check that holds has no further members.
     pub checks: Vec<ReportCheck>,
 }
 
@@ -4309,27 +4309,27 @@ impl ReportCaseBuilder {
 }
 
 record! {
-    /// What came of a check in a case.
+    /// The outcome of a check in a case.
     pub struct ReportCheck() {
-        /// The check.
+        /// Name of the check.
         required check: String = "check",
-        /// How much it weighs.
+        /// Level of the check.
         required level: CheckLevel = "level",
-        /// What came of it.
+        /// Outcome of the check.
         required outcome: CheckOutcome = "outcome",
-        /// What differs, in words; missing where it holds.
+        /// Description of the difference; absent if the check holds.
         optional says: String = "says",
-        /// The name of the allowance by which it holds.
+        /// Name of the allowance by which the check holds.
         optional allowance: String = "allowance",
-        /// Where in the frame it differs; missing where it is the frame as a whole.
+        /// Path of the difference in the frame; absent if it concerns the whole frame.
         optional path: String = "path",
-        /// The frame that was expected, of the golden transcript.
+        /// Expected frame of the golden transcript.
         optional expected: ReportFrame = "expected",
-        /// The frame that came.
+        /// Actual frame of the agent.
         optional found: ReportFrame = "found",
-        /// The frames that came before it, oldest first.
+        /// Frames before the actual frame, oldest first.
         optional before: Vec<ReportFrame> = "before",
-        /// Why it is known to fail, where the file of expected failures has it.
+        /// Reason from the file of expected failures, if the file lists the check.
         optional known: String = "known",
     }
 }
@@ -4354,13 +4354,13 @@ impl ReportCheck {
 }
 
 record! {
-    /// A line of a transcript, as a report shows it.
+    /// A line of a transcript in a report.
     pub struct ReportFrame() {
-        /// Its place among the lines and events of its transcript, from 0.
+        /// Index among the lines and events of the transcript, from 0.
         required record: u64 = "record",
-        /// Which way it went.
+        /// Direction of the line.
         required dir: Direction = "dir",
-        /// The line; of a long one, its beginning and how many bytes it has.
+        /// The line; of a long line, its beginning and its number of bytes.
         required line: String = "line",
     }
 }
@@ -4378,19 +4378,19 @@ impl ReportFrame {
 }
 
 record! {
-    /// How many cases came to which verdict.
+    /// The number of cases for each verdict.
     pub struct ReportTotals() {
-        /// Every check that counts holds.
+        /// Cases in which all relevant checks hold.
         required pass: u64 = "pass",
-        /// As `pass`, by allowances.
+        /// Cases in which all relevant checks hold, some by an allowance.
         required lenient: u64 = "lenient",
-        /// Failures that were not expected.
+        /// Cases with unexpected failures.
         required fail: u64 = "fail",
-        /// Failures that are known.
+        /// Cases with known failures only.
         required expected_failure: u64 = "expected_failure",
         /// Cases that could not be judged.
         required inconclusive: u64 = "inconclusive",
-        /// Cases that are none for this agent.
+        /// Cases that do not apply to the agent.
         required not_applicable: u64 = "not_applicable",
     }
 }
@@ -4398,17 +4398,17 @@ record! {
 /// Builds a [`ReportTotals`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ReportTotalsBuilder {
-    /// Every check that counts holds.
+    /// Cases in which all relevant checks hold.
     pub pass: u64,
-    /// As `pass`, by allowances.
+    /// Cases in which all relevant checks hold, some by an allowance.
     pub lenient: u64,
-    /// Failures that were not expected.
+    /// Cases with unexpected failures.
     pub fail: u64,
-    /// Failures that are known.
+    /// Cases with known failures only.
     pub expected_failure: u64,
     /// Cases that could not be judged.
     pub inconclusive: u64,
-    /// Cases that are none for this agent.
+    /// Cases that do not apply to the agent.
     pub not_applicable: u64,
 }
 
@@ -4442,13 +4442,13 @@ impl Default for ReportTotals {
 }
 
 record! {
-    /// A tool call in a request's history.
+    /// A tool call in the history of a request.
     pub struct RequestCall() {
-        /// The call's id.
+        /// Id of the tool call.
         optional id: String = "id",
-        /// The tool.
+        /// Name of the tool.
         required name: String = "name",
-        /// The arguments; a string where they are no JSON.
+        /// Arguments of the tool call; a string if they are not valid JSON.
         required arguments: serde_json::Value = "arguments",
     }
 }
@@ -4466,15 +4466,15 @@ impl RequestCall {
 }
 
 record! {
-    /// What the model has to receive with one of its requests.
+    /// The expected content of a request to the model.
     pub struct RequestCheck() {
-        /// The request's number, from 0; negative numbers count from the last one.
+        /// Number of the request, from 0; negative numbers are relative to the last request.
         required request: i64 = "request",
-        /// A pattern that the request's record in the model's log fits.
+        /// Pattern for the request's record in the model's log.
         required expect: serde_json::Value = "expect",
-        /// What is checked, in words.
+        /// Description of the check.
         required says: String = "says",
-        /// How much a failure weighs; that of the case by default.
+        /// Level of the check; by default the level of the case.
         optional level: CheckLevel = "level",
     }
 }
@@ -4493,19 +4493,19 @@ impl RequestCheck {
 }
 
 record! {
-    /// A message of a request's history, whatever API it came in.
+    /// A message in the history of a request, independent of the API.
     pub struct RequestMessage() {
-        /// Who says it. A message of tool results alone is a tool's.
+        /// Author of the message. A message with tool results only has the role `tool`.
         required role: RequestRole = "role",
-        /// Its text blocks, one after the other.
+        /// Concatenated text blocks of the message.
         optional text: String = "text",
-        /// The text of its thinking blocks.
+        /// Text of the thinking blocks of the message.
         optional thinking: String = "thinking",
-        /// How many images it has.
+        /// Number of images in the message.
         optional images: u64 = "images",
-        /// Its tool calls.
+        /// Tool calls of the message.
         optional calls: Vec<RequestCall> = "calls",
-        /// Its tool results.
+        /// Tool results of the message.
         optional results: Vec<RequestResult> = "results",
     }
 }
@@ -4526,13 +4526,13 @@ impl RequestMessage {
 }
 
 record! {
-    /// The result of a tool in a request's history.
+    /// The result of a tool in the history of a request.
     pub struct RequestResult() {
-        /// The call's id; with Google, the tool's name.
+        /// Id of the tool call; for Google, the name of the tool.
         required id: String = "id",
-        /// Its text.
+        /// Text of the result.
         required text: String = "text",
-        /// Whether the tool failed, where the API says so.
+        /// `true` if the tool failed, in APIs with such a member.
         optional is_error: bool = "is_error",
     }
 }
@@ -4550,7 +4550,7 @@ impl RequestResult {
 }
 
 strings! {
-    /// Who says a message of a request.
+    /// The author of a message in a request.
     pub enum RequestRole closed {
         /// The user.
         User = "user",
@@ -4562,14 +4562,14 @@ strings! {
 }
 
 record! {
-    /// Where more skills and prompt templates are: files, or folders of them. Paths that are not absolute begin at
-    /// the working directory.
+    /// The locations of additional skills and prompt templates: files, or folders of files. Relative paths start at the
+    /// working directory.
     pub struct ResourcesDiscoverAnswer() {
-        /// Skills.
+        /// Paths of skills.
         optional skill_paths: Vec<String> = "skillPaths",
-        /// Prompt templates.
+        /// Paths of prompt templates.
         optional prompt_paths: Vec<String> = "promptPaths",
-        /// Themes; they have no effect, for there is nothing to colour.
+        /// Paths of themes; they have no effect.
         optional theme_paths: Vec<String> = "themePaths",
     }
 }
@@ -4593,11 +4593,11 @@ impl Default for ResourcesDiscoverAnswer {
 }
 
 record! {
-    /// After `session_start`: skills and prompt templates are looked for. The answer may name more of them.
+    /// The search for skills and prompt templates, after `session_start`. The answer may add further ones.
     pub struct ResourcesDiscoverHook("type" = "resources_discover") {
         /// The working directory.
         required cwd: String = "cwd",
-        /// Why.
+        /// Reason for the search.
         required reason: DiscoverReason = "reason",
     }
 }
@@ -4614,7 +4614,7 @@ impl ResourcesDiscoverHook {
 }
 
 record! {
-    /// Goes on reading what the agent writes.
+    /// Resumes reading the output of the agent.
     pub struct ResumeStep("resume_reading" = true) {
     }
 }
@@ -4635,49 +4635,49 @@ impl Default for ResumeStep {
 }
 
 record! {
-    /// A case: what a client does, what the model answers, and what is expected of the agent.
+    /// A case: the steps of the client, the answers of the model, and the expectations of the agent.
     pub struct Scenario() {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         required scenario: u64 = "scenario",
-        /// The case's name, unique in its dialect; the golden transcript has the same.
+        /// Name of the case, unique in its dialect; the golden transcript has the same name.
         required name: String = "name",
-        /// The dialect, with its revision.
+        /// Name of the dialect, with its revision.
         required dialect: String = "dialect",
-        /// What the case shows.
+        /// Title of the case.
         required title: String = "title",
-        /// How much a failure weighs; `should` by default.
+        /// Level of the case; `should` by default.
         optional level: CheckLevel = "level",
-        /// What of the dialect it covers: `command NAME`, `event NAME`, `dialog NAME`, `edge NAME`.
+        /// Covered parts of the dialect: `command NAME`, `event NAME`, `dialog NAME`, `edge NAME`.
         optional covers: Vec<String> = "covers",
-        /// What the agent has to have.
+        /// Capabilities that the agent must have.
         optional needs: Vec<CaseNeed> = "needs",
-        /// What the model answers. Where it is missing, there is no model.
+        /// Answers of the model. If absent, there is no model.
         optional model: ModelScript = "model",
-        /// Arguments of the agent, in place of the profile's `default_arguments`.
+        /// Arguments of the agent, instead of the profile's `default_arguments`.
         optional arguments: Vec<String> = "arguments",
-        /// Variables of the environment, over those of the profile.
+        /// Environment variables, merged over those of the profile.
         optional environment: std::collections::BTreeMap<String, String> = "environment",
-        /// Settings, merged over those of the profile.
+        /// Settings, merged over the settings of the profile.
         optional settings: serde_json::Map<String, serde_json::Value> = "settings",
-        /// The models file, in place of that of the profile.
+        /// Models file, instead of the profile's file.
         optional models: serde_json::Map<String, serde_json::Value> = "models",
-        /// Files: paths from `work/`, `home/`, `tmp/` or `agent/` (the agent's own directory), and what they hold.
+        /// Files: paths from `work/`, `home/`, `tmp/` or `agent/` (the agent's own directory), with their content.
         optional files: std::collections::BTreeMap<String, FileContent> = "files",
-        /// Commands that are run in the work directory before the agent starts.
+        /// Commands that the suite runs in the work directory before the agent starts.
         optional setup: Vec<String> = "setup",
-        /// What the client does, in order.
+        /// Steps of the client, in order.
         required steps: Vec<ScenarioStep> = "steps",
-        /// How long the agent may take to end after the last step, in milliseconds; the profile's by default.
+        /// Time until the agent must end after the last step, in milliseconds; by default the profile's value.
         optional exit_grace_ms: u64 = "exit_grace_ms",
-        /// What the model has to receive.
+        /// Expected requests to the model.
         optional requests: Vec<RequestCheck> = "requests",
-        /// How many requests the model has to receive.
+        /// Expected number of requests to the model.
         optional request_count: u64 = "request_count",
-        /// What the agent has to do. Paths of the run stand in it as transcripts have them, such as `/work-dir`.
+        /// Expectations of the agent. Paths of the run appear in them as in transcripts, for example `/work-dir`.
         optional expect: Vec<Expectation> = "expect",
-        /// Differences that are no failures here.
+        /// Differences that are not failures in this case.
         optional allow: Vec<CaseAllowance> = "allow",
-        /// Whether no other case is played meanwhile: pauses of this one have to last as long as they say.
+        /// `true` if no other case may run at the same time, because the pauses of this case must be exact.
         optional alone: bool = "alone",
     }
 }
@@ -4685,15 +4685,15 @@ record! {
 /// Builds a [`Scenario`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ScenarioBuilder {
-    /// The format's version, 1.
+    /// Version of the format, 1.
     pub scenario: u64,
-    /// The case's name, unique in its dialect; the golden transcript has the same.
+    /// Name of the case, unique in its dialect; the golden transcript has the same name.
     pub name: String,
-    /// The dialect, with its revision.
+    /// Name of the dialect, with its revision.
     pub dialect: String,
-    /// What the case shows.
+    /// Title of the case.
     pub title: String,
-    /// What the client does, in order.
+    /// Steps of the client, in order.
     pub steps: Vec<ScenarioStep>,
 }
 
@@ -4728,7 +4728,7 @@ impl ScenarioBuilder {
 }
 
 choice! {
-    /// One thing that a client does.
+    /// A step of the client.
     pub enum ScenarioStep {
         Ready(ReadyStep) Members,
         Send(SendStep) Members,
@@ -4758,7 +4758,7 @@ choice! {
 }
 
 choice! {
-    /// A block of an answer.
+    /// A block of a scripted answer.
     pub enum ScriptBlock {
         Text(ScriptText) Members,
         Thinking(ScriptThinking) Members,
@@ -4769,17 +4769,17 @@ choice! {
 }
 
 record! {
-    /// The requests that an answer is for. All that is said has to hold.
+    /// The condition that selects the requests for an answer. All present members must match.
     pub struct ScriptCondition() {
-        /// The user's last message has this text in it.
+        /// Text that the user's last message contains.
         optional user: String = "user",
-        /// The system prompt has this text in it.
+        /// Text that the system prompt contains.
         optional system: String = "system",
-        /// The model that is asked for.
+        /// Name of the requested model.
         optional model: String = "model",
-        /// Whether results of tools stand behind the user's last message.
+        /// `true` if results of tools must follow the user's last message, `false` if they must not.
         optional tool_results: bool = "tool_results",
-        /// The request's body has this text in it.
+        /// Text that the body of the request contains.
         optional body: String = "body",
     }
 }
@@ -4805,17 +4805,17 @@ impl Default for ScriptCondition {
 }
 
 record! {
-    /// How the login by device code goes, for agents that log in at their provider.
+    /// The login by device code, for agents that log in at their provider.
     pub struct ScriptDevice() {
-        /// How often the client hears that the user has not agreed yet.
+        /// Number of polls that receive the answer "authorization pending".
         optional pending: u64 = "pending",
-        /// The status of the answer to the request for a code; 200 by default.
+        /// HTTP status of the response to the request for a code; 200 by default.
         optional code_status: u64 = "code_status",
-        /// The status of the answer to the request for a token; 200 by default.
+        /// HTTP status of the response to the request for a token; 200 by default.
         optional token_status: u64 = "token_status",
-        /// Seconds between two questions of the client.
+        /// Interval between two polls of the client in seconds.
         optional interval: u64 = "interval",
-        /// The error in place of the access.
+        /// Error instead of the access token.
         optional error: serde_json::Map<String, serde_json::Value> = "error",
     }
 }
@@ -4841,17 +4841,17 @@ impl Default for ScriptDevice {
 }
 
 record! {
-    /// A failure in place of an answer.
+    /// A failure instead of an answer.
     pub struct ScriptError() {
         /// The HTTP status.
         optional status: u64 = "status",
         /// The provider's name for the failure.
         optional r#type: String = "type",
-        /// What it says.
+        /// Error message of the failure.
         optional message: String = "message",
-        /// The provider's code for it, where its errors have one.
+        /// The provider's error code, if its errors have one.
         optional code: String = "code",
-        /// Headers of the response, as strings; null leaves out one that is sent otherwise.
+        /// Headers of the response, as strings; null omits a header that is sent by default.
         optional headers: std::collections::BTreeMap<String, serde_json::Value> = "headers",
     }
 }
@@ -4877,11 +4877,11 @@ impl Default for ScriptError {
 }
 
 record! {
-    /// A response of any kind: a page of HTML, a redirect, bytes that are no text.
+    /// A response of any kind, such as an HTML page, a redirect or binary data.
     pub struct ScriptRaw() {
-        /// The status; 200 by default.
+        /// The HTTP status; 200 by default.
         optional status: u64 = "status",
-        /// Headers, as strings.
+        /// Headers of the response.
         optional headers: std::collections::BTreeMap<String, String> = "headers",
         /// The body as text.
         optional body: String = "body",
@@ -4910,11 +4910,11 @@ impl Default for ScriptRaw {
 }
 
 record! {
-    /// A piece of text many times over; `{i}` in it becomes its number.
+    /// A repeated piece of text; each `{i}` in it becomes the number of the repetition.
     pub struct ScriptRepeat() {
-        /// The piece.
+        /// The piece of text.
         required chunk: String = "chunk",
-        /// How often.
+        /// Number of repetitions.
         required n: u64 = "n",
     }
 }
@@ -4931,45 +4931,45 @@ impl ScriptRepeat {
 }
 
 record! {
-    /// What the model answers to one request.
+    /// The answer of the model to one request.
     pub struct ScriptResponse() {
-        /// The requests that it is for; without it, the next one for which no other answer is meant.
+        /// Requests for this answer. If absent, the answer serves the next request that no other answer matches.
         optional when: ScriptCondition = "when",
-        /// Whether it answers all requests that fit its condition; by default an answer is used once.
+        /// `true` if the answer serves all matching requests; by default it serves one.
         optional keep: bool = "keep",
         /// The blocks in order.
         optional blocks: Vec<ScriptBlock> = "blocks",
-        /// Short for one text block.
+        /// Shorthand for one text block.
         optional text: String = "text",
-        /// Why it stops; by default `toolUse` with a tool call and `stop` without.
+        /// Stop reason of the answer; by default `toolUse` if there is a tool call, otherwise `stop`.
         optional stop: ScriptStop = "stop",
-        /// Tokens that it reports.
+        /// The reported token counts.
         optional usage: ScriptUsage = "usage",
-        /// A pause before every piece, in milliseconds.
+        /// Pause before every piece in milliseconds.
         optional delay_ms: u64 = "delay_ms",
-        /// A pause before the answer, in milliseconds.
+        /// Pause before the answer in milliseconds.
         optional first_ms: u64 = "first_ms",
-        /// After that many pieces nothing more comes; -1: not even the beginning.
+        /// Number of pieces before the answer hangs; -1 to hang before the start of the answer.
         optional hang_after: i64 = "hang_after",
-        /// After that many pieces the connection is reset.
+        /// Number of pieces before the connection is reset.
         optional drop_after: i64 = "drop_after",
-        /// After that many pieces the connection is closed in good order.
+        /// Number of pieces before an orderly close of the connection.
         optional fin_after: i64 = "fin_after",
-        /// After that many bytes of the body the connection is closed: in the middle of a line, or of a character.
+        /// Number of bytes of the body before the connection closes, possibly within a line or a character.
         optional cut_after_bytes: u64 = "cut_after_bytes",
-        /// Whether the stream ends without its last events, although nothing breaks.
+        /// `true` if the stream ends without its last events, over an intact connection.
         optional no_end: bool = "no_end",
-        /// Whether no tokens are reported.
+        /// `true` to omit the token counts.
         optional no_usage: bool = "no_usage",
-        /// A response in place of the answer.
+        /// A raw response instead of the answer.
         optional raw: ScriptRaw = "raw",
-        /// Whether the body has chunked coding; true by default.
+        /// `true` if the body has chunked coding, the default.
         optional chunked: bool = "chunked",
-        /// After that many pieces the error comes within the stream.
+        /// Number of pieces before the error within the stream.
         optional stream_error_after: i64 = "stream_error_after",
-        /// A failure in place of the answer.
+        /// A failure instead of the answer.
         optional error: ScriptError = "error",
-        /// A failure without a body.
+        /// A failure without a body, instead of the answer.
         optional empty_error: ScriptError = "empty_error",
     }
 }
@@ -5009,21 +5009,21 @@ impl Default for ScriptResponse {
 }
 
 strings! {
-    /// Why a scripted answer stops.
+    /// The stop reason of a scripted answer.
     pub enum ScriptStop open {
-        /// It is done.
+        /// The model completed its answer.
         Stop = "stop",
-        /// It reached the limit of its output.
+        /// The answer reached the limit of its output.
         Length = "length",
-        /// It wants tools to run.
+        /// The model calls tools.
         ToolUse = "toolUse",
     }
 }
 
 record! {
-    /// A text block.
+    /// A scripted text block.
     pub struct ScriptText() {
-        /// The text.
+        /// Text of the block.
         required text: Chunks = "text",
     }
 }
@@ -5039,9 +5039,9 @@ impl ScriptText {
 }
 
 record! {
-    /// A text block of many equal pieces.
+    /// A scripted text block of many equal pieces.
     pub struct ScriptTextRepeat() {
-        /// The pieces.
+        /// The repeated piece of text.
         required text_repeat: ScriptRepeat = "text_repeat",
     }
 }
@@ -5057,11 +5057,11 @@ impl ScriptTextRepeat {
 }
 
 record! {
-    /// A thinking block.
+    /// A scripted thinking block.
     pub struct ScriptThinking() {
-        /// The reasoning.
+        /// Text of the reasoning.
         required thinking: Chunks = "thinking",
-        /// The provider's mark.
+        /// Signature of the provider.
         optional signature: String = "signature",
     }
 }
@@ -5078,11 +5078,11 @@ impl ScriptThinking {
 }
 
 record! {
-    /// A thinking block of many equal pieces.
+    /// A scripted thinking block of many equal pieces.
     pub struct ScriptThinkingRepeat() {
-        /// The pieces.
+        /// The repeated piece of reasoning.
         required thinking_repeat: ScriptRepeat = "thinking_repeat",
-        /// The provider's mark.
+        /// Signature of the provider.
         optional signature: String = "signature",
     }
 }
@@ -5099,13 +5099,13 @@ impl ScriptThinkingRepeat {
 }
 
 record! {
-    /// A tool call that the model makes.
+    /// A tool call of the model.
     pub struct ScriptTool() {
-        /// The call's id; made up where it is missing.
+        /// Id of the tool call; generated if absent.
         optional id: String = "id",
-        /// The tool's name.
+        /// Name of the tool.
         required name: String = "name",
-        /// The arguments.
+        /// Arguments of the tool call.
         optional args: ScriptArguments = "args",
     }
 }
@@ -5123,9 +5123,9 @@ impl ScriptTool {
 }
 
 record! {
-    /// A tool call.
+    /// A scripted tool call.
     pub struct ScriptToolUse() {
-        /// The call.
+        /// Tool call of the block.
         required tool: ScriptTool = "tool",
     }
 }
@@ -5141,15 +5141,15 @@ impl ScriptToolUse {
 }
 
 record! {
-    /// Tokens that an answer reports.
+    /// The token counts in a scripted answer.
     pub struct ScriptUsage() {
-        /// Input tokens.
+        /// Number of input tokens.
         optional input: u64 = "input",
-        /// Output tokens.
+        /// Number of output tokens.
         optional output: u64 = "output",
-        /// Tokens read from the cache.
+        /// Number of tokens read from the cache.
         optional cache_read: u64 = "cacheRead",
-        /// Tokens written to the cache.
+        /// Number of tokens written to the cache.
         optional cache_write: u64 = "cacheWrite",
     }
 }
@@ -5176,7 +5176,7 @@ impl Default for ScriptUsage {
 record! {
     /// Sends one line of JSON.
     pub struct SendStep() {
-        /// The value. Variables in its strings are replaced.
+        /// The JSON value of the line. Variables in its strings are substituted.
         required send: serde_json::Value = "send",
     }
 }
@@ -5192,13 +5192,13 @@ impl SendStep {
 }
 
 record! {
-    /// The conversation is about to be compacted. The answer may stop it, or give the summary.
+    /// A compaction is about to start. The answer may prevent it, or provide the summary.
     pub struct SessionBeforeCompactHook("type" = "session_before_compact") {
-        /// What is about to be done.
+        /// Plan of the compaction.
         required preparation: CompactionPlan = "preparation",
-        /// The session's entries from the first one to the last.
+        /// Entries of the session from the first to the last.
         required branch_entries: Vec<serde_json::Map<String, serde_json::Value>> = "branchEntries",
-        /// The user's extra instructions for the summary.
+        /// Extra instructions of the user for the summary.
         optional custom_instructions: String = "customInstructions",
     }
 }
@@ -5216,9 +5216,9 @@ impl SessionBeforeCompactHook {
 }
 
 record! {
-    /// A fork is about to be made. The answer may stop it.
+    /// A fork is about to be made. The answer may prevent it.
     pub struct SessionBeforeForkHook("type" = "session_before_fork") {
-        /// The entry from which it is made.
+        /// Id of the entry for the fork.
         required entry_id: String = "entryId",
     }
 }
@@ -5234,11 +5234,11 @@ impl SessionBeforeForkHook {
 }
 
 record! {
-    /// Another session is about to take the place of this one. The answer may stop it.
+    /// Another session is about to replace the current one. The answer may prevent it.
     pub struct SessionBeforeSwitchHook("type" = "session_before_switch") {
-        /// Why.
+        /// Reason for the change.
         required reason: SwitchReason = "reason",
-        /// The file of the other session, where it has one already.
+        /// Path of the new session's file, if it exists already.
         optional target_session_file: String = "targetSessionFile",
     }
 }
@@ -5255,11 +5255,11 @@ impl SessionBeforeSwitchHook {
 }
 
 record! {
-    /// The conversation was compacted. Waited for.
+    /// The conversation was compacted. The agent waits for the response.
     pub struct SessionCompactHook("type" = "session_compact") {
-        /// The session's entry that says so.
+        /// The session entry of the compaction.
         required compaction_entry: serde_json::Map<String, serde_json::Value> = "compactionEntry",
-        /// Whether the summary came from an extension.
+        /// `true` if an extension wrote the summary.
         required from_extension: bool = "fromExtension",
     }
 }
@@ -5276,13 +5276,13 @@ impl SessionCompactHook {
 }
 
 record! {
-    /// The session's entries, as they stand in its file.
+    /// The entries of the session, as in its file.
     pub struct SessionEntries() {
-        /// The head of the session's file.
+        /// Header of the session file.
         optional header: serde_json::Map<String, serde_json::Value> = "header",
         /// The entries in the order of the file.
         required entries: Vec<serde_json::Map<String, serde_json::Value>> = "entries",
-        /// The entry at which the conversation is; null where it is empty.
+        /// Id of the current entry; null in an empty session.
         nullable leaf_id: String = "leafId",
     }
 }
@@ -5311,9 +5311,9 @@ impl Default for SessionEntries {
 }
 
 record! {
-    /// A fork was made and is the session now. Waited for.
+    /// A fork has become the current session. The agent waits for the response.
     pub struct SessionForkHook("type" = "session_fork") {
-        /// The file of the session before, where it had one.
+        /// Path of the previous session's file, if it had one.
         optional previous_session_file: String = "previousSessionFile",
     }
 }
@@ -5335,27 +5335,27 @@ impl Default for SessionForkHook {
 }
 
 strings! {
-    /// Why a session starts or ends.
+    /// The reason for the start or end of a session.
     pub enum SessionReason open {
         /// The agent starts.
         Startup = "startup",
         /// The agent ends.
         Quit = "quit",
-        /// A new session takes the place of another one.
+        /// A new session replaces another one.
         New = "new",
-        /// One that is there already does.
+        /// A stored session replaces another one.
         Resume = "resume",
-        /// A fork does.
+        /// A fork replaces another session.
         Fork = "fork",
     }
 }
 
 record! {
-    /// The session is about to end. Where the agent ends, all extensions together have two seconds; then stdin ends. Where the
-    /// agent is pi from 1.5 on, also told when another session takes the place of this one: it is waited for within the limit
-    /// of a hook, and `session_start` follows.
+    /// The session is about to end. If the agent itself ends, all extensions together have two seconds before stdin
+    /// closes. In pi since 1.5, also sent before another session replaces this one. The agent then waits for the
+    /// response within the time limit of a hook, and `session_start` follows.
     pub struct SessionShutdownHook("type" = "session_shutdown") {
-        /// Why; said where the agent is pi from 1.5 on.
+        /// Reason for the end; present in pi since 1.5.
         optional reason: SessionReason = "reason",
     }
 }
@@ -5377,12 +5377,12 @@ impl Default for SessionShutdownHook {
 }
 
 record! {
-    /// The extension's first event: the agent is ready. Where the agent is pi from 1.5 on, also whenever another session has
-    /// taken the place of the one before; `session_switch` and `session_fork` do not come then. Waited for.
+    /// The extension's first event: the agent is ready. In pi since 1.5, also sent after each change of the session,
+    /// instead of `session_switch` and `session_fork`. The agent waits for the response.
     pub struct SessionStartHook("type" = "session_start") {
-        /// Why; said where the agent is pi from 1.5 on.
+        /// Reason for the start; present in pi since 1.5.
         optional reason: SessionReason = "reason",
-        /// The file of the session before, where there was one and it had a file.
+        /// Path of the previous session's file, if there is one.
         optional previous_session_file: String = "previousSessionFile",
     }
 }
@@ -5405,11 +5405,11 @@ impl Default for SessionStartHook {
 }
 
 record! {
-    /// Another session has taken the place of the one before. Waited for.
+    /// Another session has replaced the previous one. The agent waits for the response.
     pub struct SessionSwitchHook("type" = "session_switch") {
-        /// Why.
+        /// Reason for the change.
         required reason: SwitchReason = "reason",
-        /// The file of the one before, where it had one.
+        /// Path of the previous session's file, if it had one.
         optional previous_session_file: String = "previousSessionFile",
     }
 }
@@ -5426,11 +5426,11 @@ impl SessionSwitchHook {
 }
 
 record! {
-    /// Runs a command in the work directory, with the agent's environment, and notes what it says.
+    /// Runs a command in the work directory, with the agent's environment, and records its output.
     pub struct ShellStep() {
-        /// The command, for `/bin/sh`. Variables in it are replaced.
+        /// Command line for `/bin/sh`. Variables in it are substituted.
         required shell: String = "shell",
-        /// How long it may take, in milliseconds; 20 000 by default.
+        /// Timeout in milliseconds; 20 000 by default.
         optional timeout_ms: u64 = "timeout_ms",
     }
 }
@@ -5449,9 +5449,9 @@ impl ShellStep {
 record! {
     /// Puts text into the input editor.
     pub struct ShowEditorText("type" = "set_editor_text") {
-        /// The extension that sets it.
+        /// Path of the extension that sets the text.
         optional extension: String = "extension",
-        /// The text.
+        /// New text of the input editor.
         required text: String = "text",
     }
 }
@@ -5470,11 +5470,11 @@ impl ShowEditorText {
 record! {
     /// Shows a notice.
     pub struct ShowNotice("type" = "notify") {
-        /// The extension that shows it.
+        /// Path of the extension that shows the notice.
         optional extension: String = "extension",
-        /// The notice.
+        /// Text of the notice.
         required message: String = "message",
-        /// What kind it is.
+        /// Kind of the notice.
         optional notify_type: NotifyType = "notifyType",
     }
 }
@@ -5494,11 +5494,11 @@ impl ShowNotice {
 record! {
     /// Sets or clears an entry of the status bar.
     pub struct ShowStatus("type" = "set_status") {
-        /// The extension that sets it.
+        /// Path of the extension that sets the entry.
         optional extension: String = "extension",
-        /// The entry's key.
+        /// Key of the entry.
         required key: String = "key",
-        /// The text; absent to clear the entry.
+        /// Text of the entry; absent to clear it.
         optional text: String = "text",
     }
 }
@@ -5518,9 +5518,9 @@ impl ShowStatus {
 record! {
     /// Sets the title of the window or tab.
     pub struct ShowTitle("type" = "set_title") {
-        /// The extension that sets it.
+        /// Path of the extension that sets the title.
         optional extension: String = "extension",
-        /// The title.
+        /// New title of the window or tab.
         required title: String = "title",
     }
 }
@@ -5539,13 +5539,13 @@ impl ShowTitle {
 record! {
     /// Sets or clears a block of lines beside the editor.
     pub struct ShowWidget("type" = "set_widget") {
-        /// The extension that sets it.
+        /// Path of the extension that sets the block.
         optional extension: String = "extension",
-        /// The block's key.
+        /// Key of the block.
         required key: String = "key",
-        /// The lines; absent to clear the block.
+        /// Lines of the block; absent to clear it.
         optional lines: Vec<String> = "lines",
-        /// Where it stands.
+        /// Position of the block.
         optional placement: WidgetPlacement = "placement",
     }
 }
@@ -5566,7 +5566,7 @@ impl ShowWidget {
 record! {
     /// Sends a signal to the agent's process.
     pub struct SignalStep() {
-        /// The signal.
+        /// Signal for the agent's process.
         required signal: StepSignal = "signal",
     }
 }
@@ -5582,17 +5582,17 @@ impl SignalStep {
 }
 
 record! {
-    /// Where something was found that a prompt can invoke.
+    /// The location of a command, template or skill that a prompt can invoke.
     pub struct SourceInfo() {
-        /// The absolute path.
+        /// Absolute path of the file.
         required path: String = "path",
-        /// How it was found, as in `local`, `auto` or `cli`.
+        /// Method of discovery, as in `local`, `auto` or `cli`.
         required source: String = "source",
-        /// Whose it is.
+        /// Owner of the file.
         required scope: SourceScope = "scope",
-        /// What it came with.
+        /// Origin of the file: on its own or part of a package.
         required origin: SourceOrigin = "origin",
-        /// The folder of the package or of the files that it belongs to.
+        /// Base folder of the package or of the files.
         optional base_dir: String = "baseDir",
     }
 }
@@ -5600,13 +5600,13 @@ record! {
 /// Builds a [`SourceInfo`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SourceInfoBuilder {
-    /// The absolute path.
+    /// Absolute path of the file.
     pub path: String,
-    /// How it was found, as in `local`, `auto` or `cli`.
+    /// Method of discovery, as in `local`, `auto` or `cli`.
     pub source: String,
-    /// Whose it is.
+    /// Owner of the file.
     pub scope: SourceScope,
-    /// What it came with.
+    /// Origin of the file: on its own or part of a package.
     pub origin: SourceOrigin,
 }
 
@@ -5625,55 +5625,55 @@ impl SourceInfoBuilder {
 }
 
 strings! {
-    /// What something came with that a prompt can invoke.
+    /// The origin of a command, template or skill that a prompt can invoke.
     pub enum SourceOrigin open {
-        /// By itself.
+        /// A file on its own.
         TopLevel = "top-level",
-        /// In a package.
+        /// A package.
         Package = "package",
     }
 }
 
 strings! {
-    /// Whose something is that a prompt can invoke.
+    /// The owner of the file of a command, template or skill.
     pub enum SourceScope open {
-        /// The user's.
+        /// The user.
         User = "user",
-        /// The working directory's.
+        /// The working directory.
         Project = "project",
-        /// This agent's alone.
+        /// This agent alone.
         Temporary = "temporary",
     }
 }
 
 strings! {
-    /// A signal that is sent to the agent's process.
+    /// A signal for the agent's process.
     pub enum StepSignal closed {
-        /// A request to end.
+        /// A request for termination.
         Sigterm = "SIGTERM",
-        /// What Ctrl-C sends.
+        /// The signal of Ctrl-C.
         Sigint = "SIGINT",
-        /// What a closed terminal sends.
+        /// The signal of a closed terminal.
         Sighup = "SIGHUP",
-        /// The end without notice.
+        /// Immediate termination.
         Sigkill = "SIGKILL",
     }
 }
 
 strings! {
-    /// Why the model stopped.
+    /// The reason for the end of the model's answer.
     pub enum StopReason closed {
-        /// It was done.
+        /// The model completed its answer.
         Stop = "stop",
-        /// It reached the limit of its output.
+        /// The answer reached the limit of its output.
         Length = "length",
-        /// It wants tools to run.
+        /// The model calls tools.
         ToolUse = "toolUse",
-        /// The request failed; `errorMessage` says how.
+        /// The request failed; `errorMessage` describes the failure.
         Error = "error",
-        /// Somebody stopped it.
+        /// The answer was aborted.
         Aborted = "aborted",
-        /// It has not stopped yet. Since pi@1.5.
+        /// The answer has not ended yet. Since pi@1.5.
         Pending = "pending",
         /// The provider answers later. Since pi@1.5.
         Deferred = "deferred",
@@ -5681,12 +5681,11 @@ strings! {
 }
 
 record! {
-    /// The message is complete. Declared by the document; agents announce it with `message_end`
-    /// instead.
+    /// The message is complete. Declared by the document; agents send `message_end` instead.
     pub struct StreamDone("type" = "done") {
-        /// Why it ended.
+        /// Reason for the end of the message.
         required reason: DoneReason = "reason",
-        /// The whole message.
+        /// The complete message.
         optional message: AssistantMessage = "message",
     }
 }
@@ -5703,12 +5702,11 @@ impl StreamDone {
 }
 
 record! {
-    /// The message broke off. Declared by the document; agents announce it with `message_end`
-    /// instead.
+    /// The message ended before it was complete. Declared by the document; agents send `message_end` instead.
     pub struct StreamError("type" = "error") {
-        /// Why it broke off.
+        /// Reason for the end of the message.
         required reason: ErrorReason = "reason",
-        /// The message as far as it came.
+        /// The incomplete message.
         optional error: AssistantMessage = "error",
     }
 }
@@ -5725,8 +5723,7 @@ impl StreamError {
 }
 
 record! {
-    /// Generation of the message started. Declared by the document; agents announce it with
-    /// `message_start` instead.
+    /// The generation of a message started. Declared by the document; agents send `message_start` instead.
     pub struct StreamStart("type" = "start") {
         /// The message so far. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
@@ -5750,35 +5747,35 @@ impl Default for StreamStart {
 }
 
 record! {
-    /// What the suite says of an agent.
+    /// The report of the suite about an agent.
     pub struct SuiteReport() {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         required report: u64 = "report",
-        /// The suite's version.
+        /// Version of the suite.
         required suite: String = "suite",
-        /// The dialect, with its revision.
+        /// Name of the dialect, with its revision.
         required dialect: String = "dialect",
-        /// The profile.
+        /// Name of the profile.
         required profile: String = "profile",
-        /// The agent.
+        /// Name of the agent.
         required agent: String = "agent",
-        /// The command line of the agent, without what a case adds.
+        /// Command line of the agent, without additions of a case.
         required command: Vec<String> = "command",
-        /// The least level of the checks that count.
+        /// Lowest level of the relevant checks.
         required level: CheckLevel = "level",
-        /// How long the run took, in milliseconds.
+        /// Duration of the run in milliseconds.
         required ms: u64 = "ms",
-        /// The program's exit code.
+        /// Exit code of the program.
         required exit_code: u64 = "exit_code",
-        /// Whether the run was interrupted.
+        /// `true` if the run was interrupted.
         optional interrupted: bool = "interrupted",
-        /// How many cases came to which verdict.
+        /// Number of cases for each verdict.
         required totals: ReportTotals = "totals",
-        /// What is wrong with the run as a whole, lines of the file of expected failures among it.
+        /// Problems of the run as a whole, including outdated and invalid lines of the file of expected failures.
         required problems: Vec<String> = "problems",
-        /// What is worth knowing of the run as a whole: that little was judged, which commands no case exercised.
+        /// Notes about the run as a whole, for example few judged cases or commands that no case exercised.
         optional notes: Vec<String> = "notes",
-        /// The cases, in order of their names.
+        /// The cases in the order of their names.
         required cases: Vec<ReportCase> = "cases",
     }
 }
@@ -5786,29 +5783,29 @@ record! {
 /// Builds a [`SuiteReport`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SuiteReportBuilder {
-    /// The format's version, 1.
+    /// Version of the format, 1.
     pub report: u64,
-    /// The suite's version.
+    /// Version of the suite.
     pub suite: String,
-    /// The dialect, with its revision.
+    /// Name of the dialect, with its revision.
     pub dialect: String,
-    /// The profile.
+    /// Name of the profile.
     pub profile: String,
-    /// The agent.
+    /// Name of the agent.
     pub agent: String,
-    /// The command line of the agent, without what a case adds.
+    /// Command line of the agent, without additions of a case.
     pub command: Vec<String>,
-    /// The least level of the checks that count.
+    /// Lowest level of the relevant checks.
     pub level: CheckLevel,
-    /// How long the run took, in milliseconds.
+    /// Duration of the run in milliseconds.
     pub ms: u64,
-    /// The program's exit code.
+    /// Exit code of the program.
     pub exit_code: u64,
-    /// How many cases came to which verdict.
+    /// Number of cases for each verdict.
     pub totals: ReportTotals,
-    /// What is wrong with the run as a whole, lines of the file of expected failures among it.
+    /// Problems of the run as a whole, including outdated and invalid lines of the file of expected failures.
     pub problems: Vec<String>,
-    /// The cases, in order of their names.
+    /// The cases in the order of their names.
     pub cases: Vec<ReportCase>,
 }
 
@@ -5836,29 +5833,29 @@ impl SuiteReportBuilder {
 }
 
 record! {
-    /// What a run came to, for a README or a registry.
+    /// The summary of a run, for a README or a registry.
     pub struct SuiteSummary() {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         required summary: u64 = "summary",
-        /// The suite's version.
+        /// Version of the suite.
         required suite: String = "suite",
-        /// The dialect, with its revision.
+        /// Name of the dialect, with its revision.
         required dialect: String = "dialect",
-        /// The agent.
+        /// Name of the agent.
         required agent: String = "agent",
-        /// The least level of the checks that counted.
+        /// Lowest level of the relevant checks.
         required level: CheckLevel = "level",
-        /// Whether the run ended with exit code 0.
+        /// `true` if the run ended with exit code 0.
         required passed: bool = "passed",
-        /// How many cases passed, known failures not among them.
+        /// Share of cases that passed, without known failures.
         required cases: SummaryShare = "cases",
-        /// Commands of the dialect.
+        /// Share of the dialect's commands.
         required commands: SummaryShare = "commands",
-        /// Events of the dialect.
+        /// Share of the dialect's events.
         required events: SummaryShare = "events",
-        /// Dialogs of the dialect.
+        /// Share of the dialect's dialogs.
         required dialogs: SummaryShare = "dialogs",
-        /// How many cases fail in ways that are known and explained.
+        /// Number of cases with known and explained failures.
         required known_failures: u64 = "known_failures",
     }
 }
@@ -5866,27 +5863,27 @@ record! {
 /// Builds a [`SuiteSummary`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SuiteSummaryBuilder {
-    /// The format's version, 1.
+    /// Version of the format, 1.
     pub summary: u64,
-    /// The suite's version.
+    /// Version of the suite.
     pub suite: String,
-    /// The dialect, with its revision.
+    /// Name of the dialect, with its revision.
     pub dialect: String,
-    /// The agent.
+    /// Name of the agent.
     pub agent: String,
-    /// The least level of the checks that counted.
+    /// Lowest level of the relevant checks.
     pub level: CheckLevel,
-    /// Whether the run ended with exit code 0.
+    /// `true` if the run ended with exit code 0.
     pub passed: bool,
-    /// How many cases passed, known failures not among them.
+    /// Share of cases that passed, without known failures.
     pub cases: SummaryShare,
-    /// Commands of the dialect.
+    /// Share of the dialect's commands.
     pub commands: SummaryShare,
-    /// Events of the dialect.
+    /// Share of the dialect's events.
     pub events: SummaryShare,
-    /// Dialogs of the dialect.
+    /// Share of the dialect's dialogs.
     pub dialogs: SummaryShare,
-    /// How many cases fail in ways that are known and explained.
+    /// Number of cases with known and explained failures.
     pub known_failures: u64,
 }
 
@@ -5911,11 +5908,11 @@ impl SuiteSummaryBuilder {
 }
 
 record! {
-    /// How many of something cases that pass have shown.
+    /// A share of the dialect's parts or of the cases that passing cases demonstrate.
     pub struct SummaryShare() {
-        /// So many.
+        /// Number of demonstrated parts.
         required shown: u64 = "shown",
-        /// Of so many.
+        /// Total number of parts.
         required of: u64 = "of",
     }
 }
@@ -5942,27 +5939,27 @@ impl Default for SummaryShare {
 }
 
 strings! {
-    /// Why the session changes.
+    /// The reason for a change of the session.
     pub enum SwitchReason open {
-        /// A new session.
+        /// A new session was requested.
         New = "new",
-        /// One that is there already.
+        /// A stored session was requested.
         Resume = "resume",
     }
 }
 
 record! {
-    /// What the model is told before and between the messages: the prompt and the tools, or what has changed of them. Since pi@1.5.
+    /// The instructions and the tools of the model before and between the messages, complete or as changes. Since pi@1.5.
     pub struct SystemMessage("role" = "system") {
         /// Instructions in addition to the sections.
         required content: InputContent = "content",
-        /// Sections of the prompt by name; null takes one away.
+        /// Sections of the prompt by name; null removes a section.
         optional sections: std::collections::BTreeMap<String, serde_json::Value> = "sections",
-        /// Tools that the model has from here on.
+        /// Tools that are available from here on.
         optional tools_added: Vec<ToolDeclaration> = "toolsAdded",
-        /// Tools that it no longer has.
+        /// Tools that are no longer available.
         optional tools_removed: Vec<ToolReference> = "toolsRemoved",
-        /// When, in milliseconds since the epoch.
+        /// Time of the message in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
     }
 }
@@ -5984,9 +5981,9 @@ impl SystemMessage {
 record! {
     /// A piece of text.
     pub struct TextContent("type" = "text") {
-        /// The text.
+        /// Content of the text block.
         required text: String = "text",
-        /// An opaque signature from the provider, to be sent back with the text.
+        /// Opaque signature from the provider; the next request returns it with the text.
         optional text_signature: String = "textSignature",
     }
 }
@@ -6005,9 +6002,9 @@ impl TextContent {
 record! {
     /// A piece of text.
     pub struct TextDelta("type" = "text_delta") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         required content_index: u64 = "contentIndex",
-        /// The new piece.
+        /// The new piece of text.
         required delta: String = "delta",
         /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
@@ -6029,9 +6026,9 @@ impl TextDelta {
 record! {
     /// A text block ended.
     pub struct TextEnd("type" = "text_end") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         required content_index: u64 = "contentIndex",
-        /// The whole text of the block.
+        /// The complete text of the block.
         required content: String = "content",
         /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
@@ -6051,19 +6048,19 @@ impl TextEnd {
 }
 
 record! {
-    /// What the frames of the agent that fit a pattern say at a path, one after the other, is a text.
+    /// The expectation that the values at a path of the frames matching a pattern form a text when concatenated.
     pub struct TextExpectation() {
-        /// The check's name, as in the other expectations.
+        /// Name of the check, as in the other expectations.
         required check: String = "check",
-        /// What is checked, in words.
+        /// Description of the check.
         required says: String = "says",
-        /// How much a failure weighs; that of the case by default.
+        /// Level of the check; by default the level of the case.
         optional level: CheckLevel = "level",
-        /// The pattern that says which frames are looked at.
+        /// Pattern that selects the frames.
         required of: serde_json::Value = "of",
-        /// Where in the frame, as in `message.content.0.text`.
+        /// Path in the frame, as in `message.content.0.text`.
         required path: String = "path",
-        /// The text as a whole.
+        /// The complete concatenated text.
         required text: String = "text",
     }
 }
@@ -6071,15 +6068,15 @@ record! {
 /// Builds a [`TextExpectation`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct TextExpectationBuilder {
-    /// The check's name, as in the other expectations.
+    /// Name of the check, as in the other expectations.
     pub check: String,
-    /// What is checked, in words.
+    /// Description of the check.
     pub says: String,
-    /// The pattern that says which frames are looked at.
+    /// Pattern that selects the frames.
     pub of: serde_json::Value,
-    /// Where in the frame, as in `message.content.0.text`.
+    /// Path in the frame, as in `message.content.0.text`.
     pub path: String,
-    /// The text as a whole.
+    /// The complete concatenated text.
     pub text: String,
 }
 
@@ -6101,7 +6098,7 @@ impl TextExpectationBuilder {
 record! {
     /// A text block started.
     pub struct TextStart("type" = "text_start") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         required content_index: u64 = "contentIndex",
         /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
@@ -6120,13 +6117,13 @@ impl TextStart {
 }
 
 record! {
-    /// Reasoning that the model shows.
+    /// Visible reasoning of the model.
     pub struct ThinkingContent("type" = "thinking") {
-        /// The reasoning text.
+        /// Text of the reasoning.
         required thinking: String = "thinking",
-        /// An opaque signature from the provider, to be sent back with the block.
+        /// Opaque signature from the provider; the next request returns it with the block.
         optional thinking_signature: String = "thinkingSignature",
-        /// True where the provider sent the reasoning in a form that cannot be read.
+        /// `true` if the provider sent the reasoning in an unreadable form.
         optional redacted: bool = "redacted",
     }
 }
@@ -6146,9 +6143,9 @@ impl ThinkingContent {
 record! {
     /// A piece of reasoning.
     pub struct ThinkingDelta("type" = "thinking_delta") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         required content_index: u64 = "contentIndex",
-        /// The new piece.
+        /// The new piece of reasoning.
         required delta: String = "delta",
         /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
@@ -6170,9 +6167,9 @@ impl ThinkingDelta {
 record! {
     /// A thinking block ended.
     pub struct ThinkingEnd("type" = "thinking_end") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         required content_index: u64 = "contentIndex",
-        /// The whole reasoning of the block.
+        /// The complete reasoning of the block.
         required content: String = "content",
         /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
@@ -6192,23 +6189,23 @@ impl ThinkingEnd {
 }
 
 strings! {
-    /// How hard the model should think.
+    /// The amount of reasoning requested from the model.
     pub enum ThinkingLevel closed {
-        /// Not at all.
+        /// No reasoning.
         Off = "off",
-        /// As little as the provider allows.
+        /// The least reasoning that the provider allows.
         Minimal = "minimal",
-        /// A little.
+        /// Little reasoning.
         Low = "low",
-        /// The default of models that can think.
+        /// The default of models that can reason.
         Medium = "medium",
-        /// Much.
+        /// Much reasoning.
         High = "high",
-        /// More than `high`; only some models have it.
+        /// More than `high`; supported by some models only.
         Xhigh = "xhigh",
-        /// As much as the model can; only some models have it. Since pi@1.5, omp@18.2.
+        /// The maximum of the model; supported by some models only. Since pi@1.5, omp@18.2.
         Max = "max",
-        /// The agent chooses for each turn. Since omp@18.2.
+        /// A level that the agent chooses for each turn. Since omp@18.2.
         Auto = "auto",
     }
 }
@@ -6216,7 +6213,7 @@ strings! {
 record! {
     /// A thinking block started.
     pub struct ThinkingStart("type" = "thinking_start") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         required content_index: u64 = "contentIndex",
         /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
@@ -6237,17 +6234,17 @@ impl ThinkingStart {
 record! {
     /// A tool call of the model.
     pub struct ToolCall("type" = "toolCall") {
-        /// The call's id; its result carries the same.
+        /// Id of the tool call, repeated in its result.
         required id: String = "id",
-        /// The tool's name.
+        /// Name of the tool.
         required name: String = "name",
-        /// The arguments. While they stream, as much of them as can be read.
+        /// Arguments of the tool call. During streaming, as much of them as can be parsed.
         required arguments: serde_json::Map<String, serde_json::Value> = "arguments",
-        /// An opaque signature from the provider, to be sent back with the call.
+        /// Opaque signature from the provider; the next request returns it with the call.
         optional thought_signature: String = "thoughtSignature",
-        /// The provider's name for a group of tools that this one is in. Since pi@1.5.
+        /// The provider's name for the group of tools that contains this tool. Since pi@1.5.
         optional namespace: String = "namespace",
-        /// Why the arguments cannot be read. Since pi@1.5.
+        /// Reason for arguments that cannot be parsed. Since pi@1.5.
         optional arguments_error: String = "argumentsError",
     }
 }
@@ -6268,11 +6265,11 @@ impl ToolCall {
 }
 
 record! {
-    /// Whether a tool runs.
+    /// The decision of an extension about a tool call.
     pub struct ToolCallAnswer() {
-        /// True keeps it from running.
+        /// `true` to block the tool.
         optional block: bool = "block",
-        /// What the model is told instead.
+        /// Reason for the model if the tool is blocked.
         optional reason: String = "reason",
     }
 }
@@ -6297,7 +6294,7 @@ impl Default for ToolCallAnswer {
 record! {
     /// A piece of a tool call's arguments.
     pub struct ToolCallDelta("type" = "toolcall_delta") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         required content_index: u64 = "contentIndex",
         /// The new piece of the arguments' JSON text.
         required delta: String = "delta",
@@ -6321,9 +6318,9 @@ impl ToolCallDelta {
 record! {
     /// A tool call is complete.
     pub struct ToolCallEnd("type" = "toolcall_end") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         required content_index: u64 = "contentIndex",
-        /// The whole call.
+        /// The complete tool call.
         required tool_call: ToolCall = "toolCall",
         /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
@@ -6343,13 +6340,13 @@ impl ToolCallEnd {
 }
 
 record! {
-    /// A tool is about to run. The answer may block it; without an answer it is blocked.
+    /// A tool is about to run. The answer may block it. Without an answer, the tool is blocked.
     pub struct ToolCallHook("type" = "tool_call") {
-        /// The id of the call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// The tool's name.
+        /// Name of the tool.
         required tool_name: String = "toolName",
-        /// The arguments.
+        /// Arguments of the tool call.
         required input: serde_json::Map<String, serde_json::Value> = "input",
     }
 }
@@ -6369,11 +6366,11 @@ impl ToolCallHook {
 record! {
     /// A tool call started.
     pub struct ToolCallStart("type" = "toolcall_start") {
-        /// The block's index in the message's content.
+        /// Index of the block in the message's content.
         required content_index: u64 = "contentIndex",
-        /// The call's id. Since pi@1.5.
+        /// Id of the tool call. Since pi@1.5.
         optional id: String = "id",
-        /// The tool's name. Since pi@1.5.
+        /// Name of the tool. Since pi@1.5.
         optional tool_name: String = "toolName",
         /// The message so far; absent in delta-only streams. Until pi@1.5.
         optional partial: AssistantMessage = "partial",
@@ -6394,15 +6391,15 @@ impl ToolCallStart {
 }
 
 record! {
-    /// A tool, as the model is told of it.
+    /// The declaration of a tool for the model.
     pub struct ToolDeclaration() {
-        /// Its name.
+        /// Name of the tool.
         required name: String = "name",
-        /// What it does.
+        /// Description of the tool.
         required description: String = "description",
-        /// The JSON Schema of its arguments.
+        /// JSON Schema of the arguments.
         required parameters: serde_json::Map<String, serde_json::Value> = "parameters",
-        /// How the provider is asked to keep the arguments in shape.
+        /// The method by which the provider constrains the arguments to their schema.
         optional constrained_sampling: serde_json::Value = "constrainedSampling",
     }
 }
@@ -6421,17 +6418,17 @@ impl ToolDeclaration {
 }
 
 record! {
-    /// A tool is done.
+    /// A tool ends.
     pub struct ToolExecutionEnd("type" = "tool_execution_end") {
-        /// The id of the call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// The tool's name.
+        /// Name of the tool.
         required tool_name: String = "toolName",
-        /// The result.
+        /// The result of the tool.
         required result: ToolOutput = "result",
-        /// Whether the tool failed.
+        /// `true` if the tool failed.
         required is_error: bool = "isError",
-        /// How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5.
+        /// Duration of the tool in milliseconds; absent if it did not run. Since pi@1.5.
         optional duration_ms: serde_json::Number = "durationMs",
     }
 }
@@ -6439,13 +6436,13 @@ record! {
 /// Builds a [`ToolExecutionEnd`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ToolExecutionEndBuilder {
-    /// The id of the call.
+    /// Id of the tool call.
     pub tool_call_id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub tool_name: String,
-    /// The result.
+    /// The result of the tool.
     pub result: ToolOutput,
-    /// Whether the tool failed.
+    /// `true` if the tool failed.
     pub is_error: bool,
 }
 
@@ -6464,15 +6461,15 @@ impl ToolExecutionEndBuilder {
 }
 
 record! {
-    /// A tool begins to run.
+    /// A tool starts to run.
     pub struct ToolExecutionStart("type" = "tool_execution_start") {
-        /// The id of the call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// The tool's name.
+        /// Name of the tool.
         required tool_name: String = "toolName",
-        /// The arguments.
+        /// Arguments of the tool call.
         required args: serde_json::Map<String, serde_json::Value> = "args",
-        /// What the call is for. Since omp@18.2.
+        /// Purpose of the tool call. Since omp@18.2.
         optional intent: String = "intent",
     }
 }
@@ -6491,13 +6488,14 @@ impl ToolExecutionStart {
 }
 
 record! {
-    /// A tool has something to show. `partialResult` is all of it so far, to replace what is shown.
+    /// A tool reports progress. `partialResult` holds the complete output so far and replaces the output of earlier
+    /// updates.
     pub struct ToolExecutionUpdate("type" = "tool_execution_update") {
-        /// The id of the call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// The tool's name.
+        /// Name of the tool.
         required tool_name: String = "toolName",
-        /// The arguments.
+        /// Arguments of the tool call.
         required args: serde_json::Map<String, serde_json::Value> = "args",
         /// The result so far.
         required partial_result: ToolOutput = "partialResult",
@@ -6507,11 +6505,11 @@ record! {
 /// Builds a [`ToolExecutionUpdate`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ToolExecutionUpdateBuilder {
-    /// The id of the call.
+    /// Id of the tool call.
     pub tool_call_id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub tool_name: String,
-    /// The arguments.
+    /// Arguments of the tool call.
     pub args: serde_json::Map<String, serde_json::Value>,
     /// The result so far.
     pub partial_result: ToolOutput,
@@ -6531,15 +6529,15 @@ impl ToolExecutionUpdateBuilder {
 }
 
 record! {
-    /// What a tool gives back, whole or so far.
+    /// The output of a tool, complete or so far.
     pub struct ToolOutput() {
         /// Text and images for the model.
         required content: Vec<InputBlock> = "content",
-        /// Facts for a front end; their shape is the tool's own.
+        /// Details for a client, in a shape defined by the tool.
         maybe details: serde_json::Value = "details",
-        /// The result as data, for programs. Since pi@1.5.
+        /// The result as structured data, for programs. Since pi@1.5.
         optional structured_content: serde_json::Value = "structuredContent",
-        /// Whether a result that is there as data too is that of a failure. Since pi@1.5.
+        /// `true` if the structured result is that of a failure. Since pi@1.5.
         optional is_error: bool = "isError",
     }
 }
@@ -6570,13 +6568,13 @@ impl Default for ToolOutput {
 }
 
 record! {
-    /// A tool has something to show; it replaces what it showed before.
+    /// A tool reports progress, which replaces its earlier progress.
     pub struct ToolProgress("type" = "tool_update") {
-        /// The id of the agent's question.
+        /// Id of the agent's request.
         required id: String = "id",
-        /// Text and images.
+        /// Progress as text and images.
         required content: Vec<InputBlock> = "content",
-        /// Facts for a front end.
+        /// Details for a client.
         maybe details: serde_json::Value = "details",
     }
 }
@@ -6594,9 +6592,9 @@ impl ToolProgress {
 }
 
 record! {
-    /// A tool that the model no longer has.
+    /// A tool that is no longer available to the model.
     pub struct ToolReference() {
-        /// Its name.
+        /// Name of the tool.
         required name: String = "name",
     }
 }
@@ -6616,9 +6614,9 @@ record! {
     pub struct ToolResult() {
         /// Text and images for the model.
         required content: Vec<InputBlock> = "content",
-        /// Facts for a front end.
+        /// Details for a client.
         maybe details: serde_json::Value = "details",
-        /// Whether it failed. A response with an error says the same, with the error as its text.
+        /// `true` if the tool failed. A response with an error has the same effect, with the error as its text.
         optional is_error: bool = "isError",
     }
 }
@@ -6647,13 +6645,13 @@ impl Default for ToolResult {
 }
 
 record! {
-    /// What takes the place of a tool's result; what is missing stays as it is.
+    /// The replacement for a tool's result; absent members stay unchanged.
     pub struct ToolResultAnswer() {
         /// Text and images for the model.
         optional content: Vec<InputBlock> = "content",
-        /// Facts for a front end.
+        /// Details for a client.
         maybe details: serde_json::Value = "details",
-        /// Whether it failed.
+        /// `true` if the tool failed.
         optional is_error: bool = "isError",
     }
 }
@@ -6679,17 +6677,17 @@ impl Default for ToolResultAnswer {
 record! {
     /// A tool has run. The answer may replace its result.
     pub struct ToolResultHook("type" = "tool_result") {
-        /// The id of the call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// The tool's name.
+        /// Name of the tool.
         required tool_name: String = "toolName",
-        /// The arguments.
+        /// Arguments of the tool call.
         required input: serde_json::Map<String, serde_json::Value> = "input",
         /// Text and images for the model.
         required content: Vec<InputBlock> = "content",
-        /// Facts for a front end.
+        /// Details for a client.
         maybe details: serde_json::Value = "details",
-        /// Whether it failed.
+        /// `true` if the tool failed.
         required is_error: bool = "isError",
     }
 }
@@ -6697,15 +6695,15 @@ record! {
 /// Builds a [`ToolResultHook`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ToolResultHookBuilder {
-    /// The id of the call.
+    /// Id of the tool call.
     pub tool_call_id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub tool_name: String,
-    /// The arguments.
+    /// Arguments of the tool call.
     pub input: serde_json::Map<String, serde_json::Value>,
     /// Text and images for the model.
     pub content: Vec<InputBlock>,
-    /// Whether it failed.
+    /// `true` if the tool failed.
     pub is_error: bool,
 }
 
@@ -6725,25 +6723,25 @@ impl ToolResultHookBuilder {
 }
 
 record! {
-    /// The result of a tool call, as the model sees it.
+    /// The result of a tool call, as the model receives it.
     pub struct ToolResultMessage("role" = "toolResult") {
-        /// The id of the call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// The tool's name.
+        /// Name of the tool.
         required tool_name: String = "toolName",
-        /// Text and images.
+        /// Text and images of the result.
         required content: Vec<InputBlock> = "content",
-        /// Facts for a front end; their shape is the tool's own.
+        /// Details for a client, in a shape defined by the tool.
         maybe details: serde_json::Value = "details",
-        /// Whether the tool failed.
+        /// `true` if the tool failed.
         required is_error: bool = "isError",
-        /// How long the tool ran, in milliseconds; absent where it did not run. Since pi@1.5.
+        /// Duration of the tool in milliseconds; absent if it did not run. Since pi@1.5.
         optional duration_ms: serde_json::Number = "durationMs",
-        /// Tokens of models that the tool itself asked. Since pi@1.5.
+        /// Tokens used by models that the tool itself called. Since pi@1.5.
         optional usage: Usage = "usage",
-        /// Calls of other tools that the tool made. Since pi@1.5.
+        /// Calls of other tools by this tool. Since pi@1.5.
         optional nested_calls: serde_json::Value = "nestedCalls",
-        /// When, in milliseconds since the epoch.
+        /// Time of the result in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
     }
 }
@@ -6751,15 +6749,15 @@ record! {
 /// Builds a [`ToolResultMessage`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ToolResultMessageBuilder {
-    /// The id of the call.
+    /// Id of the tool call.
     pub tool_call_id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub tool_name: String,
-    /// Text and images.
+    /// Text and images of the result.
     pub content: Vec<InputBlock>,
-    /// Whether the tool failed.
+    /// `true` if the tool failed.
     pub is_error: bool,
-    /// When, in milliseconds since the epoch.
+    /// Time of the result in milliseconds since the epoch.
     pub timestamp: i64,
 }
 
@@ -6782,17 +6780,17 @@ impl ToolResultMessageBuilder {
 }
 
 record! {
-    /// Something that happened beside the lines: stdin closed, a signal, the end of the process.
+    /// An event of the process: stdin closed, a signal, the end of the process.
     pub struct TranscriptControl("dir" = "ctl") {
-        /// When, in milliseconds since the start.
+        /// Time since the start in milliseconds.
         optional t: serde_json::Number = "t",
-        /// What happened, as in `stdin_closed` or `exit`.
+        /// Name of the event, as in `stdin_closed` or `exit`.
         required event: String = "event",
-        /// The exit code; for a process that a signal ended, the signal's number, negative.
+        /// Exit code of the process. If a signal ended the process, the negated number of the signal.
         maybe code: i64 = "code",
-        /// The end of stderr.
+        /// The last part of stderr.
         maybe stderr: String = "stderr",
-        /// What there is to say about it.
+        /// Description of the event.
         optional text: String = "text",
     }
 }
@@ -6812,21 +6810,21 @@ impl TranscriptControl {
 }
 
 record! {
-    /// The first record of a transcript: what was recorded, and how it was started.
+    /// The first record of a transcript: the recorded agent, its command line and the scenario.
     pub struct TranscriptHeader() {
-        /// The format's version, 1.
+        /// Version of the format, 1.
         required transcript: u64 = "transcript",
-        /// The agent.
+        /// Name of the agent.
         required agent: String = "agent",
-        /// The agent's version.
+        /// Version of the agent.
         maybe version: String = "version",
-        /// The scenario that was played.
+        /// Name of the scenario.
         maybe scenario: String = "scenario",
-        /// What the scenario shows.
+        /// Title of the scenario.
         maybe title: String = "title",
-        /// The command line.
+        /// Command line of the agent.
         maybe argv: Vec<String> = "argv",
-        /// The model script that was played.
+        /// Name of the model script.
         maybe provider_script: String = "provider_script",
     }
 }
@@ -6848,17 +6846,17 @@ impl TranscriptHeader {
 }
 
 record! {
-    /// A line that went one way or the other.
+    /// A line in one of the two directions.
     pub struct TranscriptLine() {
-        /// When, in milliseconds since the start.
+        /// Time since the start in milliseconds.
         optional t: serde_json::Number = "t",
-        /// Which way.
+        /// Direction of the line.
         required dir: Direction = "dir",
         /// The line without its end.
         optional line: String = "line",
-        /// The line in parts, where it is long.
+        /// The line in parts, if it is long.
         optional line_parts: Vec<LinePart> = "line_parts",
-        /// What ended the line where it was not a line feed.
+        /// The end of the line, if it is not a line feed.
         maybe eol: String = "eol",
     }
 }
@@ -6878,11 +6876,11 @@ impl TranscriptLine {
 }
 
 record! {
-    /// A remark of the recorder, such as a command that it ran in between.
+    /// A note of the recorder, for example about a command that it ran.
     pub struct TranscriptNote("dir" = "note") {
-        /// When, in milliseconds since the start.
+        /// Time since the start in milliseconds.
         optional t: serde_json::Number = "t",
-        /// The remark.
+        /// Text of the note.
         required line: String = "line",
     }
 }
@@ -6899,7 +6897,7 @@ impl TranscriptNote {
 }
 
 choice! {
-    /// One record of a transcript, which is a file of JSON lines.
+    /// One record of a transcript, a file of JSON lines.
     pub enum TranscriptRecord {
         Header(TranscriptHeader) Members,
         Control(TranscriptControl) Members,
@@ -6909,13 +6907,13 @@ choice! {
 }
 
 record! {
-    /// A turn is complete.
+    /// A turn ends.
     pub struct TurnEndHook("type" = "turn_end") {
-        /// Its number in the run, from 0.
+        /// Number of the turn in the run, from 0.
         required turn_index: u64 = "turnIndex",
-        /// The model's answer.
+        /// Answer of the model.
         required message: AgentMessage = "message",
-        /// The results of the tools that it asked for.
+        /// Results of the tool calls in the answer.
         required tool_results: Vec<ToolResultMessage> = "toolResults",
     }
 }
@@ -6933,11 +6931,11 @@ impl TurnEndHook {
 }
 
 record! {
-    /// A turn begins.
+    /// A turn starts.
     pub struct TurnStartHook("type" = "turn_start") {
-        /// Its number in the run, from 0.
+        /// Number of the turn in the run, from 0.
         required turn_index: u64 = "turnIndex",
-        /// When, in milliseconds since the epoch.
+        /// Time of the event in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
     }
 }
@@ -6956,21 +6954,21 @@ impl TurnStartHook {
 record! {
     /// Tokens used by one answer of the model.
     pub struct Usage() {
-        /// Input tokens that did not come from the cache.
+        /// Number of input tokens that did not come from the cache.
         required input: u64 = "input",
-        /// Output tokens, reasoning among them.
+        /// Number of output tokens, including reasoning.
         required output: u64 = "output",
-        /// Tokens read from the provider's cache.
+        /// Number of tokens read from the provider's cache.
         required cache_read: u64 = "cacheRead",
-        /// Tokens written to the provider's cache.
+        /// Number of tokens written to the provider's cache.
         required cache_write: u64 = "cacheWrite",
-        /// Those of `cacheWrite` that the provider keeps for an hour. Since pi@1.5.
+        /// Number of tokens in `cacheWrite` that the provider caches for an hour. Since pi@1.5.
         optional cache_write1h: u64 = "cacheWrite1h",
-        /// Those of `output` that went into reasoning. Since pi@1.5.
+        /// Number of tokens in `output` used for reasoning. Since pi@1.5.
         optional reasoning: u64 = "reasoning",
-        /// The sum of the four; the document leaves it out, agents send it.
+        /// Sum of the four counts. The document omits this member; agents send it.
         optional total_tokens: u64 = "totalTokens",
-        /// The cost.
+        /// Cost of the tokens.
         required cost: Cost = "cost",
     }
 }
@@ -6978,15 +6976,15 @@ record! {
 /// Builds a [`Usage`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct UsageBuilder {
-    /// Input tokens that did not come from the cache.
+    /// Number of input tokens that did not come from the cache.
     pub input: u64,
-    /// Output tokens, reasoning among them.
+    /// Number of output tokens, including reasoning.
     pub output: u64,
-    /// Tokens read from the provider's cache.
+    /// Number of tokens read from the provider's cache.
     pub cache_read: u64,
-    /// Tokens written to the provider's cache.
+    /// Number of tokens written to the provider's cache.
     pub cache_write: u64,
-    /// The cost.
+    /// Cost of the tokens.
     pub cost: Cost,
 }
 
@@ -7024,9 +7022,9 @@ impl Default for Usage {
 }
 
 record! {
-    /// What takes the place of running a shell command.
+    /// The replacement for the execution of a shell command.
     pub struct UserBashAnswer() {
-        /// The result; the command does not run then.
+        /// The result; if present, the command does not run.
         optional result: BashResult = "result",
     }
 }
@@ -7048,11 +7046,11 @@ impl Default for UserBashAnswer {
 }
 
 record! {
-    /// The user is about to run a shell command beside the conversation. The answer may give its result.
+    /// The user is about to run a shell command outside of the conversation. The answer may provide its result.
     pub struct UserBashHook("type" = "user_bash") {
-        /// The command line.
+        /// Command line of the shell command.
         required command: String = "command",
-        /// True where the model does not get to see it.
+        /// `true` if the model does not receive the command and its output.
         required exclude_from_context: bool = "excludeFromContext",
         /// The working directory.
         required cwd: String = "cwd",
@@ -7074,15 +7072,15 @@ impl UserBashHook {
 record! {
     /// A message of the user.
     pub struct UserMessage("role" = "user") {
-        /// The words and images.
+        /// Text and images of the message.
         required content: InputContent = "content",
-        /// When, in milliseconds since the epoch.
+        /// Time of the message in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
-        /// Files that a front end attached.
+        /// Files attached by a client.
         optional attachments: Vec<Attachment> = "attachments",
-        /// Who it is from: `user`, or `agent` where another agent wrote it. Since omp@18.2.
+        /// Author of the message: `user`, or `agent` if another agent wrote it. Since omp@18.2.
         optional attribution: String = "attribution",
-        /// Whether it was sent to steer a run. Since omp@18.2.
+        /// `true` if the message was sent to steer a run. Since omp@18.2.
         optional steering: bool = "steering",
     }
 }
@@ -7102,11 +7100,11 @@ impl UserMessage {
 }
 
 record! {
-    /// What the user chose, entered or wrote.
+    /// The choice or text of the user.
     pub struct ValueResult() {
-        /// The text; absent where nobody answered.
+        /// The text; absent if the user did not answer.
         optional value: String = "value",
-        /// What the client answered, where that is no text: `value` is absent then.
+        /// The client's answer if it is not text; `value` is then absent.
         optional other: serde_json::Value = "other",
     }
 }
@@ -7129,11 +7127,11 @@ impl Default for ValueResult {
 }
 
 strings! {
-    /// Where a wait begins to look.
+    /// The position at which a wait starts its search.
     pub enum WaitFrom closed {
-        /// Behind the frame that the last wait found.
+        /// After the frame that the last wait found.
         Last = "last",
-        /// At the first frame. Where the next wait begins does not change.
+        /// At the first frame. The start of the next wait does not change.
         Start = "start",
     }
 }
@@ -7141,19 +7139,19 @@ strings! {
 record! {
     /// Waits for a frame of the agent.
     pub struct WaitStep() {
-        /// The pattern that the frame fits.
+        /// Pattern of the frame.
         required wait: serde_json::Value = "wait",
-        /// How long it may take, in milliseconds; 20 000 by default.
+        /// Timeout in milliseconds; 20 000 by default.
         optional timeout_ms: u64 = "timeout_ms",
-        /// How many such frames; 1 by default.
+        /// Number of matching frames; 1 by default.
         optional count: u64 = "count",
-        /// Where to look from; behind the last match by default.
+        /// Start of the search; after the last match by default.
         optional from: WaitFrom = "from",
-        /// Whether the next wait begins where this one began.
+        /// `true` if the next wait starts its search at the same position.
         optional peek: bool = "peek",
-        /// Variables that are taken from the frame: their names, and paths such as `data.messages.0.entryId`.
+        /// Variables captured from the frame: their names, with paths such as `data.messages.0.entryId`.
         optional capture: std::collections::BTreeMap<String, String> = "capture",
-        /// Whether the scenario goes on where nothing came.
+        /// `true` if the scenario continues when no frame matches.
         optional optional: bool = "optional",
     }
 }
@@ -7175,17 +7173,17 @@ impl WaitStep {
 }
 
 strings! {
-    /// What an extension process is told without asking.
+    /// The kind of updates that an extension process receives without a request.
     pub enum Watched open {
-        /// What changes in the state, as `state` frames.
+        /// Changes of the state, as `state` frames.
         State = "state",
-        /// The entries of the session, as `entries` frames.
+        /// Entries of the session, as `entries` frames.
         Entries = "entries",
     }
 }
 
 strings! {
-    /// Where a widget stands.
+    /// The position of a widget.
     pub enum WidgetPlacement open {
         /// Above the editor; the default.
         AboveEditor = "aboveEditor",

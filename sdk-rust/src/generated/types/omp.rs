@@ -8,12 +8,12 @@ use crate::wire::{record, strings};
 record! {
     /// Parameters of `abort_and_prompt`.
     ///
-    /// Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-    /// a failure with the same id may follow.
+    /// Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+    /// the same id may follow.
     pub struct AbortAndPromptParams() {
-        /// The prompt.
+        /// Text of the prompt.
         required message: String = "message",
-        /// Images that go with it.
+        /// Images of the prompt.
         optional images: Vec<ImageContent> = "images",
     }
 }
@@ -30,7 +30,7 @@ impl AbortAndPromptParams {
 }
 
 record! {
-    /// What the advisor cost is more now. Since omp@18.2.
+    /// The cost of the advisor has increased. Since omp@18.2.
     pub struct AdvisorCostChanged("type" = "advisor_cost_changed") {
     }
 }
@@ -51,7 +51,7 @@ impl Default for AdvisorCostChanged {
 }
 
 record! {
-    /// The advisor has nothing more to say. Since omp@18.2.
+    /// The advisor has no further advice. Since omp@18.2.
     pub struct AdvisorYielded("type" = "advisor_yielded") {
     }
 }
@@ -72,19 +72,19 @@ impl Default for AdvisorYielded {
 }
 
 record! {
-    /// A command that a prompt can begin with. Since omp@18.2.
+    /// A command that can start a prompt. Since omp@18.2.
     pub struct AvailableCommand() {
-        /// Its name, without the slash.
+        /// Name of the command, without the slash.
         required name: String = "name",
-        /// Other names.
+        /// Other names of the command.
         optional aliases: Vec<String> = "aliases",
-        /// What it does.
+        /// Description of the command.
         optional description: String = "description",
-        /// What can follow it: the member `hint` shows it.
+        /// Arguments of the command; the member `hint` describes them.
         optional input: serde_json::Map<String, serde_json::Value> = "input",
-        /// The words that can follow it.
+        /// Subcommands of the command.
         optional subcommands: Vec<Subcommand> = "subcommands",
-        /// Where it comes from, as in `builtin`.
+        /// Source of the command, as in `builtin`.
         required source: String = "source",
     }
 }
@@ -105,9 +105,9 @@ impl AvailableCommand {
 }
 
 record! {
-    /// The commands that prompts can begin with. Since omp@18.2.
+    /// The commands that can start a prompt. Since omp@18.2.
     pub struct AvailableCommands() {
-        /// Them.
+        /// Commands that can start a prompt.
         required commands: Vec<AvailableCommand> = "commands",
     }
 }
@@ -132,9 +132,9 @@ impl Default for AvailableCommands {
 }
 
 record! {
-    /// The commands that prompts can begin with are others now. Since omp@18.2.
+    /// The commands that can start a prompt have changed. Since omp@18.2.
     pub struct AvailableCommandsUpdate("type" = "available_commands_update") {
-        /// Them.
+        /// Commands that can start a prompt now.
         required commands: Vec<AvailableCommand> = "commands",
     }
 }
@@ -152,10 +152,9 @@ impl AvailableCommandsUpdate {
 record! {
     /// Parameters of `branch`.
     ///
-    /// Makes a branch of the session that ends before one of the user's messages. An extension can
-    /// stop it.
+    /// Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     pub struct BranchParams() {
-        /// The session entry of that message; `get_branch_messages` lists them.
+        /// Entry id of that message; `get_branch_messages` lists the possible values.
         required entry_id: String = "entryId",
     }
 }
@@ -171,10 +170,10 @@ impl BranchParams {
 }
 
 record! {
-    /// Takes a dialog back that nobody has answered yet, because what asked it was aborted: the real agent sends it for
-    /// an editor, and lets the other dialogs go without a word.
+    /// Withdraws an unanswered dialog whose origin was aborted. The actual agent sends it for an editor and withdraws
+    /// other dialogs without a frame.
     pub struct CancelNotice() {
-        /// The id of the dialog.
+        /// Id of the dialog.
         required target_id: String = "targetId",
     }
 }
@@ -190,21 +189,21 @@ impl CancelNotice {
 }
 
 record! {
-    /// A tool that the client carries out. Since omp@18.2.
+    /// A tool that the client executes. Since omp@18.2.
     pub struct ClientTool() {
-        /// Its name, as the model has it.
+        /// Name of the tool for the model.
         required name: String = "name",
-        /// Its name for people.
+        /// Display name.
         optional label: String = "label",
-        /// What it does, for the model.
+        /// Description for the model.
         required description: String = "description",
-        /// The JSON Schema of its arguments.
+        /// JSON Schema of the arguments.
         required parameters: serde_json::Map<String, serde_json::Value> = "parameters",
-        /// Whether it is left out of lists.
+        /// `true` to omit the tool from lists.
         optional hidden: bool = "hidden",
-        /// When the model is told of it; `discoverable` where it is missing.
+        /// Time at which the model receives the tool; `discoverable` if absent.
         optional load_mode: ToolLoadMode = "loadMode",
-        /// Whether it can read the instructions of skills.
+        /// `true` if the tool can read the instructions of skills.
         optional reads_skill_uris: bool = "readsSkillUris",
     }
 }
@@ -226,9 +225,9 @@ impl ClientTool {
 }
 
 record! {
-    /// A command that a prompt began with has something to say. Since omp@18.2.
+    /// The output of a command at the start of a prompt. Since omp@18.2.
     pub struct CommandOutput("type" = "command_output") {
-        /// What.
+        /// Text of the output.
         required text: String = "text",
     }
 }
@@ -244,11 +243,11 @@ impl CommandOutput {
 }
 
 record! {
-    /// The model or its thinking was changed by a command that a prompt began with. Since omp@18.2.
+    /// A command at the start of a prompt changed the model or its thinking level. Since omp@18.2.
     pub struct ConfigUpdate("type" = "config_update") {
-        /// The model.
+        /// The current model.
         optional model: Model = "model",
-        /// The thinking level.
+        /// Thinking level of the model.
         optional thinking_level: ThinkingLevel = "thinkingLevel",
     }
 }
@@ -271,7 +270,7 @@ impl Default for ConfigUpdate {
 }
 
 record! {
-    /// What is wrong with the settings is something else now. Since omp@18.2.
+    /// The warnings about the settings have changed. Since omp@18.2.
     pub struct ConfigWarningsChanged("type" = "config_warnings_changed") {
     }
 }
@@ -292,11 +291,12 @@ impl Default for ConfigWarningsChanged {
 }
 
 record! {
-    /// Words of the agent itself, which the model reads as instructions: reminders, and the request to go on.
+    /// A message of the agent itself that the model reads as instructions, such as a reminder or the request to
+    /// continue.
     pub struct DeveloperMessage("role" = "developer") {
-        /// The words.
+        /// Content of the message.
         required content: InputContent = "content",
-        /// When, in milliseconds since the epoch.
+        /// Time of the message in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
     }
 }
@@ -313,11 +313,11 @@ impl DeveloperMessage {
 }
 
 record! {
-    /// Whether the model answers faster for a higher price. Since omp@18.2.
+    /// The state of fast mode: faster answers at a higher price. Since omp@18.2.
     pub struct FastMode() {
-        /// Whether it was asked for.
+        /// `true` if fast mode was requested.
         required enabled: bool = "enabled",
-        /// Whether the model does it.
+        /// `true` if the model uses fast mode.
         required active: bool = "active",
     }
 }
@@ -334,11 +334,11 @@ impl FastMode {
 }
 
 record! {
-    /// The files that a prompt mentioned with `@`.
+    /// The files that a prompt mentions with `@`.
     pub struct FileMentionMessage("role" = "fileMention") {
-        /// The files, in the order of the prompt.
+        /// The files in the order of the prompt.
         required files: Vec<MentionedFile> = "files",
-        /// When, in milliseconds since the epoch.
+        /// Time of the message in milliseconds since the epoch.
         required timestamp: i64 = "timestamp",
     }
 }
@@ -357,11 +357,11 @@ impl FileMentionMessage {
 record! {
     /// Parameters of `get_messages_page`.
     ///
-    /// Gives the messages of the conversation in parts.
+    /// Returns the messages of the conversation in parts.
     pub struct GetMessagesPageParams() {
-        /// The `nextCursor` of the part before; the first part where it is missing.
+        /// Value of `nextCursor` from the previous part; the first part if absent.
         optional cursor: String = "cursor",
-        /// How many messages at most: 100 where it is missing, and never more than 256.
+        /// Maximum number of messages: 100 if absent, at most 256.
         optional limit: u64 = "limit",
     }
 }
@@ -386,13 +386,14 @@ impl Default for GetMessagesPageParams {
 record! {
     /// Parameters of `get_subagent_messages`.
     ///
-    /// Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one.
+    /// Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+    /// subagent.
     pub struct GetSubagentMessagesParams() {
-        /// The subagent.
+        /// Id of the subagent.
         optional subagent_id: String = "subagentId",
-        /// Its session's file.
+        /// Path of the subagent's session file.
         optional session_file: String = "sessionFile",
-        /// Where to begin, in bytes; 0 where it is missing.
+        /// Start of the part in bytes; 0 if absent.
         optional from_byte: u64 = "fromByte",
     }
 }
@@ -416,11 +417,11 @@ impl Default for GetSubagentMessagesParams {
 }
 
 record! {
-    /// The goal that the agent works towards is another one, or has come closer. Since omp@18.2.
+    /// The goal of the agent or the progress towards it changed. Since omp@18.2.
     pub struct GoalUpdated("type" = "goal_updated") {
-        /// The goal; null where there is none.
+        /// The goal; null if there is none.
         nullable goal: serde_json::Map<String, serde_json::Value> = "goal",
-        /// Whether the agent works towards it.
+        /// State of the work towards the goal.
         optional state: serde_json::Map<String, serde_json::Value> = "state",
     }
 }
@@ -437,9 +438,9 @@ impl GoalUpdated {
 }
 
 record! {
-    /// Where a conversation was handed over. Since omp@18.2.
+    /// The result of a handoff. Since omp@18.2.
     pub struct HandedOver() {
-        /// The file with what was handed over, where one was written.
+        /// Path of the file with the handoff text, if one was written.
         optional saved_path: String = "savedPath",
     }
 }
@@ -463,9 +464,9 @@ impl Default for HandedOver {
 record! {
     /// Parameters of `handoff`.
     ///
-    /// Begins a new session with what the model says of the old one. Null where nothing was handed over.
+    /// Starts a new session with the model's account of the old one. The data is null if there was no handoff.
     pub struct HandoffParams() {
-        /// What the model should take care of.
+        /// Instructions for the model's account.
         optional custom_instructions: String = "customInstructions",
     }
 }
@@ -487,13 +488,13 @@ impl Default for HandoffParams {
 }
 
 record! {
-    /// Asks the client to carry out one of its tools. Since omp@18.2.
+    /// Requests the execution of one of the client's tools. Since omp@18.2.
     pub struct HostToolCall() {
-        /// The id of the call, as in the model's message.
+        /// Id of the tool call, as in the model's message.
         required tool_call_id: String = "toolCallId",
-        /// The tool.
+        /// Name of the tool.
         required tool_name: String = "toolName",
-        /// The arguments.
+        /// Arguments of the tool call.
         required arguments: serde_json::Map<String, serde_json::Value> = "arguments",
     }
 }
@@ -511,9 +512,9 @@ impl HostToolCall {
 }
 
 record! {
-    /// Takes the call of a tool back: the run was stopped. Since omp@18.2.
+    /// Cancels the call of a client's tool, because the run was aborted. Since omp@18.2.
     pub struct HostToolCancel() {
-        /// The id of the call's frame.
+        /// Id of the call's frame.
         required target_id: String = "targetId",
     }
 }
@@ -529,9 +530,9 @@ impl HostToolCancel {
 }
 
 record! {
-    /// The tools of the client that the agent has now. Since omp@18.2.
+    /// The current tools of the client. Since omp@18.2.
     pub struct HostToolNames() {
-        /// Their names.
+        /// Names of the tools.
         required tool_names: Vec<String> = "toolNames",
     }
 }
@@ -556,11 +557,11 @@ impl Default for HostToolNames {
 }
 
 record! {
-    /// What a tool of the client gave. Since omp@18.2.
+    /// The result of a client's tool. Since omp@18.2.
     pub struct HostToolResult() {
-        /// The result, for the model.
+        /// Result for the model.
         required result: ToolOutput = "result",
-        /// Whether the tool failed: the model is told the text of the result as an error.
+        /// `true` if the tool failed: the model receives the text of the result as an error.
         optional is_error: bool = "isError",
     }
 }
@@ -587,7 +588,7 @@ impl Default for HostToolResult {
 }
 
 record! {
-    /// What a tool of the client has to show before it is done. Since omp@18.2.
+    /// The progress of a client's tool. Since omp@18.2.
     pub struct HostToolUpdate() {
         /// The result so far.
         required partial_result: ToolOutput = "partialResult",
@@ -614,9 +615,9 @@ impl Default for HostToolUpdate {
 }
 
 record! {
-    /// Takes a request for an address back: the run was stopped. Since omp@18.2.
+    /// Cancels a request for an address, because the run was aborted. Since omp@18.2.
     pub struct HostUriCancel() {
-        /// The id of the request's frame.
+        /// Id of the request's frame.
         required target_id: String = "targetId",
     }
 }
@@ -632,23 +633,23 @@ impl HostUriCancel {
 }
 
 strings! {
-    /// What is done with an address. Since omp@18.2.
+    /// The operation on an address. Since omp@18.2.
     pub enum HostUriOperation open {
-        /// It is read.
+        /// Reading an address.
         Read = "read",
-        /// It is written.
+        /// Writing to an address.
         Write = "write",
     }
 }
 
 record! {
-    /// Asks the client to read or write one of its addresses. Since omp@18.2.
+    /// Requests an operation on one of the client's addresses: reading or writing. Since omp@18.2.
     pub struct HostUriRequest() {
-        /// Which of the two.
+        /// Operation on the address: reading or writing.
         required operation: HostUriOperation = "operation",
-        /// The address.
+        /// Address that the operation concerns.
         required url: String = "url",
-        /// What is to be written.
+        /// Content to write; absent for reading.
         optional content: String = "content",
     }
 }
@@ -666,19 +667,19 @@ impl HostUriRequest {
 }
 
 record! {
-    /// What the client read, or how writing went. Since omp@18.2.
+    /// The content that the client read, or the outcome of writing. Since omp@18.2.
     pub struct HostUriResult() {
-        /// What is there; not for writing.
+        /// Content of the address; absent for writing.
         optional content: String = "content",
-        /// What kind of text it is; `text/plain` where it is missing.
+        /// MIME type of the content; `text/plain` if absent.
         optional content_type: String = "contentType",
-        /// What the model is told beside it.
+        /// Additional notes for the model.
         optional notes: Vec<String> = "notes",
-        /// Whether the address gives the same content for ever.
+        /// `true` if the content of the address never changes.
         optional immutable: bool = "immutable",
-        /// Whether it failed.
+        /// `true` if the operation failed.
         optional is_error: bool = "isError",
-        /// What went wrong.
+        /// Error message of the operation.
         optional error: String = "error",
     }
 }
@@ -705,15 +706,15 @@ impl Default for HostUriResult {
 }
 
 record! {
-    /// Addresses that the client reads and writes for the agent's tools. Since omp@18.2.
+    /// A URI scheme that the client reads and writes for the agent's tools. Since omp@18.2.
     pub struct HostUriScheme() {
         /// The scheme, as in `notes` of `notes://today`.
         required scheme: String = "scheme",
-        /// What is there.
+        /// Description of the content.
         optional description: String = "description",
-        /// Whether tools may write.
+        /// `true` if tools may write.
         optional writable: bool = "writable",
-        /// Whether the same address gives the same content for ever.
+        /// `true` if the content of an address never changes.
         optional immutable: bool = "immutable",
     }
 }
@@ -732,9 +733,9 @@ impl HostUriScheme {
 }
 
 record! {
-    /// The schemes of the client that the agent has now. Since omp@18.2.
+    /// The current URI schemes of the client. Since omp@18.2.
     pub struct HostUriSchemes() {
-        /// Them, in small letters.
+        /// The schemes in lower case.
         required schemes: Vec<String> = "schemes",
     }
 }
@@ -759,7 +760,7 @@ impl Default for HostUriSchemes {
 }
 
 strings! {
-    /// When steering messages reach the agent.
+    /// The time at which steering messages reach the agent.
     pub enum InterruptMode closed {
         /// Between tool calls; the remaining calls of the turn are skipped.
         Immediate = "immediate",
@@ -769,9 +770,9 @@ strings! {
 }
 
 record! {
-    /// Another agent wrote to this one. Since omp@18.2.
+    /// Another agent sent a message to this one. Since omp@18.2.
     pub struct IrcMessage("type" = "irc_message") {
-        /// What it wrote.
+        /// Message of the other agent.
         required message: CustomMessage = "message",
     }
 }
@@ -787,9 +788,9 @@ impl IrcMessage {
 }
 
 record! {
-    /// The provider at which somebody is logged in now. Since omp@18.2.
+    /// The provider of the completed login. Since omp@18.2.
     pub struct LoggedIn() {
-        /// Its id.
+        /// Id of the provider.
         required provider_id: String = "providerId",
     }
 }
@@ -807,9 +808,9 @@ impl LoggedIn {
 record! {
     /// Parameters of `login`.
     ///
-    /// Logs in at a provider. The page comes as `open_url`; answered when the person is done.
+    /// Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete.
     pub struct LoginParams() {
-        /// The provider's id.
+        /// Id of the provider.
         required provider_id: String = "providerId",
     }
 }
@@ -825,15 +826,15 @@ impl LoginParams {
 }
 
 record! {
-    /// A provider at which one can log in. Since omp@18.2.
+    /// A provider with a login. Since omp@18.2.
     pub struct LoginProvider() {
-        /// Its id.
+        /// Id of the provider.
         required id: String = "id",
-        /// Its name for people.
+        /// Display name.
         required name: String = "name",
-        /// Whether a login is possible here.
+        /// `true` if a login is possible here.
         required available: bool = "available",
-        /// Whether somebody is logged in.
+        /// `true` if the user is logged in.
         required authenticated: bool = "authenticated",
     }
 }
@@ -841,13 +842,13 @@ record! {
 /// Builds a [`LoginProvider`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct LoginProviderBuilder {
-    /// Its id.
+    /// Id of the provider.
     pub id: String,
-    /// Its name for people.
+    /// Display name.
     pub name: String,
-    /// Whether a login is possible here.
+    /// `true` if a login is possible here.
     pub available: bool,
-    /// Whether somebody is logged in.
+    /// `true` if the user is logged in.
     pub authenticated: bool,
 }
 
@@ -865,9 +866,9 @@ impl LoginProviderBuilder {
 }
 
 record! {
-    /// The providers at which one can log in. Since omp@18.2.
+    /// The providers with a login. Since omp@18.2.
     pub struct LoginProviders() {
-        /// Them.
+        /// Providers with a login.
         required providers: Vec<LoginProvider> = "providers",
     }
 }
@@ -892,19 +893,19 @@ impl Default for LoginProviders {
 }
 
 record! {
-    /// A file that a prompt mentioned.
+    /// A file that a prompt mentions.
     pub struct MentionedFile() {
-        /// Its path, as the prompt has it.
+        /// Path of the file, as in the prompt.
         required path: String = "path",
-        /// What it holds, or why that is left out; the entries of a directory.
+        /// Content of the file, or the reason for its omission; for a directory, its entries.
         required content: String = "content",
-        /// How many lines it has.
+        /// Number of lines in the file.
         optional line_count: u64 = "lineCount",
-        /// How long it is, in bytes.
+        /// Size of the file in bytes.
         optional byte_size: u64 = "byteSize",
-        /// Why it was not read, as in `tooLarge`.
+        /// Reason for skipping the file, as in `tooLarge`.
         optional skipped_reason: String = "skippedReason",
-        /// It, where it is an image.
+        /// The image, if the file is one.
         optional image: ImageContent = "image",
     }
 }
@@ -927,11 +928,11 @@ impl MentionedFile {
 record! {
     /// A part of the conversation. Since omp@18.2.
     pub struct MessagesPage() {
-        /// The messages, the oldest first.
+        /// The messages, oldest first.
         required messages: Vec<AgentMessage> = "messages",
-        /// What leads to the next part; absent where this is the last one.
+        /// Cursor of the next part; absent for the last part.
         optional next_cursor: String = "nextCursor",
-        /// How many messages there are.
+        /// Total number of messages.
         required total_messages: u64 = "totalMessages",
     }
 }
@@ -960,7 +961,7 @@ impl Default for MessagesPage {
 }
 
 record! {
-    /// Another model is in use. Since omp@18.2.
+    /// The current model has changed. Since omp@18.2.
     pub struct ModelChanged("type" = "model_changed") {
     }
 }
@@ -983,10 +984,10 @@ impl Default for ModelChanged {
 record! {
     /// Parameters of `negotiate_protocol`.
     ///
-    /// Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-    /// them in version 1.
+    /// Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+    /// it shortens them.
     pub struct NegotiateProtocolParams() {
-        /// The number: `ready` lists those that there are.
+        /// Number of the version; `ready` lists the supported versions.
         required protocol_version: u64 = "protocolVersion",
     }
 }
@@ -1002,13 +1003,13 @@ impl NegotiateProtocolParams {
 }
 
 record! {
-    /// The agent has something to tell the person. Since omp@18.2.
+    /// The agent shows a notice to the user. Since omp@18.2.
     pub struct Notice("type" = "notice") {
-        /// `info`, `warning` or `error`.
+        /// Level of the notice: `info`, `warning` or `error`.
         required level: String = "level",
-        /// What it has to tell.
+        /// Text of the notice.
         required message: String = "message",
-        /// Which part of the agent says so.
+        /// Part of the agent that shows the notice.
         optional source: String = "source",
     }
 }
@@ -1026,17 +1027,17 @@ impl Notice {
 }
 
 record! {
-    /// The agent waits before it tries again after a transient error. Since omp@18.2.
+    /// The agent waits before a retry after a transient error. Since omp@18.2.
     pub struct OmpAutoRetryStart("type" = "auto_retry_start") {
-        /// The number of this retry, from 1.
+        /// Number of this retry, from 1.
         required attempt: u64 = "attempt",
-        /// The maximum number.
+        /// Maximum number of retries.
         required max_attempts: u64 = "maxAttempts",
-        /// The delay in milliseconds.
+        /// Delay before the retry in milliseconds.
         required delay_ms: serde_json::Number = "delayMs",
-        /// The error message.
+        /// Error message of the failed request.
         required error_message: String = "errorMessage",
-        /// What kind of error it is, as a number.
+        /// Kind of the error, as a number.
         optional error_id: serde_json::Number = "errorId",
     }
 }
@@ -1044,13 +1045,13 @@ record! {
 /// Builds a [`OmpAutoRetryStart`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct OmpAutoRetryStartBuilder {
-    /// The number of this retry, from 1.
+    /// Number of this retry, from 1.
     pub attempt: u64,
-    /// The maximum number.
+    /// Maximum number of retries.
     pub max_attempts: u64,
-    /// The delay in milliseconds.
+    /// Delay before the retry in milliseconds.
     pub delay_ms: serde_json::Number,
-    /// The error message.
+    /// Error message of the failed request.
     pub error_message: String,
 }
 
@@ -1069,47 +1070,47 @@ impl OmpAutoRetryStartBuilder {
 }
 
 record! {
-    /// The agent's current state.
+    /// The current state of the agent.
     pub struct OmpSessionState() {
-        /// The model in use; null or absent where there is none.
+        /// The current model; null or absent if there is none.
         maybe model: Model = "model",
-        /// The thinking level; absent if the model cannot think.
+        /// Thinking level of the model; absent if the model cannot think.
         optional thinking_level: ThinkingLevel = "thinkingLevel",
-        /// Whether a run is going on; true while a retry is waited for.
+        /// `true` during a run and while the agent waits for a retry.
         required is_streaming: bool = "isStreaming",
-        /// Whether the conversation is being compacted.
+        /// `true` during a compaction.
         required is_compacting: bool = "isCompacting",
-        /// How steering messages are delivered.
+        /// Delivery of steering messages.
         required steering_mode: QueueMode = "steeringMode",
-        /// How follow-up messages are delivered.
+        /// Delivery of follow-up messages.
         required follow_up_mode: QueueMode = "followUpMode",
-        /// When steering messages reach the agent.
+        /// Time at which steering messages reach the agent.
         required interrupt_mode: InterruptMode = "interruptMode",
-        /// The session's file; absent where nothing is kept.
+        /// Path of the session file; absent if the session is not stored.
         optional session_file: String = "sessionFile",
-        /// The session's id.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The name that was given with `set_session_name`.
+        /// Name of the session, as set by `set_session_name`.
         optional session_name: String = "sessionName",
-        /// Whether the agent compacts on its own when the context fills up.
+        /// `true` if the agent compacts on its own when the context fills up.
         required auto_compaction_enabled: bool = "autoCompactionEnabled",
-        /// The number of messages in the conversation.
+        /// Number of messages in the conversation.
         required message_count: u64 = "messageCount",
-        /// The number of queued messages.
+        /// Number of queued messages.
         required queued_message_count: u64 = "queuedMessageCount",
-        /// The todo list. Since omp@18.2.
+        /// The todo list, in parts. Since omp@18.2.
         optional todo_phases: Vec<TodoPhase> = "todoPhases",
-        /// Whether faster answers were asked for. Since omp@18.2.
+        /// `true` if fast mode was requested. Since omp@18.2.
         optional fast_mode_enabled: bool = "fastModeEnabled",
-        /// Whether the model gives them. Since omp@18.2.
+        /// `true` if the model supports fast mode and uses it. Since omp@18.2.
         optional fast_mode_active: bool = "fastModeActive",
-        /// How fast the model writes; null where that is not known. Since omp@18.2.
+        /// Output rate of the model in tokens per second; null if unknown. Since omp@18.2.
         maybe tokens_per_second: serde_json::Number = "tokensPerSecond",
-        /// What the model is told before the messages. Since omp@18.2.
+        /// System prompt, in parts. Since omp@18.2.
         optional system_prompt: Vec<String> = "systemPrompt",
-        /// The tools, as the model is told of them. Since omp@18.2.
+        /// Declarations of the tools, as the model receives them. Since omp@18.2.
         optional dump_tools: Vec<serde_json::Map<String, serde_json::Value>> = "dumpTools",
-        /// How full the context is. Since omp@18.2.
+        /// Use of the context window. Since omp@18.2.
         optional context_usage: ContextUsage = "contextUsage",
     }
 }
@@ -1117,23 +1118,23 @@ record! {
 /// Builds a [`OmpSessionState`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct OmpSessionStateBuilder {
-    /// Whether a run is going on; true while a retry is waited for.
+    /// `true` during a run and while the agent waits for a retry.
     pub is_streaming: bool,
-    /// Whether the conversation is being compacted.
+    /// `true` during a compaction.
     pub is_compacting: bool,
-    /// How steering messages are delivered.
+    /// Delivery of steering messages.
     pub steering_mode: QueueMode,
-    /// How follow-up messages are delivered.
+    /// Delivery of follow-up messages.
     pub follow_up_mode: QueueMode,
-    /// When steering messages reach the agent.
+    /// Time at which steering messages reach the agent.
     pub interrupt_mode: InterruptMode,
-    /// The session's id.
+    /// Id of the session.
     pub session_id: String,
-    /// Whether the agent compacts on its own when the context fills up.
+    /// `true` if the agent compacts on its own when the context fills up.
     pub auto_compaction_enabled: bool,
-    /// The number of messages in the conversation.
+    /// Number of messages in the conversation.
     pub message_count: u64,
-    /// The number of queued messages.
+    /// Number of queued messages.
     pub queued_message_count: u64,
 }
 
@@ -1167,13 +1168,13 @@ impl OmpSessionStateBuilder {
 }
 
 record! {
-    /// The model thinks more, or less, from here on. Since omp@18.2.
+    /// The thinking level of the model changed. Since omp@18.2.
     pub struct OmpThinkingLevelChanged("type" = "thinking_level_changed") {
-        /// The level; absent where the model cannot think.
+        /// The new level; absent if the model cannot think.
         optional thinking_level: ThinkingLevel = "thinkingLevel",
-        /// The level that was chosen, where that is another one.
+        /// The configured level, if it differs.
         optional configured: String = "configured",
-        /// What the level `auto` stands for in this turn.
+        /// Actual level of this turn, if the configured level is `auto`.
         optional resolved: String = "resolved",
     }
 }
@@ -1197,13 +1198,13 @@ impl Default for OmpThinkingLevelChanged {
 }
 
 record! {
-    /// Asks the client to open a page, for a login. No answer is expected. Since omp@18.2.
+    /// Requests the client to open a page, for a login. No answer is expected. Since omp@18.2.
     pub struct OpenUrlNotice() {
-        /// The page.
+        /// Address of the page.
         required url: String = "url",
-        /// A short address that leads there, for people who copy it.
+        /// Short address that leads to the page, for copying.
         optional launch_url: String = "launchUrl",
-        /// What the person has to do there.
+        /// Instructions for the user.
         optional instructions: String = "instructions",
     }
 }
@@ -1221,11 +1222,11 @@ impl OpenUrlNotice {
 }
 
 record! {
-    /// A prompt was dealt with, or not, without the model: a command of an extension did it. Since omp@18.2.
+    /// The outcome of a prompt that a command of an extension may have handled without the model. Since omp@18.2.
     pub struct PromptResult("type" = "prompt_result") {
-        /// The id of the prompt.
+        /// Id of the prompt.
         optional id: serde_json::Value = "id",
-        /// Whether the model is asked. Where it is not, no run follows.
+        /// `true` if the prompt goes to the model. If `false`, no run follows.
         required agent_invoked: bool = "agentInvoked",
     }
 }
@@ -1242,9 +1243,9 @@ impl PromptResult {
 }
 
 record! {
-    /// The version of the transport that is spoken from here on. Since omp@18.2.
+    /// The version of the transport from here on. Since omp@18.2.
     pub struct ProtocolVersion() {
-        /// Its number.
+        /// Number of the version.
         required protocol_version: u64 = "protocolVersion",
     }
 }
@@ -1269,15 +1270,15 @@ impl Default for ProtocolVersion {
 }
 
 record! {
-    /// The agent reads commands from here on. Its first frame. Since omp@13.19.
+    /// The agent is ready to receive commands. Its first frame. Since omp@13.19.
     pub struct Ready("type" = "ready") {
-        /// The version of the transport that is spoken. Since omp@18.2.
+        /// Current version of the transport. Since omp@18.2.
         optional protocol_version: u64 = "protocolVersion",
-        /// The versions that can be chosen with `negotiate_protocol`. Since omp@18.2.
+        /// Versions that `negotiate_protocol` accepts. Since omp@18.2.
         optional supported_protocol_versions: Vec<u64> = "supportedProtocolVersions",
-        /// How long a line is at most, in bytes. Since omp@18.2.
+        /// Maximum length of a line in bytes. Since omp@18.2.
         optional max_frame_bytes: u64 = "maxFrameBytes",
-        /// How long a frame in pieces is at most, in bytes. Since omp@18.2.
+        /// Maximum length of a frame in pieces in bytes. Since omp@18.2.
         optional max_reassembled_frame_bytes: u64 = "maxReassembledFrameBytes",
     }
 }
@@ -1302,13 +1303,13 @@ impl Default for Ready {
 }
 
 record! {
-    /// Another model takes the place of one that fails. Since omp@18.2.
+    /// Another model replaces a failing model. Since omp@18.2.
     pub struct RetryFallbackApplied("type" = "retry_fallback_applied") {
-        /// The model that failed.
+        /// Model that fails.
         required from: String = "from",
-        /// The other one.
+        /// Model that replaces it.
         required to: String = "to",
-        /// What the model is used for.
+        /// Role of the model.
         required role: String = "role",
     }
 }
@@ -1326,11 +1327,11 @@ impl RetryFallbackApplied {
 }
 
 record! {
-    /// The other model has answered. Since omp@18.2.
+    /// The replacement of a failing model has answered. Since omp@18.2.
     pub struct RetryFallbackSucceeded("type" = "retry_fallback_succeeded") {
-        /// It.
+        /// Model that replaced the failing one.
         required model: String = "model",
-        /// What it is used for.
+        /// Role of the model.
         required role: String = "role",
     }
 }
@@ -1347,17 +1348,17 @@ impl RetryFallbackSucceeded {
 }
 
 record! {
-    /// A piece of a frame that is too long for one line. Clients put the pieces together and show the frame alone. Since omp@18.2.
+    /// A piece of a frame that is too long for one line. Clients join the pieces and report the complete frame only. Since omp@18.2.
     pub struct RpcChunk("type" = "rpc_chunk") {
-        /// What all pieces of the frame have in common.
+        /// Id shared by all pieces of the frame.
         required chunk_id: String = "chunkId",
-        /// The place of this piece, from 0.
+        /// Index of this piece, from 0.
         required index: u64 = "index",
-        /// How many there are.
+        /// Number of pieces.
         required count: u64 = "count",
-        /// How long the whole frame is, in bytes.
+        /// Length of the complete frame in bytes.
         required byte_length: u64 = "byteLength",
-        /// The bytes of the piece, in base64.
+        /// Bytes of the piece in base64.
         required data: String = "data",
     }
 }
@@ -1365,15 +1366,15 @@ record! {
 /// Builds a [`RpcChunk`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct RpcChunkBuilder {
-    /// What all pieces of the frame have in common.
+    /// Id shared by all pieces of the frame.
     pub chunk_id: String,
-    /// The place of this piece, from 0.
+    /// Index of this piece, from 0.
     pub index: u64,
-    /// How many there are.
+    /// Number of pieces.
     pub count: u64,
-    /// How long the whole frame is, in bytes.
+    /// Length of the complete frame in bytes.
     pub byte_length: u64,
-    /// The bytes of the piece, in base64.
+    /// Bytes of the piece in base64.
     pub data: String,
 }
 
@@ -1392,11 +1393,11 @@ impl RpcChunkBuilder {
 }
 
 record! {
-    /// A frame was too long even for pieces; this stands in its place. Since omp@18.2.
+    /// A replacement for a frame that was too long even in pieces. Since omp@18.2.
     pub struct RpcFrameError("type" = "rpc_frame_error") {
-        /// What the frame was.
+        /// Type of the original frame.
         optional original_type: String = "originalType",
-        /// What went wrong.
+        /// Error message about the original frame.
         required error: String = "error",
     }
 }
@@ -1413,11 +1414,11 @@ impl RpcFrameError {
 }
 
 record! {
-    /// The session has another name, or is another one. Since omp@18.2.
+    /// The session or its name changed. Since omp@18.2.
     pub struct SessionInfoUpdate("type" = "session_info_update") {
-        /// Its name.
+        /// Name of the session.
         optional title: String = "title",
-        /// Its id.
+        /// Id of the session.
         required session_id: String = "sessionId",
     }
 }
@@ -1436,9 +1437,9 @@ impl SessionInfoUpdate {
 record! {
     /// Parameters of `set_fast_mode`.
     ///
-    /// Asks for faster answers at a higher price, or takes that back.
+    /// Switches fast mode on or off: faster answers at a higher price.
     pub struct SetFastModeParams() {
-        /// Whether.
+        /// `true` to switch fast mode on.
         required enabled: bool = "enabled",
     }
 }
@@ -1456,9 +1457,10 @@ impl SetFastModeParams {
 record! {
     /// Parameters of `set_host_tools`.
     ///
-    /// Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`.
+    /// Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+    /// `host_tool_call`.
     pub struct SetHostToolsParams() {
-        /// The tools.
+        /// New tools of the client.
         required tools: Vec<ClientTool> = "tools",
     }
 }
@@ -1476,10 +1478,10 @@ impl SetHostToolsParams {
 record! {
     /// Parameters of `set_host_uri_schemes`.
     ///
-    /// Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+    /// Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
     /// `host_uri_request`.
     pub struct SetHostUriSchemesParams() {
-        /// The schemes.
+        /// New URI schemes of the client.
         required schemes: Vec<HostUriScheme> = "schemes",
     }
 }
@@ -1497,9 +1499,9 @@ impl SetHostUriSchemesParams {
 record! {
     /// Parameters of `set_interrupt_mode`.
     ///
-    /// Sets when steering messages reach the agent.
+    /// Sets the time at which steering messages reach the agent.
     pub struct SetInterruptModeParams() {
-        /// Between tool calls, or at the end of the turn.
+        /// Time of delivery: between tool calls, or at the end of the turn.
         required mode: InterruptMode = "mode",
     }
 }
@@ -1517,9 +1519,9 @@ impl SetInterruptModeParams {
 record! {
     /// Parameters of `set_subagent_subscription`.
     ///
-    /// Says how much the client is told of subagents.
+    /// Sets the detail of the events about subagents.
     pub struct SetSubagentSubscriptionParams() {
-        /// How much.
+        /// Detail of the events.
         required level: SubagentLevel = "level",
     }
 }
@@ -1539,7 +1541,7 @@ record! {
     ///
     /// Sets the todo list.
     pub struct SetTodosParams() {
-        /// Its parts.
+        /// Parts of the list.
         required phases: Vec<TodoPhase> = "phases",
     }
 }
@@ -1555,13 +1557,13 @@ impl SetTodosParams {
 }
 
 record! {
-    /// A rule that the model's stream ran into.
+    /// A rule that matched the output of the model.
     pub struct StreamRule() {
-        /// The rule's name.
+        /// Name of the rule.
         required name: String = "name",
-        /// The rule's file.
+        /// Path of the rule's file.
         optional path: String = "path",
-        /// What it says.
+        /// Text of the rule.
         optional content: String = "content",
     }
 }
@@ -1579,9 +1581,9 @@ impl StreamRule {
 }
 
 record! {
-    /// A subagent sent an event. Since omp@18.2.
+    /// A subagent emitted an event. Since omp@18.2.
     pub struct SubagentEvent("type" = "subagent_event") {
-        /// Which one, and the event.
+        /// The event with the id of the subagent.
         required payload: SubagentHappening = "payload",
     }
 }
@@ -1597,11 +1599,11 @@ impl SubagentEvent {
 }
 
 record! {
-    /// An event and the subagent that it is of. Since omp@18.2.
+    /// An event of a subagent. Since omp@18.2.
     pub struct SubagentHappening() {
-        /// The subagent's id.
+        /// Id of the subagent.
         required id: String = "id",
-        /// The event.
+        /// Event of the subagent.
         required event: serde_json::Map<String, serde_json::Value> = "event",
     }
 }
@@ -1618,37 +1620,37 @@ impl SubagentHappening {
 }
 
 strings! {
-    /// How much of subagents a client is told. Since omp@18.2.
+    /// The detail of the events about subagents. Since omp@18.2.
     pub enum SubagentLevel closed {
-        /// Nothing.
+        /// No events about subagents.
         Off = "off",
-        /// When they begin and end, and how far they are.
+        /// Start, end and progress of each subagent.
         Progress = "progress",
-        /// Their events, too.
+        /// Start, end, progress and the subagent's own events.
         Events = "events",
     }
 }
 
 record! {
-    /// A subagent that begins or ends. Since omp@18.2.
+    /// The start or end of a subagent. Since omp@18.2.
     pub struct SubagentLife() {
-        /// Its id.
+        /// Id of the subagent.
         required id: String = "id",
-        /// The kind of agent.
+        /// Kind of the agent.
         required agent: String = "agent",
-        /// Where that kind comes from.
+        /// Source of that kind.
         required agent_source: String = "agentSource",
-        /// What it was asked for, in few words.
+        /// Short description of the task.
         optional description: String = "description",
-        /// `started`, `completed`, `failed` or `aborted`.
+        /// Status: `started`, `completed`, `failed` or `aborted`.
         required status: String = "status",
-        /// Its session's file.
+        /// Path of the subagent's session file.
         optional session_file: String = "sessionFile",
-        /// The call of the tool that began it.
+        /// Id of the tool call that started the subagent.
         optional parent_tool_call_id: String = "parentToolCallId",
-        /// Its place among those that were begun together, from 0.
+        /// Index among the subagents that were started together, from 0.
         required index: u64 = "index",
-        /// Whether the agent goes on beside it.
+        /// `true` if the agent continues while the subagent works.
         optional detached: bool = "detached",
     }
 }
@@ -1656,15 +1658,15 @@ record! {
 /// Builds a [`SubagentLife`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SubagentLifeBuilder {
-    /// Its id.
+    /// Id of the subagent.
     pub id: String,
-    /// The kind of agent.
+    /// Kind of the agent.
     pub agent: String,
-    /// Where that kind comes from.
+    /// Source of that kind.
     pub agent_source: String,
-    /// `started`, `completed`, `failed` or `aborted`.
+    /// Status: `started`, `completed`, `failed` or `aborted`.
     pub status: String,
-    /// Its place among those that were begun together, from 0.
+    /// Index among the subagents that were started together, from 0.
     pub index: u64,
 }
 
@@ -1687,9 +1689,9 @@ impl SubagentLifeBuilder {
 }
 
 record! {
-    /// A subagent began or ended. Since omp@18.2.
+    /// A subagent started or ended. Since omp@18.2.
     pub struct SubagentLifecycle("type" = "subagent_lifecycle") {
-        /// It.
+        /// The subagent with its status.
         required payload: SubagentLife = "payload",
     }
 }
@@ -1707,17 +1709,17 @@ impl SubagentLifecycle {
 record! {
     /// A part of a subagent's session file. Since omp@18.2.
     pub struct SubagentMessages() {
-        /// The file.
+        /// Path of the file.
         required session_file: String = "sessionFile",
-        /// Where the part begins, in bytes.
+        /// Start of the part in bytes.
         required from_byte: u64 = "fromByte",
-        /// Where the next part begins, in bytes.
+        /// Start of the next part in bytes.
         required next_byte: u64 = "nextByte",
-        /// Whether the file was begun anew: what was read before counts no more.
+        /// `true` if the file was rewritten, so that earlier parts are no longer valid.
         required reset: bool = "reset",
-        /// The entries.
+        /// Session entries in the part.
         required entries: Vec<serde_json::Map<String, serde_json::Value>> = "entries",
-        /// The messages among them.
+        /// Messages among the entries.
         required messages: Vec<AgentMessage> = "messages",
     }
 }
@@ -1725,17 +1727,17 @@ record! {
 /// Builds a [`SubagentMessages`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SubagentMessagesBuilder {
-    /// The file.
+    /// Path of the file.
     pub session_file: String,
-    /// Where the part begins, in bytes.
+    /// Start of the part in bytes.
     pub from_byte: u64,
-    /// Where the next part begins, in bytes.
+    /// Start of the next part in bytes.
     pub next_byte: u64,
-    /// Whether the file was begun anew: what was read before counts no more.
+    /// `true` if the file was rewritten, so that earlier parts are no longer valid.
     pub reset: bool,
-    /// The entries.
+    /// Session entries in the part.
     pub entries: Vec<serde_json::Map<String, serde_json::Value>>,
-    /// The messages among them.
+    /// Messages among the entries.
     pub messages: Vec<AgentMessage>,
 }
 
@@ -1755,59 +1757,59 @@ impl SubagentMessagesBuilder {
 }
 
 record! {
-    /// How far a subagent is. Since omp@18.2.
+    /// The progress of a subagent. Since omp@18.2.
     pub struct SubagentProgress() {
-        /// Its place among those that were begun together, from 0.
+        /// Index among the subagents that were started together, from 0.
         required index: u64 = "index",
-        /// Its id.
+        /// Id of the subagent.
         required id: String = "id",
-        /// The kind of agent.
+        /// Kind of the agent.
         required agent: String = "agent",
-        /// Where that kind comes from, as in `bundled`.
+        /// Source of that kind, as in `bundled`.
         required agent_source: String = "agentSource",
-        /// What it is doing, as in `running`.
+        /// Status of the subagent, as in `running`.
         required status: String = "status",
-        /// What it was asked for, with everything that it was told.
+        /// The complete task, with all instructions.
         required task: String = "task",
-        /// What it was asked for.
+        /// The task as assigned.
         optional assignment: String = "assignment",
-        /// That, in few words.
+        /// Short description of the task.
         optional description: String = "description",
-        /// What its last call is for.
+        /// Purpose of the last tool call.
         optional last_intent: String = "lastIntent",
-        /// The tool that runs.
+        /// Name of the running tool.
         optional current_tool: String = "currentTool",
-        /// The arguments of that tool, as text.
+        /// Arguments of the running tool, as text.
         optional current_tool_args: String = "currentToolArgs",
-        /// When that tool began, in milliseconds since the epoch.
+        /// Start of the running tool in milliseconds since the epoch.
         optional current_tool_start_ms: serde_json::Number = "currentToolStartMs",
-        /// The tools that ran last.
+        /// Tools that ran last.
         required recent_tools: Vec<serde_json::Map<String, serde_json::Value>> = "recentTools",
-        /// The lines that it wrote last.
+        /// The latest lines of output.
         required recent_output: Vec<String> = "recentOutput",
-        /// How many calls of tools it made.
+        /// Number of tool calls.
         required tool_count: u64 = "toolCount",
-        /// How many answers of the model it got.
+        /// Number of answers of the model.
         required requests: u64 = "requests",
         /// Tokens used so far, without those from the provider's cache.
         required tokens: u64 = "tokens",
-        /// Tokens in its context.
+        /// Number of tokens in the subagent's context.
         optional context_tokens: u64 = "contextTokens",
-        /// The size of that context.
+        /// Size of the subagent's context window in tokens.
         optional context_window: u64 = "contextWindow",
-        /// What it cost, in US dollars.
+        /// Cost in US dollars.
         required cost: serde_json::Number = "cost",
-        /// How long it has worked, in milliseconds.
+        /// Duration of the work in milliseconds.
         required duration_ms: serde_json::Number = "durationMs",
-        /// The models that it was told to use.
+        /// Models requested for the subagent.
         optional model_override: serde_json::Value = "modelOverride",
-        /// The model that it uses, with the thinking level.
+        /// Model in use, with the thinking level.
         optional resolved_model: String = "resolvedModel",
-        /// The model that it uses.
+        /// Model in use, without the thinking level.
         optional resolved_model_identity: String = "resolvedModelIdentity",
-        /// The retry that it waits for.
+        /// State of a pending retry.
         optional retry_state: serde_json::Map<String, serde_json::Value> = "retryState",
-        /// Why it gave up.
+        /// Failure of the last retry.
         optional retry_failure: serde_json::Map<String, serde_json::Value> = "retryFailure",
     }
 }
@@ -1815,31 +1817,31 @@ record! {
 /// Builds a [`SubagentProgress`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SubagentProgressBuilder {
-    /// Its place among those that were begun together, from 0.
+    /// Index among the subagents that were started together, from 0.
     pub index: u64,
-    /// Its id.
+    /// Id of the subagent.
     pub id: String,
-    /// The kind of agent.
+    /// Kind of the agent.
     pub agent: String,
-    /// Where that kind comes from, as in `bundled`.
+    /// Source of that kind, as in `bundled`.
     pub agent_source: String,
-    /// What it is doing, as in `running`.
+    /// Status of the subagent, as in `running`.
     pub status: String,
-    /// What it was asked for, with everything that it was told.
+    /// The complete task, with all instructions.
     pub task: String,
-    /// The tools that ran last.
+    /// Tools that ran last.
     pub recent_tools: Vec<serde_json::Map<String, serde_json::Value>>,
-    /// The lines that it wrote last.
+    /// The latest lines of output.
     pub recent_output: Vec<String>,
-    /// How many calls of tools it made.
+    /// Number of tool calls.
     pub tool_count: u64,
-    /// How many answers of the model it got.
+    /// Number of answers of the model.
     pub requests: u64,
     /// Tokens used so far, without those from the provider's cache.
     pub tokens: u64,
-    /// What it cost, in US dollars.
+    /// Cost in US dollars.
     pub cost: serde_json::Number,
-    /// How long it has worked, in milliseconds.
+    /// Duration of the work in milliseconds.
     pub duration_ms: serde_json::Number,
 }
 
@@ -1879,9 +1881,9 @@ impl SubagentProgressBuilder {
 }
 
 record! {
-    /// A subagent has come further. Since omp@18.2.
+    /// A subagent made progress. Since omp@18.2.
     pub struct SubagentProgressed("type" = "subagent_progress") {
-        /// How far.
+        /// The subagent with its progress.
         required payload: SubagentReport = "payload",
     }
 }
@@ -1897,25 +1899,25 @@ impl SubagentProgressed {
 }
 
 record! {
-    /// A subagent and how far it is. Since omp@18.2.
+    /// A subagent with its progress. Since omp@18.2.
     pub struct SubagentReport() {
-        /// Its place among those that were begun together, from 0.
+        /// Index among the subagents that were started together, from 0.
         required index: u64 = "index",
-        /// The kind of agent.
+        /// Kind of the agent.
         required agent: String = "agent",
-        /// Where that kind comes from.
+        /// Source of that kind.
         required agent_source: String = "agentSource",
-        /// What it was asked for, with everything that it was told.
+        /// The complete task, with all instructions.
         required task: String = "task",
-        /// The call of the tool that began it.
+        /// Id of the tool call that started the subagent.
         optional parent_tool_call_id: String = "parentToolCallId",
-        /// What it was asked for.
+        /// The task as assigned.
         optional assignment: String = "assignment",
-        /// How far it is.
+        /// Progress of the subagent.
         required progress: SubagentProgress = "progress",
-        /// Its session's file.
+        /// Path of the subagent's session file.
         optional session_file: String = "sessionFile",
-        /// Whether the agent goes on beside it.
+        /// `true` if the agent continues while the subagent works.
         optional detached: bool = "detached",
     }
 }
@@ -1923,15 +1925,15 @@ record! {
 /// Builds a [`SubagentReport`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SubagentReportBuilder {
-    /// Its place among those that were begun together, from 0.
+    /// Index among the subagents that were started together, from 0.
     pub index: u64,
-    /// The kind of agent.
+    /// Kind of the agent.
     pub agent: String,
-    /// Where that kind comes from.
+    /// Source of that kind.
     pub agent_source: String,
-    /// What it was asked for, with everything that it was told.
+    /// The complete task, with all instructions.
     pub task: String,
-    /// How far it is.
+    /// Progress of the subagent.
     pub progress: SubagentProgress,
 }
 
@@ -1954,31 +1956,31 @@ impl SubagentReportBuilder {
 }
 
 record! {
-    /// What is known of a subagent. Since omp@18.2.
+    /// The known data of a subagent. Since omp@18.2.
     pub struct SubagentSnapshot() {
-        /// Its id.
+        /// Id of the subagent.
         required id: String = "id",
-        /// Its place among those that were begun together, from 0.
+        /// Index among the subagents that were started together, from 0.
         required index: u64 = "index",
-        /// The kind of agent.
+        /// Kind of the agent.
         required agent: String = "agent",
-        /// Where that kind comes from.
+        /// Source of that kind.
         required agent_source: String = "agentSource",
-        /// What it was asked for, in few words.
+        /// Short description of the task.
         optional description: String = "description",
-        /// What it is doing, as in `running`.
+        /// Status of the subagent, as in `running`.
         required status: String = "status",
-        /// What it was asked for, with everything that it was told.
+        /// The complete task, with all instructions.
         optional task: String = "task",
-        /// What it was asked for.
+        /// The task as assigned.
         optional assignment: String = "assignment",
-        /// Its session's file.
+        /// Path of the subagent's session file.
         optional session_file: String = "sessionFile",
-        /// When it was last heard of, in milliseconds since the epoch.
+        /// Time of the last update in milliseconds since the epoch.
         required last_update: serde_json::Number = "lastUpdate",
-        /// How far it is.
+        /// Progress of the subagent.
         optional progress: SubagentProgress = "progress",
-        /// The call of the tool that began it.
+        /// Id of the tool call that started the subagent.
         optional parent_tool_call_id: String = "parentToolCallId",
     }
 }
@@ -1986,17 +1988,17 @@ record! {
 /// Builds a [`SubagentSnapshot`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SubagentSnapshotBuilder {
-    /// Its id.
+    /// Id of the subagent.
     pub id: String,
-    /// Its place among those that were begun together, from 0.
+    /// Index among the subagents that were started together, from 0.
     pub index: u64,
-    /// The kind of agent.
+    /// Kind of the agent.
     pub agent: String,
-    /// Where that kind comes from.
+    /// Source of that kind.
     pub agent_source: String,
-    /// What it is doing, as in `running`.
+    /// Status of the subagent, as in `running`.
     pub status: String,
-    /// When it was last heard of, in milliseconds since the epoch.
+    /// Time of the last update in milliseconds since the epoch.
     pub last_update: serde_json::Number,
 }
 
@@ -2022,9 +2024,9 @@ impl SubagentSnapshotBuilder {
 }
 
 record! {
-    /// How much is told from here on. Since omp@18.2.
+    /// The detail of the events about subagents from here on. Since omp@18.2.
     pub struct SubagentSubscription() {
-        /// That much.
+        /// Detail of the events.
         required level: SubagentLevel = "level",
     }
 }
@@ -2042,7 +2044,7 @@ impl SubagentSubscription {
 record! {
     /// The subagents of the session. Since omp@18.2.
     pub struct Subagents() {
-        /// Them.
+        /// The subagents of the session.
         required subagents: Vec<SubagentSnapshot> = "subagents",
     }
 }
@@ -2067,13 +2069,13 @@ impl Default for Subagents {
 }
 
 record! {
-    /// A word that can follow a command. Since omp@18.2.
+    /// A subcommand of a command. Since omp@18.2.
     pub struct Subcommand() {
-        /// The word.
+        /// Name of the subcommand.
         required name: String = "name",
-        /// What it does.
+        /// Description of the subcommand.
         optional description: String = "description",
-        /// What can follow it.
+        /// Syntax of its arguments.
         optional usage: String = "usage",
     }
 }
@@ -2091,7 +2093,7 @@ impl Subcommand {
 }
 
 record! {
-    /// The todo list was emptied, for everything in it is done. Since omp@18.2.
+    /// The agent cleared the todo list, because all items were done. Since omp@18.2.
     pub struct TodoAutoClear("type" = "todo_auto_clear") {
     }
 }
@@ -2114,15 +2116,15 @@ impl Default for TodoAutoClear {
 record! {
     /// An item of the todo list.
     pub struct TodoItem() {
-        /// Its id.
+        /// Id of the item.
         optional id: String = "id",
-        /// What is to be done.
+        /// Description of the task.
         required content: String = "content",
-        /// The status, such as `pending`.
+        /// Status of the item, such as `pending`.
         required status: String = "status",
         /// Additional data from the tool.
         maybe notes: serde_json::Value = "notes",
-        /// What it waits for, with the status `blocked`. Since omp@18.2.
+        /// Reason for the status `blocked`. Since omp@18.2.
         optional blocker: String = "blocker",
     }
 }
@@ -2144,9 +2146,9 @@ impl TodoItem {
 record! {
     /// A part of the todo list. Since omp@18.2.
     pub struct TodoPhase() {
-        /// Its name.
+        /// Name of the part.
         required name: String = "name",
-        /// What is to be done.
+        /// Items of the part.
         required tasks: Vec<TodoItem> = "tasks",
     }
 }
@@ -2163,9 +2165,9 @@ impl TodoPhase {
 }
 
 record! {
-    /// The todo list. Since omp@18.2.
+    /// The todo list, in parts. Since omp@18.2.
     pub struct TodoPhases() {
-        /// Its parts.
+        /// Parts of the list.
         required todo_phases: Vec<TodoPhase> = "todoPhases",
     }
 }
@@ -2192,11 +2194,11 @@ impl Default for TodoPhases {
 record! {
     /// The model stopped with unfinished todo items; the agent reminds it of them and continues.
     pub struct TodoReminder("type" = "todo_reminder") {
-        /// The unfinished items.
+        /// Unfinished items of the todo list.
         required todos: Vec<TodoItem> = "todos",
-        /// The number of this reminder, from 1.
+        /// Number of this reminder, from 1.
         required attempt: u64 = "attempt",
-        /// The maximum number.
+        /// Maximum number of reminders.
         required max_attempts: u64 = "maxAttempts",
     }
 }
@@ -2214,23 +2216,23 @@ impl TodoReminder {
 }
 
 strings! {
-    /// When the model is told of a tool. Since omp@18.2.
+    /// The time at which the model receives a tool. Since omp@18.2.
     pub enum ToolLoadMode open {
-        /// Always.
+        /// The model receives the tool in every request.
         Essential = "essential",
-        /// When it looks for one.
+        /// The model receives the tool when it searches for one.
         Discoverable = "discoverable",
     }
 }
 
 record! {
-    /// A tool has something to show that is in no result. Since omp@18.2.
+    /// A tool reports progress that no result contains. Since omp@18.2.
     pub struct ToolStreamUpdate("type" = "tool_stream_update") {
-        /// The id of the call.
+        /// Id of the tool call.
         required tool_call_id: String = "toolCallId",
-        /// The tool's name.
+        /// Name of the tool.
         required tool_name: String = "toolName",
-        /// What it has to show.
+        /// Progress data, in a shape defined by the tool.
         required update: serde_json::Value = "update",
     }
 }
@@ -2248,10 +2250,10 @@ impl ToolStreamUpdate {
 }
 
 record! {
-    /// The model's stream ran into a rule. The turn is stopped and run again with the rule in the
-    /// context: `agent_end` follows, and then another `agent_start`.
+    /// The output of the model matched a rule. The agent stops the turn and runs it again with the rule in the context:
+    /// `agent_end` follows, and then another `agent_start`.
     pub struct TtsrTriggered("type" = "ttsr_triggered") {
-        /// The rules.
+        /// Rules that matched the output.
         required rules: Vec<StreamRule> = "rules",
     }
 }

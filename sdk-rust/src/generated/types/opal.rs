@@ -8,9 +8,9 @@ use crate::wire::{choice, record, strings};
 record! {
     /// Parameters of `agent_abort`.
     ///
-    /// Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+    /// Stops the current turn. `agent_abort` follows, even if the agent is idle.
     pub struct AgentAbortParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
     }
 }
@@ -28,11 +28,11 @@ impl AgentAbortParams {
 record! {
     /// Parameters of `agent_prompt`.
     ///
-    /// Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+    /// Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
     pub struct AgentPromptParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
-        /// The prompt.
+        /// Text of the prompt.
         required text: String = "text",
     }
 }
@@ -49,19 +49,19 @@ impl AgentPromptParams {
 }
 
 record! {
-    /// An agent's current state.
+    /// The current state of an agent.
     pub struct AgentState() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
-        /// What it is doing.
+        /// Current activity of the agent.
         required status: OpalStatus = "status",
-        /// The model.
+        /// Current model of the session.
         required model: OpalModel = "model",
-        /// The number of messages in the conversation.
+        /// Number of messages in the conversation.
         required message_count: u64 = "message_count",
         /// Names of all tools.
         required tools: Vec<String> = "tools",
-        /// Tokens used.
+        /// Token counts of the session.
         optional token_usage: OpalUsage = "token_usage",
     }
 }
@@ -69,13 +69,13 @@ record! {
 /// Builds a [`AgentState`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct AgentStateBuilder {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// What it is doing.
+    /// Current activity of the agent.
     pub status: OpalStatus,
-    /// The model.
+    /// Current model of the session.
     pub model: OpalModel,
-    /// The number of messages in the conversation.
+    /// Number of messages in the conversation.
     pub message_count: u64,
     /// Names of all tools.
     pub tools: Vec<String>,
@@ -99,9 +99,9 @@ impl AgentStateBuilder {
 record! {
     /// Parameters of `agent_state`.
     ///
-    /// Returns an agent's current state.
+    /// Returns the current state of an agent.
     pub struct AgentStateParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
     }
 }
@@ -117,9 +117,9 @@ impl AgentStateParams {
 }
 
 record! {
-    /// What the user answered.
+    /// The answer of the user.
     pub struct AskUserResult() {
-        /// The answer.
+        /// Text of the answer.
         required answer: String = "answer",
     }
 }
@@ -139,9 +139,9 @@ record! {
     ///
     /// Waits until the user has logged in.
     pub struct AuthPollParams() {
-        /// The code that `auth/login` gave.
+        /// Device code from `auth/login`.
         required device_code: String = "device_code",
-        /// How often to ask, in seconds.
+        /// Interval between two polls in seconds.
         required interval: u64 = "interval",
     }
 }
@@ -162,9 +162,9 @@ record! {
     ///
     /// Stores an API key.
     pub struct AuthSetKeyParams() {
-        /// The provider.
+        /// Id of the provider.
         required provider: String = "provider",
-        /// The key.
+        /// The API key.
         required api_key: String = "api_key",
     }
 }
@@ -181,11 +181,11 @@ impl AuthSetKeyParams {
 }
 
 record! {
-    /// Which credentials were found.
+    /// The discovered credentials.
     pub struct AuthStatusResult() {
-        /// Whether a provider can be used.
+        /// `true` if a provider is available.
         required authenticated: bool = "authenticated",
-        /// More about it.
+        /// Details about the credentials.
         required auth: OpalAuth = "auth",
     }
 }
@@ -202,9 +202,9 @@ impl AuthStatusResult {
 }
 
 record! {
-    /// Whether the login is done.
+    /// The outcome of a login.
     pub struct Authenticated() {
-        /// True.
+        /// Always `true`.
         required authenticated: bool = "authenticated",
     }
 }
@@ -222,7 +222,7 @@ impl Authenticated {
 record! {
     /// The action that the user chose.
     pub struct ConfirmResult() {
-        /// One of the actions.
+        /// One of the offered actions.
         required action: String = "action",
     }
 }
@@ -238,15 +238,15 @@ impl ConfirmResult {
 }
 
 record! {
-    /// How the user logs in.
+    /// The data for a login by device code.
     pub struct DeviceCode() {
         /// The code that the user enters.
         required user_code: String = "user_code",
-        /// Where the user enters it.
+        /// Address of the page for the code.
         required verification_uri: String = "verification_uri",
         /// The code for `auth/poll`.
         required device_code: String = "device_code",
-        /// How often to ask, in seconds.
+        /// Interval between two polls in seconds.
         required interval: u64 = "interval",
     }
 }
@@ -256,11 +256,11 @@ record! {
 pub struct DeviceCodeBuilder {
     /// The code that the user enters.
     pub user_code: String,
-    /// Where the user enters it.
+    /// Address of the page for the code.
     pub verification_uri: String,
     /// The code for `auth/poll`.
     pub device_code: String,
-    /// How often to ask, in seconds.
+    /// Interval between two polls in seconds.
     pub interval: u64,
 }
 
@@ -280,7 +280,7 @@ impl DeviceCodeBuilder {
 record! {
     /// The text that the user entered.
     pub struct InputResult() {
-        /// The text.
+        /// Text that the user entered.
         required text: String = "text",
     }
 }
@@ -296,9 +296,9 @@ impl InputResult {
 }
 
 record! {
-    /// The model that a session has now.
+    /// The current model of a session.
     pub struct ModelSet() {
-        /// The model.
+        /// Current model of the session.
         required model: OpalModel = "model",
     }
 }
@@ -318,11 +318,11 @@ record! {
     ///
     /// Switches the model of a session, from its next request on.
     pub struct ModelSetParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
-        /// The model, as `provider:id`, or the id of a Copilot model.
+        /// Id of the model, as `provider:id`, or the id of a Copilot model.
         required model_id: String = "model_id",
-        /// The thinking level; `off` by default.
+        /// Thinking level of the model; `off` by default.
         optional thinking_level: String = "thinking_level",
     }
 }
@@ -342,9 +342,9 @@ impl ModelSetParams {
 record! {
     /// Parameters of `models_list`.
     ///
-    /// Lists the models that can be chosen.
+    /// Lists the available models.
     pub struct ModelsListParams() {
-        /// Providers whose models are listed too.
+        /// Providers whose models the list includes as well.
         optional providers: Vec<String> = "providers",
     }
 }
@@ -366,7 +366,7 @@ impl Default for ModelsListParams {
 }
 
 record! {
-    /// The run was stopped; the agent is idle.
+    /// The run was aborted; the agent is idle.
     pub struct OpalAgentAbort("type" = "agent_abort") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
@@ -393,7 +393,7 @@ impl Default for OpalAgentAbort {
 }
 
 record! {
-    /// The agent is done and idle.
+    /// The agent has completed its work and is idle.
     pub struct OpalAgentEnd("type" = "agent_end") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
@@ -424,7 +424,7 @@ impl Default for OpalAgentEnd {
 }
 
 record! {
-    /// The agent crashed and was started again; the run it was in is lost.
+    /// The agent crashed and restarted; its current run is lost.
     pub struct OpalAgentRecovered("type" = "agent_recovered") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
@@ -451,7 +451,7 @@ impl Default for OpalAgentRecovered {
 }
 
 record! {
-    /// The agent begins to work on a prompt.
+    /// The agent starts to work on a prompt.
     pub struct OpalAgentStart("type" = "agent_start") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
@@ -478,13 +478,13 @@ impl Default for OpalAgentStart {
 }
 
 record! {
-    /// Asks a question, with or without choices.
+    /// Asks the user a question, with or without choices.
     pub struct OpalAskUser() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
-        /// The question.
+        /// Text of the question.
         required question: String = "question",
-        /// The choices; empty if any answer is accepted.
+        /// The choices; empty if any answer is valid.
         optional choices: Vec<String> = "choices",
     }
 }
@@ -502,13 +502,13 @@ impl OpalAskUser {
 }
 
 record! {
-    /// Which credentials were found.
+    /// The discovered credentials.
     pub struct OpalAuth() {
-        /// Whether a provider can be used.
+        /// Availability of credentials.
         required status: OpalAuthStatus = "status",
-        /// The first provider that can be used.
+        /// The first available provider.
         nullable provider: String = "provider",
-        /// All providers.
+        /// All providers with the availability of their credentials.
         optional providers: Vec<OpalAuthProvider> = "providers",
     }
 }
@@ -526,17 +526,17 @@ impl OpalAuth {
 }
 
 record! {
-    /// A provider and whether its credentials were found.
+    /// A provider and the availability of its credentials.
     pub struct OpalAuthProvider() {
-        /// The provider's id.
+        /// Id of the provider.
         required id: String = "id",
-        /// A name for people.
+        /// Display name.
         required name: String = "name",
-        /// How one logs in, as in `device_code` or `api_key`.
+        /// Method of the login, as in `device_code` or `api_key`.
         required method: String = "method",
-        /// The environment variable that is looked at.
+        /// Environment variable that may hold the key.
         optional env_var: String = "env_var",
-        /// Whether its credentials were found.
+        /// `true` if credentials of the provider are available.
         required ready: bool = "ready",
     }
 }
@@ -544,13 +544,13 @@ record! {
 /// Builds a [`OpalAuthProvider`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct OpalAuthProviderBuilder {
-    /// The provider's id.
+    /// Id of the provider.
     pub id: String,
-    /// A name for people.
+    /// Display name.
     pub name: String,
-    /// How one logs in, as in `device_code` or `api_key`.
+    /// Method of the login, as in `device_code` or `api_key`.
     pub method: String,
-    /// Whether its credentials were found.
+    /// `true` if credentials of the provider are available.
     pub ready: bool,
 }
 
@@ -569,11 +569,11 @@ impl OpalAuthProviderBuilder {
 }
 
 strings! {
-    /// Whether credentials were found.
+    /// The availability of credentials.
     pub enum OpalAuthStatus open {
-        /// At least one provider can be used.
+        /// At least one provider is available.
         Ready = "ready",
-        /// No provider can be used.
+        /// No provider is available.
         SetupRequired = "setup_required",
     }
 }
@@ -581,9 +581,9 @@ strings! {
 record! {
     /// The configuration of a session.
     pub struct OpalConfig() {
-        /// Which parts are switched on.
+        /// Enabled parts of the agent.
         required features: OpalFeatures = "features",
-        /// The tools.
+        /// Tools of the session.
         required tools: OpalTools = "tools",
     }
 }
@@ -614,7 +614,7 @@ record! {
     ///
     /// Returns the configuration of a session.
     pub struct OpalConfigGetParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
     }
 }
@@ -634,11 +634,11 @@ record! {
     ///
     /// Changes the configuration of a session.
     pub struct OpalConfigSetParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
-        /// Parts of the agent to switch; merged.
+        /// Parts of the agent to enable or disable; merged with the current ones.
         optional features: OpalFeatures = "features",
-        /// The names of the tools that are switched on; the whole list.
+        /// Names of the enabled tools; replaces the whole list.
         optional tools: Vec<String> = "tools",
     }
 }
@@ -656,15 +656,15 @@ impl OpalConfigSetParams {
 }
 
 record! {
-    /// Asks for permission for an action of a tool.
+    /// Requests permission for an action of a tool.
     pub struct OpalConfirm() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
-        /// The question.
+        /// Text of the question.
         required title: String = "title",
-        /// What it is about.
+        /// Subject of the question.
         required message: String = "message",
-        /// What can be answered.
+        /// The offered actions.
         required actions: Vec<String> = "actions",
     }
 }
@@ -672,13 +672,13 @@ record! {
 /// Builds a [`OpalConfirm`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct OpalConfirmBuilder {
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// The question.
+    /// Text of the question.
     pub title: String,
-    /// What it is about.
+    /// Subject of the question.
     pub message: String,
-    /// What can be answered.
+    /// The offered actions.
     pub actions: Vec<String>,
 }
 
@@ -696,11 +696,11 @@ impl OpalConfirmBuilder {
 }
 
 record! {
-    /// Context files of the project were found.
+    /// The server found context files of the project.
     pub struct OpalContextDiscovered("type" = "context_discovered") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// Their paths.
+        /// Paths of the files.
         required files: Vec<String> = "files",
     }
 }
@@ -717,9 +717,9 @@ impl OpalContextDiscovered {
 }
 
 record! {
-    /// That it was done.
+    /// The confirmation of a completed operation.
     pub struct OpalDone() {
-        /// True.
+        /// Always `true`.
         required ok: bool = "ok",
     }
 }
@@ -737,11 +737,11 @@ impl OpalDone {
 record! {
     /// The `error` of a failed request.
     pub struct OpalError() {
-        /// The JSON-RPC code.
+        /// JSON-RPC error code.
         required code: i64 = "code",
-        /// The error message.
+        /// Error message of the request.
         required message: String = "message",
-        /// More about it; free text.
+        /// Additional data in free text.
         optional data: serde_json::Value = "data",
     }
 }
@@ -759,15 +759,15 @@ impl OpalError {
 }
 
 record! {
-    /// Which parts of the agent are switched on.
+    /// The parts of the agent that are enabled.
     pub struct OpalFeatures() {
-        /// Child agents.
+        /// `true` to enable child agents.
         optional sub_agents: bool = "sub_agents",
-        /// Skills.
+        /// `true` to enable skills.
         optional skills: bool = "skills",
-        /// MCP servers.
+        /// `true` to enable MCP servers.
         optional mcp: bool = "mcp",
-        /// The tool that shows the agent's own state.
+        /// `true` to enable the tool that shows the agent's own state.
         optional debug: bool = "debug",
     }
 }
@@ -794,11 +794,11 @@ impl Default for OpalFeatures {
 record! {
     /// A tool call in a session's history.
     pub struct OpalHistoryCall() {
-        /// The call's id.
+        /// Id of the tool call.
         required call_id: String = "call_id",
-        /// The tool's name.
+        /// Name of the tool.
         required name: String = "name",
-        /// The arguments.
+        /// Arguments of the tool call.
         required arguments: serde_json::Map<String, serde_json::Value> = "arguments",
     }
 }
@@ -818,23 +818,23 @@ impl OpalHistoryCall {
 record! {
     /// A message in a session's history.
     pub struct OpalHistoryMessage() {
-        /// Its id, for `session/branch`.
+        /// Id of the message, for `session/branch`.
         required id: String = "id",
-        /// The role of the speaker, such as `user`, `assistant` or `tool_result`.
+        /// Role of the author, such as `user`, `assistant` or `tool_result`.
         required role: String = "role",
-        /// The text.
+        /// Text of the message.
         maybe content: String = "content",
-        /// Whether a tool failed.
+        /// `true` if a tool failed.
         optional is_error: bool = "is_error",
         /// Reasoning of the model.
         maybe thinking: String = "thinking",
-        /// The calls that the model asked for.
+        /// Tool calls of the message.
         maybe tool_calls: Vec<OpalHistoryCall> = "tool_calls",
-        /// The call that this is the result of.
+        /// Id of the tool call that the message is the result of.
         maybe call_id: String = "call_id",
-        /// The tool's name.
+        /// Name of the tool.
         maybe name: String = "name",
-        /// Facts about the message.
+        /// Additional data of the message.
         maybe metadata: serde_json::Value = "metadata",
     }
 }
@@ -858,13 +858,13 @@ impl OpalHistoryMessage {
 }
 
 record! {
-    /// Asks for free text.
+    /// Requests free text from the user.
     pub struct OpalInput() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
-        /// What is asked for.
+        /// Description of the requested text.
         required prompt: String = "prompt",
-        /// Whether the text is a secret.
+        /// `true` if the text is a secret.
         optional sensitive: bool = "sensitive",
     }
 }
@@ -886,7 +886,7 @@ record! {
     pub struct OpalMessageApplied("type" = "message_applied") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The prompt.
+        /// Text of the prompt.
         required text: String = "text",
     }
 }
@@ -907,7 +907,7 @@ record! {
     pub struct OpalMessageDelta("type" = "message_delta") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The new piece.
+        /// The new piece of text.
         required delta: String = "delta",
     }
 }
@@ -924,11 +924,11 @@ impl OpalMessageDelta {
 }
 
 record! {
-    /// A prompt was queued because the agent is busy.
+    /// The agent is busy and queued a prompt.
     pub struct OpalMessageQueued("type" = "message_queued") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The prompt.
+        /// Text of the queued prompt.
         required text: String = "text",
     }
 }
@@ -945,7 +945,7 @@ impl OpalMessageQueued {
 }
 
 record! {
-    /// The model begins a message.
+    /// The model starts a message.
     pub struct OpalMessageStart("type" = "message_start") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
@@ -974,11 +974,11 @@ impl Default for OpalMessageStart {
 record! {
     /// The model of a session.
     pub struct OpalModel() {
-        /// The provider.
+        /// Name of the provider.
         required provider: String = "provider",
-        /// The model's id.
+        /// Id of the model.
         required id: String = "id",
-        /// The thinking level.
+        /// Thinking level of the model.
         required thinking_level: String = "thinking_level",
     }
 }
@@ -998,9 +998,9 @@ impl OpalModel {
 record! {
     /// The model of a new session.
     pub struct OpalModelChoice() {
-        /// The provider.
+        /// Name of the provider.
         required provider: String = "provider",
-        /// The model's id.
+        /// Id of the model.
         required id: String = "id",
     }
 }
@@ -1017,17 +1017,17 @@ impl OpalModelChoice {
 }
 
 record! {
-    /// A model that can be chosen.
+    /// An available model.
     pub struct OpalModelInfo() {
-        /// Its id.
+        /// Id of the model.
         required id: String = "id",
-        /// A name for people.
+        /// Display name.
         required name: String = "name",
-        /// Its provider.
+        /// Name of the provider.
         required provider: String = "provider",
-        /// Whether it can think.
+        /// `true` if the model can think.
         required supports_thinking: bool = "supports_thinking",
-        /// The levels that it has.
+        /// Thinking levels that the model supports.
         optional thinking_levels: Vec<String> = "thinking_levels",
     }
 }
@@ -1035,13 +1035,13 @@ record! {
 /// Builds a [`OpalModelInfo`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct OpalModelInfoBuilder {
-    /// Its id.
+    /// Id of the model.
     pub id: String,
-    /// A name for people.
+    /// Display name.
     pub name: String,
-    /// Its provider.
+    /// Name of the provider.
     pub provider: String,
-    /// Whether it can think.
+    /// `true` if the model can think.
     pub supports_thinking: bool,
 }
 
@@ -1060,9 +1060,9 @@ impl OpalModelInfoBuilder {
 }
 
 record! {
-    /// The models that can be chosen.
+    /// The available models.
     pub struct OpalModels() {
-        /// In the server's order.
+        /// The models in the order of the server.
         required models: Vec<OpalModelInfo> = "models",
     }
 }
@@ -1091,7 +1091,7 @@ record! {
     pub struct OpalRunError("type" = "error") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The error message.
+        /// Error message of the run.
         required reason: String = "reason",
     }
 }
@@ -1108,13 +1108,13 @@ impl OpalRunError {
 }
 
 record! {
-    /// A session that is kept.
+    /// A stored session.
     pub struct OpalSessionInfo() {
-        /// Its id.
+        /// Id of the session.
         required id: String = "id",
-        /// Its title.
+        /// Title of the session.
         nullable title: String = "title",
-        /// When it was changed, as in `2026-02-19T12:00:00`, without a zone.
+        /// Time of the last change, as in `2026-02-19T12:00:00`, without a time zone.
         required modified: String = "modified",
     }
 }
@@ -1134,7 +1134,7 @@ impl OpalSessionInfo {
 record! {
     /// The user's settings.
     pub struct OpalSettings() {
-        /// An open object; keys are masked.
+        /// The settings, an open object; keys are masked.
         required settings: serde_json::Map<String, serde_json::Value> = "settings",
     }
 }
@@ -1163,9 +1163,9 @@ record! {
     pub struct OpalSkillLoaded("type" = "skill_loaded") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The skill's name.
+        /// Name of the skill.
         required name: String = "name",
-        /// What it is for.
+        /// Purpose of the skill.
         required description: String = "description",
     }
 }
@@ -1183,11 +1183,11 @@ impl OpalSkillLoaded {
 }
 
 strings! {
-    /// What an agent is doing.
+    /// The activity of an agent.
     pub enum OpalStatus open {
-        /// Nothing.
+        /// The agent is idle.
         Idle = "idle",
-        /// It works.
+        /// The agent works.
         Running = "running",
         /// The model answers.
         Streaming = "streaming",
@@ -1197,11 +1197,11 @@ strings! {
 }
 
 record! {
-    /// What the agent is doing, in a few words.
+    /// A short description of the agent's current activity.
     pub struct OpalStatusUpdate("type" = "status_update") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The words.
+        /// Text of the description.
         required message: String = "message",
     }
 }
@@ -1222,11 +1222,11 @@ record! {
     pub struct OpalSubAgentEvent("type" = "sub_agent_event") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The tool call that started the child.
+        /// Id of the tool call that started the child agent.
         required parent_call_id: String = "parent_call_id",
-        /// The child's session.
+        /// Id of the child agent's session.
         required sub_session_id: String = "sub_session_id",
-        /// The child's event, with its `type` and without a session.
+        /// Event of the child agent, with its `type` and without a session.
         required inner: serde_json::Map<String, serde_json::Value> = "inner",
     }
 }
@@ -1236,11 +1236,11 @@ record! {
 pub struct OpalSubAgentEventBuilder {
     /// The session that the event belongs to.
     pub session_id: String,
-    /// The tool call that started the child.
+    /// Id of the tool call that started the child agent.
     pub parent_call_id: String,
-    /// The child's session.
+    /// Id of the child agent's session.
     pub sub_session_id: String,
-    /// The child's event, with its `type` and without a session.
+    /// Event of the child agent, with its `type` and without a session.
     pub inner: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -1260,25 +1260,25 @@ impl OpalSubAgentEventBuilder {
 record! {
     /// A task of a session.
     pub struct OpalTask() {
-        /// Its id.
+        /// Id of the task.
         required id: String = "id",
-        /// What it is.
+        /// Description of the task.
         required label: String = "label",
-        /// The status.
+        /// Status of the task.
         required status: String = "status",
-        /// Notes.
+        /// Notes about the task.
         optional notes: String = "notes",
-        /// Ids of tasks that have to be done before, with commas between.
+        /// Ids of tasks that must be done first, separated by commas.
         optional blocked_by: String = "blocked_by",
-        /// The task that it is a part of.
+        /// Id of the parent task.
         optional parent_id: String = "parent_id",
-        /// What a child agent is told.
+        /// Prompt for a child agent.
         optional prompt: String = "prompt",
-        /// What came out.
+        /// Result of the task.
         optional result: String = "result",
-        /// When it was made.
+        /// Time of the task's creation.
         optional created_at: String = "created_at",
-        /// When it was changed.
+        /// Time of the last change.
         optional updated_at: String = "updated_at",
     }
 }
@@ -1305,7 +1305,7 @@ impl OpalTask {
 record! {
     /// The tasks of a session.
     pub struct OpalTasks() {
-        /// Those that are not done.
+        /// Unfinished tasks of the session.
         required tasks: Vec<OpalTask> = "tasks",
     }
 }
@@ -1334,7 +1334,7 @@ record! {
     pub struct OpalThinkingDelta("type" = "thinking_delta") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The new piece.
+        /// The new piece of reasoning.
         required delta: String = "delta",
     }
 }
@@ -1351,7 +1351,7 @@ impl OpalThinkingDelta {
 }
 
 record! {
-    /// The model begins to reason.
+    /// The model starts to reason.
     pub struct OpalThinkingStart("type" = "thinking_start") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
@@ -1378,15 +1378,15 @@ impl Default for OpalThinkingStart {
 }
 
 record! {
-    /// A tool is done.
+    /// A tool ends.
     pub struct OpalToolExecutionEnd("type" = "tool_execution_end") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The tool's name.
+        /// Name of the tool.
         required tool: String = "tool",
-        /// The call's id.
+        /// Id of the tool call.
         required call_id: String = "call_id",
-        /// What came of it.
+        /// Result of the tool.
         required result: OpalToolResult = "result",
     }
 }
@@ -1396,11 +1396,11 @@ record! {
 pub struct OpalToolExecutionEndBuilder {
     /// The session that the event belongs to.
     pub session_id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: String,
-    /// The call's id.
+    /// Id of the tool call.
     pub call_id: String,
-    /// What came of it.
+    /// Result of the tool.
     pub result: OpalToolResult,
 }
 
@@ -1418,17 +1418,17 @@ impl OpalToolExecutionEndBuilder {
 }
 
 record! {
-    /// A tool begins to run.
+    /// A tool starts to run.
     pub struct OpalToolExecutionStart("type" = "tool_execution_start") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The tool's name.
+        /// Name of the tool.
         required tool: String = "tool",
-        /// The call's id.
+        /// Id of the tool call.
         required call_id: String = "call_id",
-        /// The arguments.
+        /// Arguments of the tool call.
         required args: serde_json::Map<String, serde_json::Value> = "args",
-        /// A description for people, in one line.
+        /// One-line description of the call for the user.
         optional meta: String = "meta",
     }
 }
@@ -1438,11 +1438,11 @@ record! {
 pub struct OpalToolExecutionStartBuilder {
     /// The session that the event belongs to.
     pub session_id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: String,
-    /// The call's id.
+    /// Id of the tool call.
     pub call_id: String,
-    /// The arguments.
+    /// Arguments of the tool call.
     pub args: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -1461,9 +1461,9 @@ impl OpalToolExecutionStartBuilder {
 }
 
 record! {
-    /// A tool that failed.
+    /// The result of a tool that failed.
     pub struct OpalToolFailure("ok" = false) {
-        /// The error message.
+        /// Error message of the tool.
         required error: serde_json::Value = "error",
     }
 }
@@ -1479,7 +1479,7 @@ impl OpalToolFailure {
 }
 
 choice! {
-    /// What came of a tool call.
+    /// The result of a tool call.
     pub enum OpalToolResult {
         Success(OpalToolSuccess) Members,
         Failure(OpalToolFailure) Members,
@@ -1487,11 +1487,11 @@ choice! {
 }
 
 record! {
-    /// A tool that succeeded.
+    /// The result of a tool that succeeded.
     pub struct OpalToolSuccess("ok" = true) {
-        /// What it gives back.
+        /// Output of the tool.
         required output: serde_json::Value = "output",
-        /// Facts for a front end.
+        /// Details for a client.
         optional meta: serde_json::Value = "meta",
     }
 }
@@ -1510,11 +1510,11 @@ impl OpalToolSuccess {
 record! {
     /// The tools of a session.
     pub struct OpalTools() {
-        /// All of them.
+        /// Names of all tools.
         required all: Vec<String> = "all",
-        /// Those that can be used.
+        /// Names of the enabled tools.
         required enabled: Vec<String> = "enabled",
-        /// Those that are switched off.
+        /// Names of the disabled tools.
         required disabled: Vec<String> = "disabled",
     }
 }
@@ -1543,11 +1543,11 @@ impl Default for OpalTools {
 }
 
 record! {
-    /// A message of the model is complete and another request follows, with tools in between.
+    /// A message of the model is complete and another request follows, after its tool calls.
     pub struct OpalTurnEnd("type" = "turn_end") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The message's text.
+        /// Text of the complete message.
         required message: String = "message",
     }
 }
@@ -1564,11 +1564,11 @@ impl OpalTurnEnd {
 }
 
 record! {
-    /// An internal event of the server that has no form of its own. To be ignored.
+    /// An internal event of the server without a form of its own. Clients ignore it.
     pub struct OpalUnknown("type" = "unknown") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// A text form of it.
+        /// Text form of the event.
         required raw: String = "raw",
     }
 }
@@ -1585,17 +1585,17 @@ impl OpalUnknown {
 }
 
 record! {
-    /// Tokens of a session.
+    /// The token counts of a session.
     pub struct OpalUsage() {
-        /// Input tokens so far.
+        /// Number of input tokens so far.
         required prompt_tokens: u64 = "prompt_tokens",
-        /// Output tokens so far.
+        /// Number of output tokens so far.
         required completion_tokens: u64 = "completion_tokens",
-        /// All tokens so far.
+        /// Number of all tokens so far.
         required total_tokens: u64 = "total_tokens",
-        /// The context window in tokens.
+        /// Size of the context window in tokens.
         required context_window: u64 = "context_window",
-        /// Tokens in the context now.
+        /// Number of tokens in the context now.
         required current_context_tokens: u64 = "current_context_tokens",
     }
 }
@@ -1603,15 +1603,15 @@ record! {
 /// Builds a [`OpalUsage`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct OpalUsageBuilder {
-    /// Input tokens so far.
+    /// Number of input tokens so far.
     pub prompt_tokens: u64,
-    /// Output tokens so far.
+    /// Number of output tokens so far.
     pub completion_tokens: u64,
-    /// All tokens so far.
+    /// Number of all tokens so far.
     pub total_tokens: u64,
-    /// The context window in tokens.
+    /// Size of the context window in tokens.
     pub context_window: u64,
-    /// Tokens in the context now.
+    /// Number of tokens in the context now.
     pub current_context_tokens: u64,
 }
 
@@ -1647,7 +1647,7 @@ record! {
     pub struct OpalUsageUpdate("type" = "usage_update") {
         /// The session that the event belongs to.
         required session_id: String = "session_id",
-        /// The numbers.
+        /// Token counts of the session.
         required usage: OpalUsage = "usage",
     }
 }
@@ -1664,11 +1664,11 @@ impl OpalUsageUpdate {
 }
 
 record! {
-    /// Which server it is.
+    /// The version of the server.
     pub struct OpalVersion() {
-        /// The server's version.
+        /// Version of the server.
         required server_version: String = "server_version",
-        /// The protocol's version.
+        /// Version of the protocol.
         required protocol_version: String = "protocol_version",
     }
 }
@@ -1685,9 +1685,9 @@ impl OpalVersion {
 }
 
 record! {
-    /// Whether a prompt waits.
+    /// The outcome of a prompt: queued or started.
     pub struct PromptQueued() {
-        /// True if the agent is busy and the prompt was queued.
+        /// `true` if the agent is busy and queued the prompt.
         required queued: bool = "queued",
     }
 }
@@ -1705,11 +1705,11 @@ impl PromptQueued {
 record! {
     /// Parameters of `session_branch`.
     ///
-    /// Moves a session's position back to one of its messages.
+    /// Moves the current position of a session back to one of its messages.
     pub struct SessionBranchParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
-        /// The message's id; `session/history` lists them.
+        /// Id of the message; `session/history` lists the possible values.
         required entry_id: String = "entry_id",
     }
 }
@@ -1728,11 +1728,11 @@ impl SessionBranchParams {
 record! {
     /// Parameters of `session_compact`.
     ///
-    /// Compacts a session now: a summary takes the place of its older messages.
+    /// Compacts a session now: a summary replaces its older messages.
     pub struct SessionCompactParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
-        /// How many tokens stay as they are; 20,000 by default.
+        /// Number of recent tokens that stay unchanged; 20,000 by default.
         optional keep_recent: u64 = "keep_recent",
     }
 }
@@ -1751,9 +1751,9 @@ impl SessionCompactParams {
 record! {
     /// Parameters of `session_delete`.
     ///
-    /// Deletes a session that is kept.
+    /// Deletes a stored session.
     pub struct SessionDeleteParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
     }
 }
@@ -1771,7 +1771,7 @@ impl SessionDeleteParams {
 record! {
     /// The messages of a session.
     pub struct SessionHistory() {
-        /// From the root to the current position.
+        /// The messages from the root to the current position.
         required messages: Vec<OpalHistoryMessage> = "messages",
     }
 }
@@ -1800,7 +1800,7 @@ record! {
     ///
     /// Returns the messages of a running session.
     pub struct SessionHistoryParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
     }
 }
@@ -1816,9 +1816,9 @@ impl SessionHistoryParams {
 }
 
 record! {
-    /// Sessions that are kept.
+    /// The stored sessions.
     pub struct SessionList() {
-        /// Newest first.
+        /// The sessions, newest first.
         required sessions: Vec<OpalSessionInfo> = "sessions",
     }
 }
@@ -1845,23 +1845,23 @@ impl Default for SessionList {
 record! {
     /// Parameters of `session_start`.
     ///
-    /// Starts a session (or loads one that is kept) and subscribes to its events.
+    /// Starts a session (or loads a stored one) and subscribes to its events.
     pub struct SessionStartParams() {
-        /// The model; by default that of the settings.
+        /// Model of the session; by default the model of the settings.
         optional model: OpalModelChoice = "model",
-        /// A system prompt of one's own.
+        /// Custom system prompt of the session.
         optional system_prompt: String = "system_prompt",
-        /// The working directory; by default the server's.
+        /// Working directory; by default that of the server.
         optional working_dir: String = "working_dir",
-        /// The names of the tools that are switched on; by default all.
+        /// Names of the enabled tools; by default all.
         optional tools: Vec<String> = "tools",
         /// MCP servers to connect to.
         optional mcp_servers: Vec<serde_json::Map<String, serde_json::Value>> = "mcp_servers",
-        /// Which parts of the agent are switched on.
+        /// Enabled parts of the agent.
         optional features: OpalFeatures = "features",
-        /// Whether the session is kept.
+        /// `true` to store the session.
         optional session: bool = "session",
-        /// The id of a session that is kept, or the id of the new one.
+        /// Id of a stored session, or the id of the new one.
         optional session_id: String = "session_id",
     }
 }
@@ -1890,21 +1890,21 @@ impl Default for SessionStartParams {
 }
 
 record! {
-    /// What a new session has found.
+    /// The discovered resources of a new session.
     pub struct SessionStarted() {
-        /// The session's id.
+        /// Id of the session.
         required session_id: String = "session_id",
-        /// The directory of its files.
+        /// Directory of the session's files.
         optional session_dir: String = "session_dir",
-        /// Context files that were read.
+        /// Context files that the server read.
         optional context_files: Vec<String> = "context_files",
-        /// Names of skills.
+        /// Names of available skills.
         optional available_skills: Vec<String> = "available_skills",
         /// Names of MCP servers.
         optional mcp_servers: Vec<String> = "mcp_servers",
-        /// The name of the server's node.
+        /// Name of the server's node.
         optional node_name: String = "node_name",
-        /// Which credentials were found.
+        /// Discovered credentials.
         optional auth: OpalAuth = "auth",
     }
 }
@@ -1948,9 +1948,9 @@ impl SettingsSaveParams {
 record! {
     /// Parameters of `tasks_list`.
     ///
-    /// Lists the tasks of a session that are not done.
+    /// Lists the unfinished tasks of a session.
     pub struct TasksListParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
     }
 }
@@ -1966,9 +1966,9 @@ impl TasksListParams {
 }
 
 record! {
-    /// The thinking level that a session has now.
+    /// The current thinking level of a session.
     pub struct ThinkingSet() {
-        /// The level.
+        /// Thinking level of the model.
         required thinking_level: String = "thinking_level",
     }
 }
@@ -1988,9 +1988,9 @@ record! {
     ///
     /// Sets the thinking level of a session's model.
     pub struct ThinkingSetParams() {
-        /// The session.
+        /// Id of the session.
         required session_id: String = "session_id",
-        /// The level: `off`, `low`, `medium`, `high` or `max`.
+        /// New level: `off`, `low`, `medium`, `high` or `max`.
         required level: String = "level",
     }
 }

@@ -8,9 +8,9 @@ use crate::wire::{choice, record, strings, tagged};
 record! {
     /// The model has answered. Since operator@live.
     pub struct OperatorAfterProviderResponse("type" = "after_provider_response") {
-        /// The model, as the agent keeps it.
+        /// The model, as stored by the agent.
         maybe model: serde_json::Value = "model",
-        /// Its answer.
+        /// Answer of the model.
         maybe response: OperatorMessage = "response",
     }
 }
@@ -33,12 +33,13 @@ impl Default for OperatorAfterProviderResponse {
 }
 
 record! {
-    /// A run is over. In the document the answer to its prompt follows. The published sources send it twice: first with how
-    /// the run ended, then with `completed` and the messages of the process; after a failure, which may be tried again, once.
+    /// A run ends. In the document, the answer to its prompt follows. The published sources send this event twice:
+    /// first with the outcome of the run, then with `completed` and the messages of the process. After a failure, which
+    /// the agent may retry, they send it once.
     pub struct OperatorAgentEnd("type" = "agent_end") {
         /// The messages of the run.
         required messages: Vec<OperatorMessage> = "messages",
-        /// The outcome, such as `completed`.
+        /// Outcome of the run, such as `completed`.
         optional reason: String = "reason",
     }
 }
@@ -57,7 +58,7 @@ impl OperatorAgentEnd {
 record! {
     /// The request to the model failed. Since operator@live.
     pub struct OperatorAgentError("type" = "agent_error") {
-        /// What went wrong.
+        /// Error message of the request.
         required error: String = "error",
     }
 }
@@ -73,7 +74,7 @@ impl OperatorAgentError {
 }
 
 record! {
-    /// A run begins.
+    /// A run starts.
     pub struct OperatorAgentStart("type" = "agent_start") {
     }
 }
@@ -94,9 +95,9 @@ impl Default for OperatorAgentStart {
 }
 
 record! {
-    /// Sounds that belong to a message. Since operator@live.
+    /// The audio of a message. Since operator@live.
     pub struct OperatorAudio("type" = "audio") {
-        /// Them, as the agent keeps them.
+        /// The audio data, as stored by the agent.
         required audio: Vec<serde_json::Value> = "audio",
     }
 }
@@ -112,9 +113,9 @@ impl OperatorAudio {
 }
 
 record! {
-    /// Whether the agent compacts on its own. Since operator@live.
+    /// The setting of automatic compaction. Since operator@live.
     pub struct OperatorAutoCompaction() {
-        /// Whether it does.
+        /// `true` if automatic compaction is on.
         required enabled: bool = "enabled",
     }
 }
@@ -132,9 +133,9 @@ impl OperatorAutoCompaction {
 record! {
     /// Parameters of `set_auto_compaction`.
     ///
-    /// Sets whether the agent compacts on its own when the context fills up.
+    /// Switches automatic compaction on or off.
     pub struct OperatorAutoCompactionParams() {
-        /// Whether it is to.
+        /// `true` to switch automatic compaction on.
         required enabled: bool = "enabled",
     }
 }
@@ -150,11 +151,11 @@ impl OperatorAutoCompactionParams {
 }
 
 record! {
-    /// The system prompt was built, and a run will begin. Since operator@live.
+    /// The system prompt is complete, and a run is about to start. Since operator@live.
     pub struct OperatorBeforeAgentStart("type" = "before_agent_start") {
-        /// The user's words.
+        /// Text of the user's prompt.
         required prompt: String = "prompt",
-        /// The whole system prompt.
+        /// The complete system prompt.
         maybe system_prompt: String = "system_prompt",
     }
 }
@@ -171,8 +172,8 @@ impl OperatorBeforeAgentStart {
 }
 
 record! {
-    /// A request to the model will be made. The agent sends the key of the provider with it, so clients drop what it carries when they
-    /// read it, and show its type alone. Since operator@live.
+    /// A request to the model is about to be sent. The agent sends the provider's key in this event, so clients discard
+    /// its content on arrival and show its type only. Since operator@live.
     pub struct OperatorBeforeProviderRequest("type" = "before_provider_request") {
     }
 }
@@ -193,9 +194,9 @@ impl Default for OperatorBeforeProviderRequest {
 }
 
 record! {
-    /// A dialog dismissed: who asked gets nothing. Since operator@live.
+    /// The dismissal of a dialog: its origin receives no value. Since operator@live.
     pub struct OperatorCancelledAnswer("type" = "extension_ui_response", "cancelled" = true) {
-        /// The id of the question.
+        /// Id of the dialog.
         required id: String = "id",
     }
 }
@@ -213,7 +214,7 @@ impl OperatorCancelledAnswer {
 record! {
     /// Parameters of `compact`.
     ///
-    /// Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+    /// Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
     /// the next turn.
     pub struct OperatorCompactParams() {
         /// Extra instructions for the summary.
@@ -238,23 +239,23 @@ impl Default for OperatorCompactParams {
 }
 
 record! {
-    /// The entry that stands for what was compacted. Since operator@live.
+    /// The session entry that replaces the compacted messages. Since operator@live.
     pub struct OperatorCompactionEntry("type" = "compaction") {
-        /// Its id.
+        /// Id of the entry.
         optional id: String = "id",
-        /// When, in seconds since the epoch.
+        /// Time of the entry in seconds since the epoch.
         optional timestamp: serde_json::Value = "timestamp",
-        /// The entry before it.
+        /// Id of the parent entry.
         maybe parent_id: String = "parent_id",
-        /// The summary.
+        /// Text of the summary.
         maybe summary: String = "summary",
-        /// The first entry that is kept.
+        /// Id of the first kept entry.
         maybe first_kept_entry_id: String = "first_kept_entry_id",
-        /// How many tokens the context had.
+        /// Number of tokens in the context before the compaction.
         maybe tokens_before: serde_json::Number = "tokens_before",
-        /// Facts of who made it.
+        /// Additional data of the summary's author.
         maybe details: serde_json::Value = "details",
-        /// Whether an extension made it.
+        /// `true` if an extension wrote the summary.
         maybe from_hook: bool = "from_hook",
     }
 }
@@ -283,11 +284,11 @@ impl Default for OperatorCompactionEntry {
 }
 
 record! {
-    /// Asks for yes or no. Since operator@live.
+    /// Requests a yes or no. Since operator@live.
     pub struct OperatorConfirmDialog() {
-        /// The question.
+        /// Text of the question.
         optional title: String = "title",
-        /// What it is about.
+        /// Subject of the question.
         optional message: String = "message",
     }
 }
@@ -310,11 +311,11 @@ impl Default for OperatorConfirmDialog {
 }
 
 record! {
-    /// A dialog answered with yes or no. Since operator@live.
+    /// The answer to a dialog with yes or no. Since operator@live.
     pub struct OperatorConfirmedAnswer("type" = "extension_ui_response") {
-        /// The id of the question.
+        /// Id of the dialog.
         required id: String = "id",
-        /// Yes or no.
+        /// `true` for yes, `false` for no.
         required value: bool = "value",
     }
 }
@@ -333,7 +334,7 @@ impl OperatorConfirmedAnswer {
 tagged! {
     /// A part of a message.
     pub enum OperatorContent by "type" open {
-        /// Text of a message.
+        /// A text in a message.
         Text(OperatorText) = "text",
         /// Reasoning of the model.
         Thinking(OperatorThinking) = "thinking",
@@ -341,17 +342,17 @@ tagged! {
         ToolCall(OperatorToolCall) = "tool_call",
         /// The result of a tool call.
         ToolResult(OperatorToolResult) = "tool_result",
-        /// Pictures that belong to a message.
+        /// The images of a message.
         Image(OperatorImages) = "image",
-        /// Sounds that belong to a message.
+        /// The audio of a message.
         Audio(OperatorAudio) = "audio",
     }
 }
 
 record! {
-    /// The messages that the model will be told. Since operator@live.
+    /// The messages for the next request to the model. Since operator@live.
     pub struct OperatorContext("type" = "context") {
-        /// Them.
+        /// Messages for the next request to the model.
         required messages: Vec<OperatorMessage> = "messages",
     }
 }
@@ -380,7 +381,7 @@ record! {
     ///
     /// Forks the session from one of its entries.
     pub struct OperatorForkParams() {
-        /// The session entry.
+        /// Id of the session entry.
         required entry_id: String = "entry_id",
     }
 }
@@ -396,11 +397,11 @@ impl OperatorForkParams {
 }
 
 record! {
-    /// A session that was forked. Since operator@live.
+    /// The outcome of a fork. Since operator@live.
     pub struct OperatorForked() {
-        /// The entry from which it goes on.
+        /// Id of the entry at which the fork continues.
         optional entry_id: String = "entry_id",
-        /// Whether that was prevented; the agent always says false.
+        /// `true` if the fork was prevented; the agent always sends `false`.
         optional cancelled: bool = "cancelled",
     }
 }
@@ -423,7 +424,7 @@ impl Default for OperatorForked {
 }
 
 record! {
-    /// What the agent works towards has changed. Since operator@live.
+    /// The goal of the agent has changed. Since operator@live.
     pub struct OperatorGoalUpdate("type" = "goal_update") {
     }
 }
@@ -444,9 +445,9 @@ impl Default for OperatorGoalUpdate {
 }
 
 record! {
-    /// Pictures that belong to a message. Since operator@live.
+    /// The images of a message. Since operator@live.
     pub struct OperatorImages("type" = "image") {
-        /// Them, as the agent keeps them.
+        /// The images, as stored by the agent.
         required images: Vec<serde_json::Value> = "images",
     }
 }
@@ -462,11 +463,11 @@ impl OperatorImages {
 }
 
 record! {
-    /// A prompt has reached the agent. Since operator@live.
+    /// The agent received a prompt. Since operator@live.
     pub struct OperatorInput("type" = "input") {
-        /// The words.
+        /// Text of the prompt.
         required text: String = "text",
-        /// Where they come from; `rpc` for prompts of this protocol.
+        /// Source of the prompt; `rpc` for prompts of this protocol.
         optional source: String = "source",
     }
 }
@@ -483,11 +484,11 @@ impl OperatorInput {
 }
 
 record! {
-    /// Asks for a line of text. Since operator@live.
+    /// Requests a line of text. Since operator@live.
     pub struct OperatorInputDialog() {
-        /// The question.
+        /// Text of the question.
         optional title: String = "title",
-        /// What it is about.
+        /// Subject of the question.
         optional message: String = "message",
         /// Grey text in the empty field.
         optional placeholder: String = "placeholder",
@@ -513,9 +514,9 @@ impl Default for OperatorInputDialog {
 }
 
 record! {
-    /// The last answer. Since operator@live.
+    /// The text of the last answer. Since operator@live.
     pub struct OperatorLastText() {
-        /// The last text of the last answer that has one; null where there is none.
+        /// The last text of the latest answer with a text; null if there is none.
         nullable text: String = "text",
     }
 }
@@ -542,19 +543,19 @@ impl Default for OperatorLastText {
 record! {
     /// A message of the conversation.
     pub struct OperatorMessage() {
-        /// Its parts.
+        /// Parts of the message.
         required contents: Vec<OperatorContent> = "contents",
-        /// Its id.
+        /// Id of the message.
         optional id: String = "id",
-        /// When, in seconds since the epoch.
+        /// Time of the message in seconds since the epoch.
         optional timestamp: serde_json::Number = "timestamp",
-        /// The role of the speaker.
+        /// Role of the author.
         required role: OperatorRole = "role",
-        /// Tokens, with answers of the model.
+        /// Token counts, present for answers of the model.
         maybe usage: OperatorUsage = "usage",
-        /// Why the model stopped.
+        /// Stop reason of the model.
         maybe stop_reason: String = "stop_reason",
-        /// The error message.
+        /// Error of the request to the model.
         maybe error: serde_json::Value = "error",
     }
 }
@@ -578,7 +579,7 @@ impl OperatorMessage {
 record! {
     /// A message is complete.
     pub struct OperatorMessageEnd("type" = "message_end") {
-        /// The whole message.
+        /// The complete message.
         maybe message: OperatorMessage = "message",
     }
 }
@@ -600,9 +601,9 @@ impl Default for OperatorMessageEnd {
 }
 
 record! {
-    /// A message begins.
+    /// A message starts.
     pub struct OperatorMessageStart("type" = "message_start") {
-        /// The message; the model's is empty.
+        /// The message; empty for a message of the model.
         required message: OperatorMessage = "message",
     }
 }
@@ -618,9 +619,9 @@ impl OperatorMessageStart {
 }
 
 record! {
-    /// The model's message grows. The message carries the new piece only.
+    /// The message of the model grows. The event carries the new piece only.
     pub struct OperatorMessageUpdate("type" = "message_update") {
-        /// A message whose contents are the new piece.
+        /// A message with the new piece as its contents.
         required message: OperatorMessage = "message",
     }
 }
@@ -636,9 +637,9 @@ impl OperatorMessageUpdate {
 }
 
 record! {
-    /// Messages of the process, without the user's prompts. Since operator@live.
+    /// The messages of the process, without the user's prompts. Since operator@live.
     pub struct OperatorMessages() {
-        /// The messages, the oldest first.
+        /// The messages, oldest first.
         required messages: Vec<OperatorMessage> = "messages",
     }
 }
@@ -665,11 +666,11 @@ impl Default for OperatorMessages {
 record! {
     /// Parameters of `set_model`.
     ///
-    /// Asks for a model. The agent says yes and goes on with the model that it has.
+    /// Requests another model. The agent confirms the request but keeps its current model.
     pub struct OperatorModelParams() {
-        /// The model's id.
+        /// Id of the model.
         required model_id: String = "model_id",
-        /// The provider's name.
+        /// Name of the provider.
         optional provider: String = "provider",
     }
 }
@@ -686,7 +687,7 @@ impl OperatorModelParams {
 }
 
 record! {
-    /// Another model was chosen. Since operator@live.
+    /// The model was changed. Since operator@live.
     pub struct OperatorModelSelect("type" = "model_select") {
     }
 }
@@ -707,9 +708,9 @@ impl Default for OperatorModelSelect {
 }
 
 record! {
-    /// The model that was asked for. Since operator@live.
+    /// The requested model. Since operator@live.
     pub struct OperatorModelSet() {
-        /// Its id, as it was sent.
+        /// Id of the model, as in the command.
         required model_id: String = "model_id",
     }
 }
@@ -725,11 +726,11 @@ impl OperatorModelSet {
 }
 
 record! {
-    /// Says something. No answer is expected. Since operator@live.
+    /// Shows a notice. No answer is expected. Since operator@live.
     pub struct OperatorNotice() {
-        /// What it is about.
+        /// Title of the notice.
         optional title: String = "title",
-        /// The words.
+        /// Text of the notice.
         optional message: String = "message",
     }
 }
@@ -752,19 +753,19 @@ impl Default for OperatorNotice {
 }
 
 record! {
-    /// What a tool has given so far. Since operator@live.
+    /// The partial result of a tool. Since operator@live.
     pub struct OperatorPartialResult() {
-        /// The id of the call.
+        /// Id of the tool call.
         required id: String = "id",
-        /// What the tool says.
+        /// Text of the result.
         required content: String = "content",
-        /// Whether the tool failed.
+        /// `true` if the tool failed.
         optional is_error: bool = "is_error",
-        /// Facts of the tool.
+        /// Additional data of the tool.
         maybe metadata: serde_json::Map<String, serde_json::Value> = "metadata",
-        /// Whether the run stops here.
+        /// `true` if the run stops here.
         optional terminate: bool = "terminate",
-        /// What to say when it stops.
+        /// Message for the user when the run stops.
         maybe terminate_message: String = "terminate_message",
     }
 }
@@ -785,13 +786,13 @@ impl OperatorPartialResult {
 }
 
 strings! {
-    /// What the agent is doing.
+    /// The activity of the agent.
     pub enum OperatorPhase open {
-        /// Nothing.
+        /// The agent is idle.
         Idle = "idle",
-        /// A turn.
+        /// A turn is in progress.
         Turn = "turn",
-        /// Compaction.
+        /// A compaction is in progress.
         Compaction = "compaction",
     }
 }
@@ -799,13 +800,13 @@ strings! {
 record! {
     /// Parameters of `prompt`.
     ///
-    /// Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-    /// begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-    /// agent there.
+    /// Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+    /// sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+    /// text that begins with `/` is a command of the agent.
     pub struct OperatorPromptParams() {
-        /// The prompt. Called `message` since operator@live.
+        /// Text of the prompt. Called `message` since operator@live.
         required text: String = "text",
-        /// Options of the turn; an open object. Until operator@live.
+        /// Options of the turn, an open object. Until operator@live.
         optional options: serde_json::Map<String, serde_json::Value> = "options",
     }
 }
@@ -822,21 +823,21 @@ impl OperatorPromptParams {
 }
 
 strings! {
-    /// A queue of words of the user. Since operator@live.
+    /// A queue for input of the user. Since operator@live.
     pub enum OperatorQueue open {
-        /// They reach the model when the tools that run are done.
+        /// Delivered to the model when the running tools have ended.
         Steering = "steering",
-        /// They reach the model when the turn is over.
+        /// Delivered to the model at the end of the turn.
         Followup = "followup",
     }
 }
 
 record! {
-    /// Words of the user were queued. Nothing is said when they are taken out. Since operator@live.
+    /// Input of the user was queued. The agent sends no event when input leaves the queue. Since operator@live.
     pub struct OperatorQueueUpdate("type" = "queue_update") {
-        /// The queue.
+        /// Queue that received the input.
         required queue: OperatorQueue = "queue",
-        /// The message that was queued.
+        /// The queued message.
         maybe message: OperatorMessage = "message",
         /// All messages in the queue.
         required messages: Vec<OperatorMessage> = "messages",
@@ -856,9 +857,9 @@ impl OperatorQueueUpdate {
 }
 
 record! {
-    /// Words of the user for the turn that is going on. Since operator@live.
+    /// Input of the user for the current turn. Since operator@live.
     pub struct OperatorQueuedWords() {
-        /// The words.
+        /// Text of the input.
         required message: String = "message",
     }
 }
@@ -874,7 +875,7 @@ impl OperatorQueuedWords {
 }
 
 record! {
-    /// Skills, prompts and the like are looked for. Since operator@live.
+    /// The agent searches for skills, prompts and other resources. Since operator@live.
     pub struct OperatorResourcesDiscover("type" = "resources_discover") {
     }
 }
@@ -895,13 +896,13 @@ impl Default for OperatorResourcesDiscover {
 }
 
 record! {
-    /// An attempt is judged; the first failure has number 0. Since operator@live.
+    /// The outcome of an attempt; the first failure has number 0. Since operator@live.
     pub struct OperatorRetryEnd("type" = "retry_end") {
-        /// The number of the attempt.
+        /// Number of the attempt.
         required attempt: u64 = "attempt",
-        /// Whether it went well.
+        /// `true` if the attempt succeeded.
         required success: bool = "success",
-        /// What went wrong.
+        /// Error message of the attempt.
         maybe error: String = "error",
     }
 }
@@ -919,11 +920,11 @@ impl OperatorRetryEnd {
 }
 
 record! {
-    /// A failed request will be made again after a pause, in a run of its own. Since operator@live.
+    /// The agent retries a failed request after a delay, in a new run. Since operator@live.
     pub struct OperatorRetryStart("type" = "retry_start") {
-        /// The number of the attempt, from 1.
+        /// Number of the attempt, from 1.
         required attempt: u64 = "attempt",
-        /// How often it is tried at most.
+        /// Maximum number of retries.
         optional max_retries: u64 = "max_retries",
     }
 }
@@ -940,7 +941,7 @@ impl OperatorRetryStart {
 }
 
 strings! {
-    /// The role of the speaker.
+    /// The role of a message's author.
     pub enum OperatorRole open {
         /// The system prompt.
         System = "system",
@@ -952,15 +953,15 @@ strings! {
         Tool = "tool",
         /// An extension. Since operator@live.
         Custom = "custom",
-        /// The agent, who sums up a branch that was left. Since operator@live.
+        /// The agent, with the summary of a branch that was left. Since operator@live.
         BranchSummary = "branch_summary",
-        /// The agent, who sums up what was compacted. Since operator@live.
+        /// The agent, with the summary of a compaction. Since operator@live.
         CompactionSummary = "compaction_summary",
     }
 }
 
 record! {
-    /// The session is written. Since operator@live.
+    /// The agent wrote the session. Since operator@live.
     pub struct OperatorSavePoint("type" = "save_point") {
     }
 }
@@ -981,13 +982,13 @@ impl Default for OperatorSavePoint {
 }
 
 record! {
-    /// Asks to choose from a list. Since operator@live.
+    /// Requests a choice from a list. Since operator@live.
     pub struct OperatorSelectDialog() {
-        /// The question.
+        /// Text of the question.
         optional title: String = "title",
-        /// What it is about.
+        /// Subject of the question.
         optional message: String = "message",
-        /// The choices.
+        /// Choices of the user.
         optional options: Vec<String> = "options",
     }
 }
@@ -1011,13 +1012,13 @@ impl Default for OperatorSelectDialog {
 }
 
 record! {
-    /// The conversation will be compacted. Since operator@live.
+    /// The agent is about to compact the conversation. Since operator@live.
     pub struct OperatorSessionBeforeCompact("type" = "session_before_compact") {
-        /// What will be summed up, and what is kept.
+        /// Plan of the compaction: the messages to summarise, and the messages to keep.
         maybe preparation: serde_json::Map<String, serde_json::Value> = "preparation",
         /// The entries of the branch.
         optional branch_entries: Vec<serde_json::Value> = "branch_entries",
-        /// The extra instructions.
+        /// Extra instructions for the summary.
         maybe custom_instructions: String = "custom_instructions",
     }
 }
@@ -1041,11 +1042,11 @@ impl Default for OperatorSessionBeforeCompact {
 }
 
 record! {
-    /// The session will be forked. Since operator@live.
+    /// The agent is about to fork the session. Since operator@live.
     pub struct OperatorSessionBeforeFork("type" = "session_before_fork") {
-        /// From which entry.
+        /// Id of the entry for the fork.
         required entry_id: String = "entry_id",
-        /// Whether the entry itself is kept, as in `at`.
+        /// Position of the fork relative to the entry; `at` keeps the entry itself.
         optional position: String = "position",
     }
 }
@@ -1062,11 +1063,11 @@ impl OperatorSessionBeforeFork {
 }
 
 record! {
-    /// Another session will be opened. Since operator@live.
+    /// The agent is about to open another session. Since operator@live.
     pub struct OperatorSessionBeforeSwitch("type" = "session_before_switch") {
-        /// Why.
+        /// Reason for the change.
         required reason: String = "reason",
-        /// Its file.
+        /// Path of the new session's file.
         maybe target_session_file: String = "target_session_file",
     }
 }
@@ -1083,7 +1084,7 @@ impl OperatorSessionBeforeSwitch {
 }
 
 record! {
-    /// Another place in the tree of the session will be gone to. Since operator@live.
+    /// The session is about to move to another position in its tree. Since operator@live.
     pub struct OperatorSessionBeforeTree("type" = "session_before_tree") {
     }
 }
@@ -1108,7 +1109,7 @@ record! {
     pub struct OperatorSessionCompact("type" = "session_compact") {
         /// The summary as an entry of the session.
         maybe compaction_entry: OperatorCompactionEntry = "compaction_entry",
-        /// Whether an extension made it.
+        /// `true` if an extension wrote the summary.
         optional from_extension: bool = "from_extension",
     }
 }
@@ -1133,9 +1134,9 @@ impl Default for OperatorSessionCompact {
 record! {
     /// Parameters of `set_session_name`.
     ///
-    /// Names the session. Blanks around the name are left out.
+    /// Sets the name of the session. White space around the name is removed.
     pub struct OperatorSessionNameParams() {
-        /// The name.
+        /// New name of the session.
         required name: String = "name",
     }
 }
@@ -1151,11 +1152,11 @@ impl OperatorSessionNameParams {
 }
 
 record! {
-    /// The session is left. Since operator@live.
+    /// A session ends. Since operator@live.
     pub struct OperatorSessionShutdown("type" = "session_shutdown") {
-        /// Why, as in `new`.
+        /// Reason for the end, as in `new`.
         required reason: String = "reason",
-        /// The file of the session that follows.
+        /// Path of the next session's file.
         maybe target_session_file: String = "target_session_file",
     }
 }
@@ -1172,11 +1173,11 @@ impl OperatorSessionShutdown {
 }
 
 record! {
-    /// A session begins. Since operator@live.
+    /// A session starts. Since operator@live.
     pub struct OperatorSessionStart("type" = "session_start") {
-        /// Why, as in `fork`.
+        /// Reason for the start, as in `fork`.
         required reason: String = "reason",
-        /// The file of the session before.
+        /// Path of the previous session's file.
         maybe previous_session_file: String = "previous_session_file",
     }
 }
@@ -1193,17 +1194,17 @@ impl OperatorSessionStart {
 }
 
 record! {
-    /// Numbers of the session. Since operator@live.
+    /// Statistics of the session. Since operator@live.
     pub struct OperatorSessionStats() {
-        /// The session's id.
+        /// Id of the session.
         maybe session_id: String = "session_id",
-        /// The session's name.
+        /// Name of the session.
         maybe session_name: String = "session_name",
-        /// The number of entries in the session.
+        /// Number of entries in the session.
         required entry_count: u64 = "entry_count",
-        /// Tokens in the context.
+        /// Number of tokens in the context.
         optional context_tokens: u64 = "context_tokens",
-        /// The context window in tokens.
+        /// Size of the context window in tokens.
         optional context_window: u64 = "context_window",
     }
 }
@@ -1236,7 +1237,7 @@ impl Default for OperatorSessionStats {
 }
 
 record! {
-    /// Another place in the tree of the session was gone to. Since operator@live.
+    /// The session moved to another position in its tree. Since operator@live.
     pub struct OperatorSessionTree("type" = "session_tree") {
     }
 }
@@ -1257,7 +1258,7 @@ impl Default for OperatorSessionTree {
 }
 
 record! {
-    /// Nothing more is to be done: the run is over. Not sent after a failure, and not while words of the user are queued. Since operator@live.
+    /// The agent has no further work: the run has ended. Not sent after a failure or while input of the user is queued. Since operator@live.
     pub struct OperatorSettled("type" = "settled") {
     }
 }
@@ -1278,23 +1279,23 @@ impl Default for OperatorSettled {
 }
 
 record! {
-    /// The agent's current state.
+    /// The current state of the agent.
     pub struct OperatorState() {
-        /// What it is doing.
+        /// Activity of the agent.
         required phase: OperatorPhase = "phase",
-        /// Whether a turn is going on.
+        /// `true` during a turn.
         optional is_streaming: bool = "is_streaming",
-        /// The session's file.
+        /// Path of the session file.
         maybe session_file: String = "session_file",
-        /// The session's id.
+        /// Id of the session.
         maybe session_id: String = "session_id",
-        /// The session's name.
+        /// Name of the session.
         maybe session_name: String = "session_name",
-        /// Tokens in the context.
+        /// Number of tokens in the context.
         optional context_tokens: u64 = "context_tokens",
-        /// The context window in tokens.
+        /// Size of the context window in tokens.
         optional context_window: u64 = "context_window",
-        /// The number of messages in the conversation.
+        /// Number of messages in the conversation.
         optional message_count: u64 = "message_count",
     }
 }
@@ -1317,7 +1318,7 @@ impl OperatorState {
 }
 
 record! {
-    /// Work of a subagent is over. Since operator@live.
+    /// A subagent ends. Since operator@live.
     pub struct OperatorSubagentEnd("type" = "subagent_end") {
     }
 }
@@ -1338,7 +1339,7 @@ impl Default for OperatorSubagentEnd {
 }
 
 record! {
-    /// Work of a subagent begins. Since operator@live.
+    /// A subagent starts. Since operator@live.
     pub struct OperatorSubagentStart("type" = "subagent_start") {
     }
 }
@@ -1361,10 +1362,10 @@ impl Default for OperatorSubagentStart {
 record! {
     /// Parameters of `switch_session`.
     ///
-    /// Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-    /// the directory of sessions; both look like success.
+    /// Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+    /// of sessions; both look like success.
     pub struct OperatorSwitchSessionParams() {
-        /// The session's file. Called `session_path` since operator@live.
+        /// Path of the session file. Called `session_path` since operator@live.
         required session_file: String = "session_file",
     }
 }
@@ -1380,9 +1381,9 @@ impl OperatorSwitchSessionParams {
 }
 
 record! {
-    /// A session that another one took the place of. Since operator@live.
+    /// The outcome of a change of session. Since operator@live.
     pub struct OperatorSwitched() {
-        /// Whether that was prevented; the agent always says false.
+        /// `true` if the change was prevented; the agent always sends `false`.
         optional cancelled: bool = "cancelled",
     }
 }
@@ -1404,9 +1405,9 @@ impl Default for OperatorSwitched {
 }
 
 record! {
-    /// Text of a message.
+    /// A text in a message.
     pub struct OperatorText("type" = "text") {
-        /// The text; in `message_update` the new piece of it.
+        /// The text; in `message_update` its new piece.
         required content: String = "content",
     }
 }
@@ -1424,7 +1425,7 @@ impl OperatorText {
 record! {
     /// Reasoning of the model.
     pub struct OperatorThinking("type" = "thinking") {
-        /// The reasoning; in `message_update` the new piece of it.
+        /// The reasoning; in `message_update` its new piece.
         required content: String = "content",
         /// An opaque signature from the provider.
         maybe signature: String = "signature",
@@ -1443,27 +1444,27 @@ impl OperatorThinking {
 }
 
 strings! {
-    /// How long the model thinks. Since operator@live.
+    /// The amount of reasoning requested from the model. Since operator@live.
     pub enum OperatorThinkingLevel open {
-        /// Not at all.
+        /// No reasoning.
         Off = "off",
-        /// As little as it can.
+        /// The least reasoning.
         Minimal = "minimal",
-        /// A little.
+        /// Little reasoning.
         Low = "low",
-        /// Some time.
+        /// Medium reasoning.
         Medium = "medium",
-        /// Long.
+        /// Much reasoning.
         High = "high",
-        /// Longer.
+        /// More than `high`.
         Xhigh = "xhigh",
-        /// As long as it can.
+        /// The maximum of the model.
         Max = "max",
     }
 }
 
 record! {
-    /// Another thinking level was chosen. Since operator@live.
+    /// The thinking level was changed. Since operator@live.
     pub struct OperatorThinkingLevelSelect("type" = "thinking_level_select") {
     }
 }
@@ -1488,7 +1489,7 @@ record! {
     ///
     /// Sets the thinking level.
     pub struct OperatorThinkingParams() {
-        /// The level.
+        /// New thinking level.
         required level: OperatorThinkingLevel = "level",
     }
 }
@@ -1504,9 +1505,9 @@ impl OperatorThinkingParams {
 }
 
 record! {
-    /// The thinking level that was set. Since operator@live.
+    /// The new thinking level. Since operator@live.
     pub struct OperatorThinkingSet() {
-        /// The level.
+        /// Thinking level of the model.
         required level: OperatorThinkingLevel = "level",
     }
 }
@@ -1524,15 +1525,15 @@ impl OperatorThinkingSet {
 record! {
     /// A tool call of the model.
     pub struct OperatorToolCall("type" = "tool_call") {
-        /// The call's id.
+        /// Id of the tool call.
         required id: String = "id",
-        /// The tool's name.
+        /// Name of the tool.
         required name: String = "name",
-        /// What kind of tool it is.
+        /// Kind of the tool.
         maybe kind: String = "kind",
-        /// The arguments.
+        /// Arguments of the tool call.
         required args: serde_json::Map<String, serde_json::Value> = "args",
-        /// Facts of the provider.
+        /// Additional data of the provider.
         maybe metadata: serde_json::Map<String, serde_json::Value> = "metadata",
     }
 }
@@ -1552,13 +1553,13 @@ impl OperatorToolCall {
 }
 
 record! {
-    /// A tool will run. Since operator@live.
+    /// A tool is about to run. Since operator@live.
     pub struct OperatorToolCalled("type" = "tool_call") {
-        /// The call's id.
+        /// Id of the tool call.
         required tool_call_id: String = "tool_call_id",
-        /// The tool's name.
+        /// Name of the tool.
         required tool_name: String = "tool_name",
-        /// The arguments.
+        /// Arguments of the tool call.
         required input: serde_json::Map<String, serde_json::Value> = "input",
     }
 }
@@ -1576,9 +1577,9 @@ impl OperatorToolCalled {
 }
 
 record! {
-    /// A tool is done.
+    /// A tool ends.
     pub struct OperatorToolExecutionEnd("type" = "tool_execution_end") {
-        /// The result.
+        /// Result of the tool.
         required tool_result: OperatorToolResult = "tool_result",
     }
 }
@@ -1594,15 +1595,15 @@ impl OperatorToolExecutionEnd {
 }
 
 record! {
-    /// A tool broke; its end follows. Since operator@live.
+    /// A tool failed with an exception; its end follows. Since operator@live.
     pub struct OperatorToolExecutionFailure("type" = "tool_execution_failure") {
-        /// The tool's name.
+        /// Name of the tool.
         required tool_name: String = "tool_name",
-        /// The call's id.
+        /// Id of the tool call.
         required tool_call_id: String = "tool_call_id",
-        /// The arguments.
+        /// Arguments of the tool call.
         required input: serde_json::Map<String, serde_json::Value> = "input",
-        /// What went wrong.
+        /// Error message of the tool.
         required error: String = "error",
     }
 }
@@ -1610,13 +1611,13 @@ record! {
 /// Builds a [`OperatorToolExecutionFailure`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct OperatorToolExecutionFailureBuilder {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool_name: String,
-    /// The call's id.
+    /// Id of the tool call.
     pub tool_call_id: String,
-    /// The arguments.
+    /// Arguments of the tool call.
     pub input: serde_json::Map<String, serde_json::Value>,
-    /// What went wrong.
+    /// Error message of the tool.
     pub error: String,
 }
 
@@ -1634,9 +1635,9 @@ impl OperatorToolExecutionFailureBuilder {
 }
 
 record! {
-    /// A tool begins to run.
+    /// A tool starts to run.
     pub struct OperatorToolExecutionStart("type" = "tool_execution_start") {
-        /// The call.
+        /// The tool call.
         required tool_call: OperatorToolCall = "tool_call",
     }
 }
@@ -1652,9 +1653,9 @@ impl OperatorToolExecutionStart {
 }
 
 record! {
-    /// A tool that runs has something to show. Since operator@live.
+    /// A running tool reports progress. Since operator@live.
     pub struct OperatorToolExecutionUpdate("type" = "tool_execution_update") {
-        /// What there is so far.
+        /// The result so far.
         required partial_tool_result: OperatorPartialResult = "partial_tool_result",
     }
 }
@@ -1672,17 +1673,17 @@ impl OperatorToolExecutionUpdate {
 record! {
     /// The result of a tool call.
     pub struct OperatorToolResult("type" = "tool_result") {
-        /// The id of the call.
+        /// Id of the tool call.
         required id: String = "id",
-        /// What the tool says.
+        /// Text of the result.
         required content: String = "content",
-        /// Whether the tool failed.
+        /// `true` if the tool failed.
         required is_error: bool = "is_error",
-        /// Facts of the tool.
+        /// Additional data of the tool.
         maybe metadata: serde_json::Map<String, serde_json::Value> = "metadata",
-        /// Whether the run stops here.
+        /// `true` if the run stops here.
         optional terminate: bool = "terminate",
-        /// What to say when it stops.
+        /// Message for the user when the run stops.
         maybe terminate_message: String = "terminate_message",
     }
 }
@@ -1705,15 +1706,15 @@ impl OperatorToolResult {
 record! {
     /// A tool has returned. Since operator@live.
     pub struct OperatorToolReturned("type" = "tool_result") {
-        /// The call's id.
+        /// Id of the tool call.
         required tool_call_id: String = "tool_call_id",
-        /// The tool's name.
+        /// Name of the tool.
         required tool_name: String = "tool_name",
-        /// The arguments.
+        /// Arguments of the tool call.
         required input: serde_json::Map<String, serde_json::Value> = "input",
-        /// What the tool says.
+        /// Text of the result.
         required content: String = "content",
-        /// Whether it failed.
+        /// `true` if the tool failed.
         required is_error: bool = "is_error",
     }
 }
@@ -1721,15 +1722,15 @@ record! {
 /// Builds a [`OperatorToolReturned`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct OperatorToolReturnedBuilder {
-    /// The call's id.
+    /// Id of the tool call.
     pub tool_call_id: String,
-    /// The tool's name.
+    /// Name of the tool.
     pub tool_name: String,
-    /// The arguments.
+    /// Arguments of the tool call.
     pub input: serde_json::Map<String, serde_json::Value>,
-    /// What the tool says.
+    /// Text of the result.
     pub content: String,
-    /// Whether it failed.
+    /// `true` if the tool failed.
     pub is_error: bool,
 }
 
@@ -1748,11 +1749,11 @@ impl OperatorToolReturnedBuilder {
 }
 
 record! {
-    /// A request to the model and its tools are over.
+    /// A request to the model and its tools have ended.
     pub struct OperatorTurnEnd("type" = "turn_end") {
-        /// Its number; always 0. Since operator@live.
+        /// Number of the turn; always 0. Since operator@live.
         optional turn_index: u64 = "turn_index",
-        /// The model's message; null where the request failed.
+        /// The message of the model; null if the request failed.
         maybe message: OperatorMessage = "message",
         /// The results of the tools.
         optional tool_results: Vec<OperatorToolResult> = "tool_results",
@@ -1778,11 +1779,11 @@ impl Default for OperatorTurnEnd {
 }
 
 record! {
-    /// A request to the model begins.
+    /// A request to the model starts.
     pub struct OperatorTurnStart("type" = "turn_start") {
-        /// Its number; always 0. Since operator@live.
+        /// Number of the turn; always 0. Since operator@live.
         optional turn_index: u64 = "turn_index",
-        /// When; always 0. Since operator@live.
+        /// Time of the event; always 0. Since operator@live.
         optional timestamp: serde_json::Number = "timestamp",
     }
 }
@@ -1805,17 +1806,17 @@ impl Default for OperatorTurnStart {
 }
 
 record! {
-    /// Tokens used by an answer.
+    /// The token counts of an answer.
     pub struct OperatorUsage() {
-        /// Input tokens.
+        /// Number of input tokens.
         optional input_tokens: u64 = "input_tokens",
-        /// Output tokens.
+        /// Number of output tokens.
         optional output_tokens: u64 = "output_tokens",
-        /// Tokens read from the provider's cache.
+        /// Number of tokens read from the provider's cache.
         optional cache_read_tokens: u64 = "cache_read_tokens",
-        /// Tokens written to the provider's cache.
+        /// Number of tokens written to the provider's cache.
         optional cache_write_tokens: u64 = "cache_write_tokens",
-        /// The cost in US dollars, by kind of token.
+        /// Cost in US dollars, by kind of token.
         maybe cost: std::collections::BTreeMap<String, serde_json::Number> = "cost",
     }
 }
@@ -1862,11 +1863,11 @@ impl Default for OperatorUserBash {
 }
 
 record! {
-    /// A dialog answered with a text. Since operator@live.
+    /// The answer to a dialog with a text. Since operator@live.
     pub struct OperatorValueAnswer("type" = "extension_ui_response") {
-        /// The id of the question.
+        /// Id of the dialog.
         required id: String = "id",
-        /// The chosen option, or the text entered.
+        /// The chosen option or the entered text.
         required value: String = "value",
     }
 }

@@ -6,9 +6,9 @@ use super::*;
 use crate::wire::{choice, record, strings, tagged};
 
 record! {
-    /// The agent has nothing more to do on its own: no retry, no compaction, nothing in the queues. This ends the run. Since pi@1.5.
+    /// The agent has no further work of its own: no retry, no compaction, empty queues. This event ends the run. Since pi@1.5.
     pub struct AgentSettled("type" = "agent_settled") {
-        /// Whether somebody stopped it.
+        /// `true` if the run was aborted.
         required aborted: bool = "aborted",
     }
 }
@@ -24,19 +24,19 @@ impl AgentSettled {
 }
 
 record! {
-    /// Automatic compaction ended, with or without a result. Until pi@1.5.
+    /// An automatic compaction ends, with or without a result. Until pi@1.5.
     pub struct AutoCompactionEnd("type" = "auto_compaction_end") {
         /// The result; absent or null if nothing was compacted.
         maybe result: CompactionResult = "result",
-        /// Whether it was stopped.
+        /// `true` if the compaction was aborted.
         required aborted: bool = "aborted",
-        /// Whether the prompt is tried again.
+        /// `true` if the agent retries the prompt.
         required will_retry: bool = "willRetry",
-        /// The error message.
+        /// Error message of the compaction.
         optional error_message: String = "errorMessage",
-        /// How it compacted. Since omp@18.2.
+        /// Method of the compaction. Since omp@18.2.
         optional action: String = "action",
-        /// Whether there was no need to. Since omp@18.2.
+        /// `true` if no compaction was necessary. Since omp@18.2.
         optional skipped: bool = "skipped",
     }
 }
@@ -57,11 +57,11 @@ impl AutoCompactionEnd {
 }
 
 record! {
-    /// Automatic compaction begins. Until pi@1.5.
+    /// An automatic compaction starts. Until pi@1.5.
     pub struct AutoCompactionStart("type" = "auto_compaction_start") {
-        /// Why.
+        /// Reason for the compaction.
         required reason: CompactionReason = "reason",
-        /// How: by a summary, or in another way of the agent. Since omp@18.2.
+        /// Method of the compaction: a summary, or another method of the agent. Since omp@18.2.
         optional action: String = "action",
     }
 }
@@ -78,15 +78,15 @@ impl AutoCompactionStart {
 }
 
 record! {
-    /// Retrying is over: an answer came, or the agent gave up.
+    /// The retries are over: the model answered, or the agent stopped retrying.
     pub struct AutoRetryEnd("type" = "auto_retry_end") {
-        /// Whether an answer came.
+        /// `true` if the model answered.
         required success: bool = "success",
-        /// The number of the last retry.
+        /// Number of the last retry.
         required attempt: u64 = "attempt",
-        /// Why the agent gave up.
+        /// Error message of the last retry, if all retries failed.
         optional final_error: String = "finalError",
-        /// The answers that failed, and what became of them. Since omp@18.2.
+        /// The failed answers, each with its outcome. Since omp@18.2.
         optional retry_errors: Vec<serde_json::Map<String, serde_json::Value>> = "retryErrors",
     }
 }
@@ -105,15 +105,15 @@ impl AutoRetryEnd {
 }
 
 record! {
-    /// The agent waits before it tries again after a transient error.
+    /// The agent waits before a retry after a transient error.
     pub struct AutoRetryStart("type" = "auto_retry_start") {
-        /// The number of this retry, from 1.
+        /// Number of this retry, from 1.
         required attempt: u64 = "attempt",
-        /// The maximum number.
+        /// Maximum number of retries.
         required max_attempts: u64 = "maxAttempts",
-        /// The delay in milliseconds.
+        /// Delay before the retry in milliseconds.
         required delay_ms: u64 = "delayMs",
-        /// The error message.
+        /// Error message of the failed request.
         required error_message: String = "errorMessage",
     }
 }
@@ -121,13 +121,13 @@ record! {
 /// Builds a [`AutoRetryStart`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct AutoRetryStartBuilder {
-    /// The number of this retry, from 1.
+    /// Number of this retry, from 1.
     pub attempt: u64,
-    /// The maximum number.
+    /// Maximum number of retries.
     pub max_attempts: u64,
-    /// The delay in milliseconds.
+    /// Delay before the retry in milliseconds.
     pub delay_ms: u64,
-    /// The error message.
+    /// Error message of the failed request.
     pub error_message: String,
 }
 
@@ -145,9 +145,9 @@ impl AutoRetryStartBuilder {
 }
 
 record! {
-    /// The models that can be used.
+    /// The available models.
     pub struct AvailableModels() {
-        /// In the order of the configuration.
+        /// The models in the order of the configuration.
         required models: Vec<Model> = "models",
     }
 }
@@ -172,11 +172,11 @@ impl Default for AvailableModels {
 }
 
 record! {
-    /// A command of `bash` wrote something. Since pi@1.5.
+    /// A command run by `bash` wrote output. Since pi@1.5.
     pub struct BashExecutionUpdate("type" = "bash_execution_update") {
-        /// The id of that command, where it had one.
+        /// Id of the `bash` command, if it had one.
         optional id: serde_json::Value = "id",
-        /// What it wrote.
+        /// New output of the command.
         required delta: String = "delta",
     }
 }
@@ -195,12 +195,12 @@ impl BashExecutionUpdate {
 record! {
     /// Parameters of `bash`.
     ///
-    /// Runs a shell command; the model sees its output with the next prompt. Several may run at
-    /// once. No event is sent for the message that it leaves.
+    /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+    /// agent emits no event for the message that the command adds to the conversation.
     pub struct BashParams() {
-        /// The command line.
+        /// Command line of the shell command.
         required command: String = "command",
-        /// Whether the model does not get to see it; false where it is missing. Since pi@1.5.
+        /// `true` to hide the output from the model; `false` if absent. Since pi@1.5.
         optional exclude_from_context: bool = "excludeFromContext",
     }
 }
@@ -217,23 +217,23 @@ impl BashParams {
 }
 
 record! {
-    /// A branch was left, and this is what was said on it.
+    /// A summary of a branch that the user left.
     pub struct BranchSummaryEntry("type" = "branch_summary") {
-        /// The entry's id.
+        /// Id of the entry.
         required id: String = "id",
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         nullable parent_id: String = "parentId",
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         required timestamp: String = "timestamp",
-        /// The entry from which it was left; null where there was none.
+        /// Id of the entry at which the user left the branch; null if there was no such entry.
         nullable from_id: String = "fromId",
-        /// The summary.
+        /// Text of the summary.
         required summary: String = "summary",
-        /// Facts for a front end.
+        /// Details for a client.
         optional details: serde_json::Value = "details",
-        /// Tokens that the summary took.
+        /// Tokens used for the summary.
         optional usage: Usage = "usage",
-        /// Whether an extension wrote the summary.
+        /// `true` if an extension wrote the summary.
         optional from_hook: bool = "fromHook",
     }
 }
@@ -241,15 +241,15 @@ record! {
 /// Builds a [`BranchSummaryEntry`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct BranchSummaryEntryBuilder {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
-    /// The entry that it follows; null where it is a root.
+    /// Id of the parent entry; null for a root.
     pub parent_id: Option<String>,
-    /// When, as ISO 8601.
+    /// Time of the entry, in ISO 8601.
     pub timestamp: String,
-    /// The entry from which it was left; null where there was none.
+    /// Id of the entry at which the user left the branch; null if there was no such entry.
     pub from_id: Option<String>,
-    /// The summary.
+    /// Text of the summary.
     pub summary: String,
 }
 
@@ -271,9 +271,9 @@ impl BranchSummaryEntryBuilder {
 }
 
 record! {
-    /// A dialog dismissed: the extension gets nothing (or "no").
+    /// The dismissal of a dialog: the extension receives no value, or "no".
     pub struct CancelledAnswer("type" = "extension_ui_response", "cancelled" = true) {
-        /// The id of the question.
+        /// Id of the dialog.
         required id: String = "id",
     }
 }
@@ -291,7 +291,7 @@ impl CancelledAnswer {
 record! {
     /// The commands that a prompt can invoke with `/name`.
     pub struct Commands() {
-        /// Extension commands, then templates, then skills.
+        /// The commands: extension commands first, then templates, then skills.
         required commands: Vec<CommandInfo> = "commands",
     }
 }
@@ -318,7 +318,7 @@ impl Default for Commands {
 record! {
     /// Parameters of `compact`.
     ///
-    /// Compacts the conversation now: a summary takes the place of its older part.
+    /// Compacts the conversation now: a summary replaces its older part.
     pub struct CompactParams() {
         /// Extra instructions for the summary.
         optional custom_instructions: String = "customInstructions",
@@ -342,17 +342,17 @@ impl Default for CompactParams {
 }
 
 record! {
-    /// The agent has compacted the conversation, or has not. Since pi@1.5.
+    /// A compaction of the conversation ends, with or without a result. Since pi@1.5.
     pub struct CompactionEnd("type" = "compaction_end") {
-        /// Why it began.
+        /// Reason for the compaction.
         required reason: CompactionReason = "reason",
-        /// What compaction did; absent where it did not.
+        /// Result of the compaction; absent if nothing was compacted.
         optional result: CompactionResult = "result",
-        /// Whether it was stopped.
+        /// `true` if the compaction was aborted.
         required aborted: bool = "aborted",
-        /// Whether the prompt is tried again.
+        /// `true` if the agent retries the prompt.
         required will_retry: bool = "willRetry",
-        /// What went wrong.
+        /// Error message of the compaction.
         optional error_message: String = "errorMessage",
     }
 }
@@ -372,27 +372,27 @@ impl CompactionEnd {
 }
 
 record! {
-    /// The conversation was compacted.
+    /// A compaction of the conversation.
     pub struct CompactionEntry("type" = "compaction") {
-        /// The entry's id.
+        /// Id of the entry.
         required id: String = "id",
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         nullable parent_id: String = "parentId",
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         required timestamp: String = "timestamp",
-        /// The text that stands in place of what was removed.
+        /// The summary that replaces the removed messages.
         required summary: String = "summary",
-        /// The first entry that stays as it is.
+        /// Id of the first entry that stays unchanged.
         required first_kept_entry_id: String = "firstKeptEntryId",
-        /// Tokens in the context before.
+        /// Number of tokens in the context before the compaction.
         required tokens_before: u64 = "tokensBefore",
-        /// Facts for a front end, such as the files that were read and changed.
+        /// Details for a client, such as the files that were read and changed.
         optional details: serde_json::Value = "details",
-        /// Tokens that the summary took.
+        /// Tokens used for the summary.
         optional usage: Usage = "usage",
-        /// Whether an extension wrote the summary.
+        /// `true` if an extension wrote the summary.
         optional from_hook: bool = "fromHook",
-        /// The prompt and the tools as they stood then.
+        /// The system prompt and the tools at that time.
         optional system_message: SystemMessage = "systemMessage",
     }
 }
@@ -400,17 +400,17 @@ record! {
 /// Builds a [`CompactionEntry`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct CompactionEntryBuilder {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
-    /// The entry that it follows; null where it is a root.
+    /// Id of the parent entry; null for a root.
     pub parent_id: Option<String>,
-    /// When, as ISO 8601.
+    /// Time of the entry, in ISO 8601.
     pub timestamp: String,
-    /// The text that stands in place of what was removed.
+    /// The summary that replaces the removed messages.
     pub summary: String,
-    /// The first entry that stays as it is.
+    /// Id of the first entry that stays unchanged.
     pub first_kept_entry_id: String,
-    /// Tokens in the context before.
+    /// Number of tokens in the context before the compaction.
     pub tokens_before: u64,
 }
 
@@ -434,25 +434,25 @@ impl CompactionEntryBuilder {
 }
 
 strings! {
-    /// Why the agent compacts on its own.
+    /// The reason for a compaction.
     pub enum CompactionReason open {
         /// The context is nearly full.
         Threshold = "threshold",
-        /// The provider said that the context is too long.
+        /// The provider reported that the context is too long.
         Overflow = "overflow",
-        /// A client asked for it. Since pi@1.5.
+        /// A client requested the compaction. Since pi@1.5.
         Manual = "manual",
-        /// Nobody has said anything for a while. Since omp@18.2.
+        /// The conversation was idle for some time. Since omp@18.2.
         Idle = "idle",
-        /// An answer was cut off for lack of room. Since omp@18.2.
+        /// An answer was cut off for lack of space in the context. Since omp@18.2.
         Incomplete = "incomplete",
     }
 }
 
 record! {
-    /// The agent begins to compact the conversation. Since pi@1.5.
+    /// The agent starts to compact the conversation. Since pi@1.5.
     pub struct CompactionStart("type" = "compaction_start") {
-        /// Why.
+        /// Reason for the compaction.
         required reason: CompactionReason = "reason",
     }
 }
@@ -468,13 +468,13 @@ impl CompactionStart {
 }
 
 record! {
-    /// Asks for yes or no. Resolves to no when the time is up.
+    /// Requests a yes or no. Resolves to no on timeout.
     pub struct ConfirmDialog() {
-        /// The question.
+        /// Text of the question.
         required title: String = "title",
-        /// What it is about.
+        /// Subject of the question.
         required message: String = "message",
-        /// After how many milliseconds the agent answers for itself.
+        /// Timeout in milliseconds, after which the agent answers the dialog itself.
         optional timeout: u64 = "timeout",
     }
 }
@@ -492,11 +492,11 @@ impl ConfirmDialog {
 }
 
 record! {
-    /// A dialog answered with yes or no.
+    /// The answer to a dialog with yes or no.
     pub struct ConfirmedAnswer("type" = "extension_ui_response") {
-        /// The id of the question.
+        /// Id of the dialog.
         required id: String = "id",
-        /// Yes or no.
+        /// `true` for yes, `false` for no.
         required confirmed: bool = "confirmed",
     }
 }
@@ -513,17 +513,17 @@ impl ConfirmedAnswer {
 }
 
 record! {
-    /// What the model gets to see of an earlier entry was changed.
+    /// A change to the content of an earlier entry, as the model receives it.
     pub struct ContextEditEntry("type" = "context_edit") {
-        /// The entry's id.
+        /// Id of the entry.
         required id: String = "id",
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         nullable parent_id: String = "parentId",
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         required timestamp: String = "timestamp",
-        /// That entry.
+        /// Id of the changed entry.
         required target_id: String = "targetId",
-        /// What it sees in its place; null where it sees nothing.
+        /// Content that the model receives instead; null if it receives no content.
         nullable replacement: ContextReplacement = "replacement",
     }
 }
@@ -531,15 +531,15 @@ record! {
 /// Builds a [`ContextEditEntry`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ContextEditEntryBuilder {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
-    /// The entry that it follows; null where it is a root.
+    /// Id of the parent entry; null for a root.
     pub parent_id: Option<String>,
-    /// When, as ISO 8601.
+    /// Time of the entry, in ISO 8601.
     pub timestamp: String,
-    /// That entry.
+    /// Id of the changed entry.
     pub target_id: String,
-    /// What it sees in its place; null where it sees nothing.
+    /// Content that the model receives instead; null if it receives no content.
     pub replacement: Option<ContextReplacement>,
 }
 
@@ -558,9 +558,9 @@ impl ContextEditEntryBuilder {
 }
 
 record! {
-    /// Other words in place of those of a message.
+    /// Content that replaces the content of a message.
     pub struct ContextReplacement() {
-        /// The words.
+        /// Content that the model receives instead.
         required content: InputContent = "content",
     }
 }
@@ -576,17 +576,17 @@ impl ContextReplacement {
 }
 
 record! {
-    /// Something that an extension keeps; no model sees it.
+    /// Data of an extension; the model does not receive it.
     pub struct CustomEntry("type" = "custom") {
-        /// The entry's id.
+        /// Id of the entry.
         required id: String = "id",
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         nullable parent_id: String = "parentId",
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         required timestamp: String = "timestamp",
-        /// The extension's name for it.
+        /// Kind of the data, named by the extension.
         required custom_type: String = "customType",
-        /// What it keeps.
+        /// Data of the extension.
         optional data: serde_json::Value = "data",
     }
 }
@@ -594,13 +594,13 @@ record! {
 /// Builds a [`CustomEntry`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct CustomEntryBuilder {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
-    /// The entry that it follows; null where it is a root.
+    /// Id of the parent entry; null for a root.
     pub parent_id: Option<String>,
-    /// When, as ISO 8601.
+    /// Time of the entry, in ISO 8601.
     pub timestamp: String,
-    /// The extension's name for it.
+    /// Kind of the data, named by the extension.
     pub custom_type: String,
 }
 
@@ -619,21 +619,21 @@ impl CustomEntryBuilder {
 }
 
 record! {
-    /// A message that an extension put in.
+    /// A message that an extension added.
     pub struct CustomMessageEntry("type" = "custom_message") {
-        /// The entry's id.
+        /// Id of the entry.
         required id: String = "id",
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         nullable parent_id: String = "parentId",
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         required timestamp: String = "timestamp",
-        /// The extension's name for it.
+        /// Kind of the message, named by the extension.
         required custom_type: String = "customType",
-        /// Text, or blocks.
+        /// Content of the message: text or blocks.
         required content: InputContent = "content",
-        /// Whether a front end should show it.
+        /// `true` if a client should show the message.
         required display: bool = "display",
-        /// Facts for a front end.
+        /// Details for a client.
         optional details: serde_json::Value = "details",
     }
 }
@@ -641,17 +641,17 @@ record! {
 /// Builds a [`CustomMessageEntry`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct CustomMessageEntryBuilder {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
-    /// The entry that it follows; null where it is a root.
+    /// Id of the parent entry; null for a root.
     pub parent_id: Option<String>,
-    /// When, as ISO 8601.
+    /// Time of the entry, in ISO 8601.
     pub timestamp: String,
-    /// The extension's name for it.
+    /// Kind of the message, named by the extension.
     pub custom_type: String,
-    /// Text, or blocks.
+    /// Content of the message: text or blocks.
     pub content: InputContent,
-    /// Whether a front end should show it.
+    /// `true` if a client should show the message.
     pub display: bool,
 }
 
@@ -672,13 +672,13 @@ impl CustomMessageEntryBuilder {
 }
 
 record! {
-    /// The model that is next in line, with what goes with it.
+    /// The model that `cycle_model` selected, with its thinking level.
     pub struct CycledModel() {
-        /// The model.
+        /// The selected model.
         required model: Model = "model",
-        /// The thinking level.
+        /// Thinking level of the model.
         optional thinking_level: ThinkingLevel = "thinkingLevel",
-        /// Whether the cycle is limited to the models named at the start.
+        /// `true` if the cycle is limited to the models that were named at the start.
         required is_scoped: bool = "isScoped",
     }
 }
@@ -696,9 +696,9 @@ impl CycledModel {
 }
 
 record! {
-    /// The thinking level that is next in line.
+    /// The thinking level that `cycle_thinking_level` selected.
     pub struct CycledThinkingLevel() {
-        /// The level.
+        /// The selected level.
         required level: ThinkingLevel = "level",
     }
 }
@@ -714,7 +714,7 @@ impl CycledThinkingLevel {
 }
 
 choice! {
-    /// The answer to a dialog; the member that is present says which kind.
+    /// The answer to a dialog; the member that is present determines its kind.
     pub enum DialogAnswer {
         Cancelled(CancelledAnswer) Members,
         Confirmed(ConfirmedAnswer) Members,
@@ -723,13 +723,13 @@ choice! {
 }
 
 strings! {
-    /// What became of words of the user.
+    /// The disposition of the user's input.
     pub enum Disposition open {
-        /// They set a run going.
+        /// The input started a run.
         Started = "started",
-        /// They wait in a queue.
+        /// The input waits in a queue.
         Queued = "queued",
-        /// An extension has dealt with them: no run was started for them.
+        /// An extension handled the input; no run was started.
         Handled = "handled",
     }
 }
@@ -737,11 +737,11 @@ strings! {
 record! {
     /// Opens an editor for several lines of text.
     pub struct EditorDialog() {
-        /// What is edited.
+        /// Title of the editor.
         required title: String = "title",
-        /// The text to begin with.
+        /// Initial text of the editor.
         optional prefill: String = "prefill",
-        /// Whether it should look like the field for prompts. Since omp@18.2.
+        /// `true` to show the editor in the style of the input field for prompts. Since omp@18.2.
         optional prompt_style: bool = "promptStyle",
     }
 }
@@ -761,9 +761,9 @@ impl EditorDialog {
 record! {
     /// Entries of a session.
     pub struct Entries() {
-        /// In the order in which they were written.
+        /// The entries in the order of their writing.
         required entries: Vec<SessionEntry> = "entries",
-        /// The entry that the next one will follow; null in an empty session.
+        /// Id of the current entry, the parent of the next one; null in an empty session.
         nullable leaf_id: String = "leafId",
     }
 }
@@ -792,7 +792,7 @@ impl Default for Entries {
 record! {
     /// An extension wrote an entry into the session. Since pi@1.5.
     pub struct EntryAppended("type" = "entry_appended") {
-        /// The entry.
+        /// Entry of the extension.
         required entry: SessionEntry = "entry",
     }
 }
@@ -812,7 +812,7 @@ record! {
     ///
     /// Exports the session as an HTML page.
     pub struct ExportHtmlParams() {
-        /// Where to; by default a file in the working directory named after the session.
+        /// Path of the page; by default a file in the working directory, named after the session.
         optional output_path: String = "outputPath",
     }
 }
@@ -834,13 +834,13 @@ impl Default for ExportHtmlParams {
 }
 
 record! {
-    /// An extension failed; the agent goes on.
+    /// An extension failed; the agent continues.
     pub struct ExtensionError("type" = "extension_error") {
-        /// The extension's file, or `command:name`.
+        /// File of the extension, or `command:name`.
         required extension_path: String = "extensionPath",
-        /// The event that it handled, or `command`.
+        /// Event that the extension was handling, or `command`.
         required event: String = "event",
-        /// What it said.
+        /// Error message of the extension.
         required error: String = "error",
     }
 }
@@ -860,12 +860,11 @@ impl ExtensionError {
 record! {
     /// Parameters of `follow_up`.
     ///
-    /// Queues a message for the time when the agent would stop. While the agent is idle it waits
-    /// for the next prompt.
+    /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     pub struct FollowUpParams() {
-        /// The message. Skills and templates are expanded; extension commands are refused.
+        /// The message. Skills and templates are expanded; extension commands are rejected.
         required message: String = "message",
-        /// Images that go with it.
+        /// Images of the message.
         optional images: Vec<ImageContent> = "images",
     }
 }
@@ -884,10 +883,9 @@ impl FollowUpParams {
 record! {
     /// Parameters of `fork`.
     ///
-    /// Makes a fork of the session that ends before one of the user's messages. An extension can
-    /// stop it.
+    /// Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
     pub struct ForkParams() {
-        /// The session entry of that message; `get_fork_messages` lists them.
+        /// Entry id of that message; `get_fork_messages` lists the possible values.
         required entry_id: String = "entryId",
     }
 }
@@ -903,11 +901,11 @@ impl ForkParams {
 }
 
 record! {
-    /// A message from which a fork (or branch) can be made.
+    /// A message that can be the start of a fork (or branch).
     pub struct ForkPoint() {
-        /// The session entry to name.
+        /// Id of the session entry, for the command that makes the fork.
         required entry_id: String = "entryId",
-        /// The message's text.
+        /// Text of the message.
         required text: String = "text",
     }
 }
@@ -924,9 +922,9 @@ impl ForkPoint {
 }
 
 record! {
-    /// The messages from which a fork (or branch) can be made.
+    /// The messages that can be the start of a fork (or branch).
     pub struct ForkPoints() {
-        /// In order.
+        /// The messages in order.
         required messages: Vec<ForkPoint> = "messages",
     }
 }
@@ -951,11 +949,11 @@ impl Default for ForkPoints {
 }
 
 record! {
-    /// A fork (or branch) that was made.
+    /// The result of a fork (or branch).
     pub struct ForkResult() {
-        /// The text of the message from which it was made; absent where an extension stopped it.
+        /// Text of the message at which the fork was made; absent if an extension prevented the fork.
         optional text: String = "text",
-        /// True where an extension stopped it.
+        /// `true` if an extension prevented the fork.
         required cancelled: bool = "cancelled",
     }
 }
@@ -974,10 +972,10 @@ impl ForkResult {
 record! {
     /// Parameters of `get_entries`.
     ///
-    /// Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-    /// among them. The id of the last one is a cursor that stays good.
+    /// Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+    /// The id of the last entry is a cursor that stays valid.
     pub struct GetEntriesParams() {
-        /// The entry behind which to begin; all where it is missing.
+        /// Id of the entry after which the list begins; all entries if absent.
         optional since: String = "since",
     }
 }
@@ -999,13 +997,13 @@ impl Default for GetEntriesParams {
 }
 
 record! {
-    /// Asks for a line of text. Resolves to nothing when the time is up.
+    /// Requests a line of text. Resolves to no value on timeout.
     pub struct InputDialog() {
-        /// The question.
+        /// Text of the question.
         required title: String = "title",
         /// Grey text in the empty field.
         optional placeholder: String = "placeholder",
-        /// After how many milliseconds the agent answers for itself.
+        /// Timeout in milliseconds, after which the agent answers the dialog itself.
         optional timeout: u64 = "timeout",
     }
 }
@@ -1023,17 +1021,17 @@ impl InputDialog {
 }
 
 record! {
-    /// An entry was marked with a word.
+    /// A label of another entry.
     pub struct LabelEntry("type" = "label") {
-        /// The entry's id.
+        /// Id of the entry.
         required id: String = "id",
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         nullable parent_id: String = "parentId",
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         required timestamp: String = "timestamp",
-        /// That entry.
+        /// Id of the labelled entry.
         required target_id: String = "targetId",
-        /// The word; absent where the mark was taken away.
+        /// The label; absent if it was removed.
         optional label: String = "label",
     }
 }
@@ -1041,13 +1039,13 @@ record! {
 /// Builds a [`LabelEntry`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct LabelEntryBuilder {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
-    /// The entry that it follows; null where it is a root.
+    /// Id of the parent entry; null for a root.
     pub parent_id: Option<String>,
-    /// When, as ISO 8601.
+    /// Time of the entry, in ISO 8601.
     pub timestamp: String,
-    /// That entry.
+    /// Id of the labelled entry.
     pub target_id: String,
 }
 
@@ -1068,7 +1066,7 @@ impl LabelEntryBuilder {
 record! {
     /// The text of the model's last answer.
     pub struct LastAssistantText() {
-        /// The text; null where there is no answer yet.
+        /// The text; null if there is no answer yet.
         maybe text: String = "text",
     }
 }
@@ -1092,13 +1090,13 @@ impl Default for LastAssistantText {
 record! {
     /// A message of the conversation.
     pub struct MessageEntry("type" = "message") {
-        /// The entry's id.
+        /// Id of the entry.
         required id: String = "id",
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         nullable parent_id: String = "parentId",
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         required timestamp: String = "timestamp",
-        /// The message.
+        /// Message of the conversation.
         required message: AgentMessage = "message",
     }
 }
@@ -1106,13 +1104,13 @@ record! {
 /// Builds a [`MessageEntry`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct MessageEntryBuilder {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
-    /// The entry that it follows; null where it is a root.
+    /// Id of the parent entry; null for a root.
     pub parent_id: Option<String>,
-    /// When, as ISO 8601.
+    /// Time of the entry, in ISO 8601.
     pub timestamp: String,
-    /// The message.
+    /// Message of the conversation.
     pub message: AgentMessage,
 }
 
@@ -1132,7 +1130,7 @@ impl MessageEntryBuilder {
 record! {
     /// The messages of the conversation.
     pub struct Messages() {
-        /// In order.
+        /// The messages in order.
         required messages: Vec<AgentMessage> = "messages",
     }
 }
@@ -1157,17 +1155,17 @@ impl Default for Messages {
 }
 
 record! {
-    /// Another model was chosen.
+    /// A change of the model.
     pub struct ModelChangeEntry("type" = "model_change") {
-        /// The entry's id.
+        /// Id of the entry.
         required id: String = "id",
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         nullable parent_id: String = "parentId",
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         required timestamp: String = "timestamp",
-        /// The provider.
+        /// Name of the provider.
         required provider: String = "provider",
-        /// The model's id at that provider.
+        /// Id of the model at that provider.
         required model_id: String = "modelId",
     }
 }
@@ -1175,15 +1173,15 @@ record! {
 /// Builds a [`ModelChangeEntry`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ModelChangeEntryBuilder {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
-    /// The entry that it follows; null where it is a root.
+    /// Id of the parent entry; null for a root.
     pub parent_id: Option<String>,
-    /// When, as ISO 8601.
+    /// Time of the entry, in ISO 8601.
     pub timestamp: String,
-    /// The provider.
+    /// Name of the provider.
     pub provider: String,
-    /// The model's id at that provider.
+    /// Id of the model at that provider.
     pub model_id: String,
 }
 
@@ -1204,9 +1202,9 @@ impl ModelChangeEntryBuilder {
 record! {
     /// Parameters of `new_session`.
     ///
-    /// Starts a new session. An extension can stop it.
+    /// Starts a new session. An extension can prevent it.
     pub struct NewSessionParams() {
-        /// The file of the session that the new one comes from.
+        /// File of the parent session.
         optional parent_session: String = "parentSession",
     }
 }
@@ -1230,9 +1228,9 @@ impl Default for NewSessionParams {
 record! {
     /// Shows a notice. No answer is expected.
     pub struct NotifyNotice() {
-        /// The notice.
+        /// Text of the notice.
         required message: String = "message",
-        /// What kind it is; `info` where it is missing.
+        /// Kind of the notice; `info` if absent.
         optional notify_type: NotifyType = "notifyType",
     }
 }
@@ -1251,14 +1249,14 @@ impl NotifyNotice {
 record! {
     /// Parameters of `prompt`.
     ///
-    /// Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-    /// working, `streamingBehavior` has to say how the prompt is queued.
+    /// Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+    /// the agent queues the prompt.
     pub struct PromptParams() {
         /// The prompt. `/name` at its start names an extension command, a template or a skill.
         required message: String = "message",
-        /// Images that go with it.
+        /// Images of the prompt.
         optional images: Vec<ImageContent> = "images",
-        /// How the prompt is queued while the agent is working.
+        /// Queue for a prompt that arrives during a run.
         optional streaming_behavior: StreamingBehavior = "streamingBehavior",
     }
 }
@@ -1276,21 +1274,21 @@ impl PromptParams {
 }
 
 strings! {
-    /// How many queued messages are delivered at a time.
+    /// The number of queued messages that are delivered at a time.
     pub enum QueueMode closed {
-        /// All of them at once.
+        /// All messages at once.
         All = "all",
-        /// One for each opportunity.
+        /// One message at a time.
         OneAtATime = "one-at-a-time",
     }
 }
 
 record! {
-    /// A message joined a queue or left it. Both queues are told whole. Since pi@1.5.
+    /// A message entered or left a queue. The event carries both queues in full. Since pi@1.5.
     pub struct QueueUpdate("type" = "queue_update") {
-        /// The texts that interrupt.
+        /// Texts of the queued messages that interrupt the run.
         required steering: Vec<String> = "steering",
-        /// The texts for the time when the agent would stop.
+        /// Texts of the queued messages for the end of the run.
         required follow_up: Vec<String> = "followUp",
     }
 }
@@ -1307,11 +1305,11 @@ impl QueueUpdate {
 }
 
 record! {
-    /// The texts that wait in the queues.
+    /// The texts of the messages in the queues.
     pub struct QueuedTexts() {
-        /// Those that interrupt.
+        /// Texts of the queued messages that interrupt the run.
         required steering: Vec<String> = "steering",
-        /// Those for the time when the agent would stop.
+        /// Texts of the queued messages for the end of the run.
         required follow_up: Vec<String> = "followUp",
     }
 }
@@ -1338,15 +1336,15 @@ impl Default for QueuedTexts {
 }
 
 record! {
-    /// Asks to choose from a list. Resolves to nothing when the time is up.
+    /// Requests a choice from a list. Resolves to no value on timeout.
     pub struct SelectDialog() {
-        /// The question.
+        /// Text of the question.
         required title: String = "title",
-        /// The choices.
+        /// Choices of the user.
         required options: Vec<String> = "options",
-        /// What more there is to say of each choice: the member `description`. Since omp@18.2.
+        /// Details of each choice, in the member `description`. Since omp@18.2.
         optional option_details: Vec<serde_json::Map<String, serde_json::Value>> = "optionDetails",
-        /// After how many milliseconds the agent answers for itself.
+        /// Timeout in milliseconds, after which the agent answers the dialog itself.
         optional timeout: u64 = "timeout",
     }
 }
@@ -1365,37 +1363,37 @@ impl SelectDialog {
 }
 
 tagged! {
-    /// An entry of a session, told apart by `type`.
+    /// An entry of a session; `type` determines the variant.
     pub enum SessionEntry by "type" open {
         /// A message of the conversation.
         Message(MessageEntry) = "message",
-        /// Another model was chosen.
+        /// A change of the model.
         ModelChange(ModelChangeEntry) = "model_change",
-        /// Another thinking level was chosen.
+        /// A change of the thinking level.
         ThinkingLevelChange(ThinkingLevelChangeEntry) = "thinking_level_change",
-        /// Tokens that were used for something that is no answer.
+        /// Tokens used for a purpose other than an answer.
         Usage(UsageEntry) = "usage",
-        /// The conversation was compacted.
+        /// A compaction of the conversation.
         Compaction(CompactionEntry) = "compaction",
-        /// What the model gets to see of an earlier entry was changed.
+        /// A change to the content of an earlier entry, as the model receives it.
         ContextEdit(ContextEditEntry) = "context_edit",
-        /// A branch was left, and this is what was said on it.
+        /// A summary of a branch that the user left.
         BranchSummary(BranchSummaryEntry) = "branch_summary",
-        /// Something that an extension keeps; no model sees it.
+        /// Data of an extension; the model does not receive it.
         Custom(CustomEntry) = "custom",
-        /// A message that an extension put in.
+        /// A message that an extension added.
         CustomMessage(CustomMessageEntry) = "custom_message",
-        /// An entry was marked with a word.
+        /// A label of another entry.
         Label(LabelEntry) = "label",
-        /// The session was named.
+        /// A new name of the session.
         SessionInfo(SessionInfoEntry) = "session_info",
     }
 }
 
 record! {
-    /// The session was named. Since pi@1.5.
+    /// The name of the session changed. Since pi@1.5.
     pub struct SessionInfoChanged("type" = "session_info_changed") {
-        /// The name; absent where it was taken away.
+        /// The new name; absent if the name was removed.
         optional name: String = "name",
     }
 }
@@ -1417,15 +1415,15 @@ impl Default for SessionInfoChanged {
 }
 
 record! {
-    /// The session was named.
+    /// A new name of the session.
     pub struct SessionInfoEntry("type" = "session_info") {
-        /// The entry's id.
+        /// Id of the entry.
         required id: String = "id",
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         nullable parent_id: String = "parentId",
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         required timestamp: String = "timestamp",
-        /// The name.
+        /// New name of the session.
         optional name: String = "name",
     }
 }
@@ -1444,31 +1442,31 @@ impl SessionInfoEntry {
 }
 
 record! {
-    /// The agent's current state.
+    /// The current state of the agent.
     pub struct SessionState() {
-        /// The model in use; null or absent where there is none.
+        /// The current model; null or absent if there is none.
         maybe model: Model = "model",
-        /// The thinking level.
+        /// Thinking level of the model.
         required thinking_level: ThinkingLevel = "thinkingLevel",
-        /// Whether a run is going on.
+        /// `true` during a run.
         required is_streaming: bool = "isStreaming",
-        /// Whether the conversation is being compacted.
+        /// `true` during a compaction.
         required is_compacting: bool = "isCompacting",
-        /// How steering messages are delivered.
+        /// Delivery of steering messages.
         required steering_mode: QueueMode = "steeringMode",
-        /// How follow-up messages are delivered.
+        /// Delivery of follow-up messages.
         required follow_up_mode: QueueMode = "followUpMode",
-        /// The session's file; absent where nothing is kept.
+        /// Path of the session file; absent if the session is not stored.
         optional session_file: String = "sessionFile",
-        /// The session's id.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// The name that was given with `set_session_name`.
+        /// Name of the session, as set by `set_session_name`.
         optional session_name: String = "sessionName",
-        /// Whether the agent compacts on its own when the context fills up.
+        /// `true` if the agent compacts on its own when the context fills up.
         required auto_compaction_enabled: bool = "autoCompactionEnabled",
-        /// The number of messages in the conversation.
+        /// Number of messages in the conversation.
         required message_count: u64 = "messageCount",
-        /// The number of queued messages.
+        /// Number of queued messages.
         required pending_message_count: u64 = "pendingMessageCount",
     }
 }
@@ -1476,23 +1474,23 @@ record! {
 /// Builds a [`SessionState`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SessionStateBuilder {
-    /// The thinking level.
+    /// Thinking level of the model.
     pub thinking_level: ThinkingLevel,
-    /// Whether a run is going on.
+    /// `true` during a run.
     pub is_streaming: bool,
-    /// Whether the conversation is being compacted.
+    /// `true` during a compaction.
     pub is_compacting: bool,
-    /// How steering messages are delivered.
+    /// Delivery of steering messages.
     pub steering_mode: QueueMode,
-    /// How follow-up messages are delivered.
+    /// Delivery of follow-up messages.
     pub follow_up_mode: QueueMode,
-    /// The session's id.
+    /// Id of the session.
     pub session_id: String,
-    /// Whether the agent compacts on its own when the context fills up.
+    /// `true` if the agent compacts on its own when the context fills up.
     pub auto_compaction_enabled: bool,
-    /// The number of messages in the conversation.
+    /// Number of messages in the conversation.
     pub message_count: u64,
-    /// The number of queued messages.
+    /// Number of queued messages.
     pub pending_message_count: u64,
 }
 
@@ -1520,27 +1518,27 @@ impl SessionStateBuilder {
 record! {
     /// Statistics of a session.
     pub struct SessionStats() {
-        /// The session's file; absent where nothing is kept.
+        /// Path of the session file; absent if the session is not stored.
         optional session_file: String = "sessionFile",
-        /// The session's id.
+        /// Id of the session.
         required session_id: String = "sessionId",
-        /// Messages of the user.
+        /// Number of messages of the user.
         required user_messages: u64 = "userMessages",
-        /// Answers of the model.
+        /// Number of answers of the model.
         required assistant_messages: u64 = "assistantMessages",
-        /// Tool calls.
+        /// Number of tool calls.
         required tool_calls: u64 = "toolCalls",
-        /// Results of tool calls.
+        /// Number of results of tool calls.
         required tool_results: u64 = "toolResults",
-        /// All messages.
+        /// Number of all messages.
         required total_messages: u64 = "totalMessages",
-        /// Tokens used.
+        /// Token counts of the session.
         required tokens: TokenTotals = "tokens",
         /// The cost in US dollars.
         required cost: serde_json::Number = "cost",
-        /// How full the context is; absent where there is no model. Since pi@1.5, omp@18.2.
+        /// Use of the context window; absent if there is no model. Since pi@1.5, omp@18.2.
         optional context_usage: ContextUsage = "contextUsage",
-        /// How many requests the provider counts as premium ones. Since omp@18.2.
+        /// Number of requests that the provider counts as premium requests. Since omp@18.2.
         optional premium_requests: serde_json::Number = "premiumRequests",
     }
 }
@@ -1548,19 +1546,19 @@ record! {
 /// Builds a [`SessionStats`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SessionStatsBuilder {
-    /// The session's id.
+    /// Id of the session.
     pub session_id: String,
-    /// Messages of the user.
+    /// Number of messages of the user.
     pub user_messages: u64,
-    /// Answers of the model.
+    /// Number of answers of the model.
     pub assistant_messages: u64,
-    /// Tool calls.
+    /// Number of tool calls.
     pub tool_calls: u64,
-    /// Results of tool calls.
+    /// Number of results of tool calls.
     pub tool_results: u64,
-    /// All messages.
+    /// Number of all messages.
     pub total_messages: u64,
-    /// Tokens used.
+    /// Token counts of the session.
     pub tokens: TokenTotals,
     /// The cost in US dollars.
     pub cost: serde_json::Number,
@@ -1587,11 +1585,11 @@ impl SessionStatsBuilder {
 }
 
 record! {
-    /// The whole session.
+    /// The entries of a session as a tree.
     pub struct SessionTree() {
-        /// The entries that follow none.
+        /// The root entries with their children.
         required tree: Vec<TreeNode> = "tree",
-        /// The entry that the next one will follow; null in an empty session.
+        /// Id of the current entry, the parent of the next one; null in an empty session.
         nullable leaf_id: String = "leafId",
     }
 }
@@ -1622,7 +1620,7 @@ record! {
     ///
     /// Switches automatic compaction on or off.
     pub struct SetAutoCompactionParams() {
-        /// On or off.
+        /// `true` to switch automatic compaction on.
         required enabled: bool = "enabled",
     }
 }
@@ -1642,7 +1640,7 @@ record! {
     ///
     /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     pub struct SetAutoRetryParams() {
-        /// On or off.
+        /// `true` to switch automatic retries on.
         required enabled: bool = "enabled",
     }
 }
@@ -1660,7 +1658,7 @@ impl SetAutoRetryParams {
 record! {
     /// Puts text into the input editor. No answer is expected.
     pub struct SetEditorTextNotice() {
-        /// The text.
+        /// New text of the input editor.
         required text: String = "text",
     }
 }
@@ -1678,9 +1676,9 @@ impl SetEditorTextNotice {
 record! {
     /// Parameters of `set_follow_up_mode`.
     ///
-    /// Sets how follow-up messages are delivered.
+    /// Sets the delivery of follow-up messages: all at once or one at a time.
     pub struct SetFollowUpModeParams() {
-        /// Whether follow-up messages are delivered all at once or one at a time.
+        /// Delivery of follow-up messages: all at once or one at a time.
         required mode: QueueMode = "mode",
     }
 }
@@ -1700,9 +1698,9 @@ record! {
     ///
     /// Switches to a model.
     pub struct SetModelParams() {
-        /// The provider.
+        /// Name of the provider.
         required provider: String = "provider",
-        /// The model's id at that provider.
+        /// Id of the model at that provider.
         required model_id: String = "modelId",
     }
 }
@@ -1721,9 +1719,9 @@ impl SetModelParams {
 record! {
     /// Parameters of `set_session_name`.
     ///
-    /// Names the session. White space around the name is dropped.
+    /// Sets the name of the session. White space around the name is removed.
     pub struct SetSessionNameParams() {
-        /// The name.
+        /// New name of the session.
         required name: String = "name",
     }
 }
@@ -1741,9 +1739,9 @@ impl SetSessionNameParams {
 record! {
     /// Sets or clears an entry of the status bar. No answer is expected.
     pub struct SetStatusNotice() {
-        /// The entry's key.
+        /// Key of the entry.
         required status_key: String = "statusKey",
-        /// The text; absent to clear the entry.
+        /// Text of the entry; absent to clear it.
         optional status_text: String = "statusText",
     }
 }
@@ -1762,9 +1760,9 @@ impl SetStatusNotice {
 record! {
     /// Parameters of `set_steering_mode`.
     ///
-    /// Sets how steering messages are delivered.
+    /// Sets the delivery of steering messages: all at once or one at a time.
     pub struct SetSteeringModeParams() {
-        /// Whether steering messages are delivered all at once or one at a time.
+        /// Delivery of steering messages: all at once or one at a time.
         required mode: QueueMode = "mode",
     }
 }
@@ -1782,10 +1780,10 @@ impl SetSteeringModeParams {
 record! {
     /// Parameters of `set_thinking_level`.
     ///
-    /// Sets the model's thinking level. A level that the model does not support becomes the
-    /// nearest one that it does.
+    /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+    /// level.
     pub struct SetThinkingLevelParams() {
-        /// The level.
+        /// New thinking level.
         required level: ThinkingLevel = "level",
     }
 }
@@ -1803,7 +1801,7 @@ impl SetThinkingLevelParams {
 record! {
     /// Sets the title of the window or tab. No answer is expected.
     pub struct SetTitleNotice() {
-        /// The title.
+        /// New title of the window or tab.
         required title: String = "title",
     }
 }
@@ -1821,11 +1819,11 @@ impl SetTitleNotice {
 record! {
     /// Sets or clears a block of lines beside the editor. No answer is expected.
     pub struct SetWidgetNotice() {
-        /// The block's key.
+        /// Key of the block.
         required widget_key: String = "widgetKey",
-        /// The lines; absent to clear the block.
+        /// Lines of the block; absent to clear it.
         optional widget_lines: Vec<String> = "widgetLines",
-        /// Where it stands; above the editor where this is missing.
+        /// Position of the block; above the editor if absent.
         optional widget_placement: WidgetPlacement = "widgetPlacement",
     }
 }
@@ -1845,12 +1843,12 @@ impl SetWidgetNotice {
 record! {
     /// Parameters of `steer`.
     ///
-    /// Queues a message that interrupts the agent: delivered after the tool that is running, the
-    /// remaining tools are skipped. While the agent is idle it waits for the next prompt.
+    /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+    /// tools. If the agent is idle, the message waits for the next prompt.
     pub struct SteerParams() {
-        /// The message. Skills and templates are expanded; extension commands are refused.
+        /// The message. Skills and templates are expanded; extension commands are rejected.
         required message: String = "message",
-        /// Images that go with it.
+        /// Images of the message.
         optional images: Vec<ImageContent> = "images",
     }
 }
@@ -1867,21 +1865,21 @@ impl SteerParams {
 }
 
 strings! {
-    /// How a prompt is queued that is sent while the agent is working.
+    /// The queue for a prompt that arrives during a run.
     pub enum StreamingBehavior closed {
-        /// Interrupt: delivered after the tool that is running; the rest is skipped.
+        /// Interrupts the run: delivered after the running tool; the remaining tools are skipped.
         Steer = "steer",
-        /// Wait: delivered when the agent would stop.
+        /// Waits for the end of the run.
         FollowUp = "followUp",
     }
 }
 
 record! {
-    /// The request for a summary is made again. Since pi@1.5.
+    /// The agent retries the request for a summary. Since pi@1.5.
     pub struct SummarizationRetryAttemptStart("type" = "summarization_retry_attempt_start") {
-        /// What it is for.
+        /// Purpose of the summary.
         required source: SummarySource = "source",
-        /// Why the conversation is compacted; absent for a branch.
+        /// Reason for the compaction; absent for a branch.
         optional reason: CompactionReason = "reason",
     }
 }
@@ -1898,7 +1896,7 @@ impl SummarizationRetryAttemptStart {
 }
 
 record! {
-    /// Retrying the request for a summary is over. Since pi@1.5.
+    /// The retries of the request for a summary are over. Since pi@1.5.
     pub struct SummarizationRetryFinished("type" = "summarization_retry_finished") {
     }
 }
@@ -1919,15 +1917,15 @@ impl Default for SummarizationRetryFinished {
 }
 
 record! {
-    /// The request for a summary failed; it is made again after a pause. Since pi@1.5.
+    /// The request for a summary failed; the agent retries it after a delay. Since pi@1.5.
     pub struct SummarizationRetryScheduled("type" = "summarization_retry_scheduled") {
-        /// The number of this retry, from 1.
+        /// Number of this retry, from 1.
         required attempt: u64 = "attempt",
-        /// How many there will be at most.
+        /// Maximum number of retries.
         required max_attempts: u64 = "maxAttempts",
-        /// How long the agent waits, in milliseconds.
+        /// Delay before the retry in milliseconds.
         required delay_ms: u64 = "delayMs",
-        /// What went wrong.
+        /// Error message of the failed request.
         required error_message: String = "errorMessage",
     }
 }
@@ -1935,13 +1933,13 @@ record! {
 /// Builds a [`SummarizationRetryScheduled`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SummarizationRetryScheduledBuilder {
-    /// The number of this retry, from 1.
+    /// Number of this retry, from 1.
     pub attempt: u64,
-    /// How many there will be at most.
+    /// Maximum number of retries.
     pub max_attempts: u64,
-    /// How long the agent waits, in milliseconds.
+    /// Delay before the retry in milliseconds.
     pub delay_ms: u64,
-    /// What went wrong.
+    /// Error message of the failed request.
     pub error_message: String,
 }
 
@@ -1959,11 +1957,11 @@ impl SummarizationRetryScheduledBuilder {
 }
 
 strings! {
-    /// What a summary is for.
+    /// The purpose of a summary.
     pub enum SummarySource open {
-        /// A compaction.
+        /// Compaction of the conversation.
         Compaction = "compaction",
-        /// A branch that is left.
+        /// Summary of a branch that the user leaves.
         BranchSummary = "branchSummary",
     }
 }
@@ -1971,9 +1969,9 @@ strings! {
 record! {
     /// Parameters of `switch_session`.
     ///
-    /// Opens another session. An extension can stop it.
+    /// Opens another session. An extension can prevent it.
     pub struct SwitchSessionParams() {
-        /// The session's file.
+        /// File of the session.
         required session_path: String = "sessionPath",
     }
 }
@@ -1989,15 +1987,15 @@ impl SwitchSessionParams {
 }
 
 record! {
-    /// Another thinking level was chosen.
+    /// A change of the thinking level.
     pub struct ThinkingLevelChangeEntry("type" = "thinking_level_change") {
-        /// The entry's id.
+        /// Id of the entry.
         required id: String = "id",
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         nullable parent_id: String = "parentId",
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         required timestamp: String = "timestamp",
-        /// The level.
+        /// New thinking level.
         required thinking_level: ThinkingLevel = "thinkingLevel",
     }
 }
@@ -2005,13 +2003,13 @@ record! {
 /// Builds a [`ThinkingLevelChangeEntry`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct ThinkingLevelChangeEntryBuilder {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
-    /// The entry that it follows; null where it is a root.
+    /// Id of the parent entry; null for a root.
     pub parent_id: Option<String>,
-    /// When, as ISO 8601.
+    /// Time of the entry, in ISO 8601.
     pub timestamp: String,
-    /// The level.
+    /// New thinking level.
     pub thinking_level: ThinkingLevel,
 }
 
@@ -2029,9 +2027,9 @@ impl ThinkingLevelChangeEntryBuilder {
 }
 
 record! {
-    /// The model thinks more, or less, from here on. Since pi@1.5.
+    /// The thinking level of the model changed. Since pi@1.5.
     pub struct ThinkingLevelChanged("type" = "thinking_level_changed") {
-        /// The level.
+        /// New thinking level.
         required level: ThinkingLevel = "level",
     }
 }
@@ -2047,9 +2045,9 @@ impl ThinkingLevelChanged {
 }
 
 record! {
-    /// The levels that a model has.
+    /// The thinking levels that a model supports.
     pub struct ThinkingLevels() {
-        /// From the least on.
+        /// The levels in ascending order.
         required levels: Vec<ThinkingLevel> = "levels",
     }
 }
@@ -2074,19 +2072,19 @@ impl Default for ThinkingLevels {
 }
 
 record! {
-    /// Tokens of a whole session.
+    /// The token counts of a whole session.
     pub struct TokenTotals() {
-        /// Input tokens that did not come from the cache.
+        /// Number of input tokens that did not come from the cache.
         required input: u64 = "input",
-        /// Output tokens.
+        /// Number of output tokens.
         required output: u64 = "output",
-        /// Tokens read from the provider's cache.
+        /// Number of tokens read from the provider's cache.
         required cache_read: u64 = "cacheRead",
-        /// Tokens written to the provider's cache.
+        /// Number of tokens written to the provider's cache.
         required cache_write: u64 = "cacheWrite",
-        /// The sum.
+        /// Sum of the counts.
         required total: u64 = "total",
-        /// Those of `output` that went into reasoning. Since omp@18.2.
+        /// Number of tokens in `output` used for reasoning. Since omp@18.2.
         optional reasoning: u64 = "reasoning",
     }
 }
@@ -2094,15 +2092,15 @@ record! {
 /// Builds a [`TokenTotals`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct TokenTotalsBuilder {
-    /// Input tokens that did not come from the cache.
+    /// Number of input tokens that did not come from the cache.
     pub input: u64,
-    /// Output tokens.
+    /// Number of output tokens.
     pub output: u64,
-    /// Tokens read from the provider's cache.
+    /// Number of tokens read from the provider's cache.
     pub cache_read: u64,
-    /// Tokens written to the provider's cache.
+    /// Number of tokens written to the provider's cache.
     pub cache_write: u64,
-    /// The sum.
+    /// Sum of the counts.
     pub total: u64,
 }
 
@@ -2136,15 +2134,15 @@ impl Default for TokenTotals {
 }
 
 record! {
-    /// An entry and what follows it.
+    /// An entry with its children in the tree of a session.
     pub struct TreeNode() {
-        /// The entry.
+        /// The entry of this node.
         required entry: SessionEntry = "entry",
-        /// What follows it, one node for each branch.
+        /// The children of the entry, one node for each branch.
         required children: Vec<TreeNode> = "children",
-        /// The word that it is marked with.
+        /// Label of the entry.
         optional label: String = "label",
-        /// When it was marked, as ISO 8601.
+        /// Time of the label, in ISO 8601.
         optional label_timestamp: String = "labelTimestamp",
     }
 }
@@ -2163,11 +2161,11 @@ impl TreeNode {
 }
 
 record! {
-    /// A turn is complete.
+    /// A turn ends.
     pub struct TurnEnd("type" = "turn_end") {
-        /// The model's answer.
+        /// The answer of the model.
         required message: AgentMessage = "message",
-        /// The results of the tools that it asked for.
+        /// The results of the tool calls in the answer.
         required tool_results: Vec<ToolResultMessage> = "toolResults",
     }
 }
@@ -2184,7 +2182,7 @@ impl TurnEnd {
 }
 
 record! {
-    /// A turn begins: one answer of the model and the tools that it asks for.
+    /// A turn starts: one answer of the model, and the tools that the answer calls.
     pub struct TurnStart("type" = "turn_start") {
     }
 }
@@ -2205,21 +2203,21 @@ impl Default for TurnStart {
 }
 
 record! {
-    /// Tokens that were used for something that is no answer.
+    /// Tokens used for a purpose other than an answer.
     pub struct UsageEntry("type" = "usage") {
-        /// The entry's id.
+        /// Id of the entry.
         required id: String = "id",
-        /// The entry that it follows; null where it is a root.
+        /// Id of the parent entry; null for a root.
         nullable parent_id: String = "parentId",
-        /// When, as ISO 8601.
+        /// Time of the entry, in ISO 8601.
         required timestamp: String = "timestamp",
-        /// What for.
+        /// Purpose of the request.
         required kind: String = "kind",
-        /// The provider.
+        /// Name of the provider.
         required provider: String = "provider",
-        /// The model.
+        /// Id of the model.
         required model: String = "model",
-        /// The tokens.
+        /// Tokens and costs of the request.
         required usage: Usage = "usage",
     }
 }
@@ -2227,19 +2225,19 @@ record! {
 /// Builds a [`UsageEntry`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct UsageEntryBuilder {
-    /// The entry's id.
+    /// Id of the entry.
     pub id: String,
-    /// The entry that it follows; null where it is a root.
+    /// Id of the parent entry; null for a root.
     pub parent_id: Option<String>,
-    /// When, as ISO 8601.
+    /// Time of the entry, in ISO 8601.
     pub timestamp: String,
-    /// What for.
+    /// Purpose of the request.
     pub kind: String,
-    /// The provider.
+    /// Name of the provider.
     pub provider: String,
-    /// The model.
+    /// Id of the model.
     pub model: String,
-    /// The tokens.
+    /// Tokens and costs of the request.
     pub usage: Usage,
 }
 
@@ -2260,11 +2258,11 @@ impl UsageEntryBuilder {
 }
 
 record! {
-    /// A dialog answered with a value.
+    /// The answer to a dialog with a value.
     pub struct ValueAnswer("type" = "extension_ui_response") {
-        /// The id of the question.
+        /// Id of the dialog.
         required id: String = "id",
-        /// The chosen option, the text entered, the text edited.
+        /// The chosen option, the entered text or the edited text.
         required value: String = "value",
     }
 }
@@ -2281,9 +2279,9 @@ impl ValueAnswer {
 }
 
 record! {
-    /// That words of the user were taken.
+    /// The agent accepted the user's input.
     pub struct WordsTaken() {
-        /// What became of them.
+        /// Disposition of the input.
         required disposition: Disposition = "disposition",
     }
 }
@@ -2299,9 +2297,9 @@ impl WordsTaken {
 }
 
 record! {
-    /// Where something was written.
+    /// The location of a written file.
     pub struct WrittenFile() {
-        /// The file's path.
+        /// Path of the file.
         required path: String = "path",
     }
 }

@@ -6,13 +6,13 @@ use super::*;
 use crate::wire::{record, strings};
 
 strings! {
-    /// How an attempt at verification ended, as its event says it.
+    /// The status of a verification attempt, as reported by its event.
     pub enum AttemptOutcome open {
         /// All required commands succeeded.
         Passed = "passed",
         /// A required command failed.
         Failed = "failed",
-        /// Nothing was verified.
+        /// The agent verified nothing.
         Skipped = "skipped",
         /// The budget was already exhausted.
         BudgetExceeded = "budget_exceeded",
@@ -20,19 +20,19 @@ strings! {
 }
 
 strings! {
-    /// How an attempt at verification ended.
+    /// The status of a verification attempt.
     pub enum AttemptStatus open {
         /// All required commands succeeded.
         Passed = "passed",
         /// A required command failed.
         Failed = "failed",
-        /// Nothing was verified.
+        /// The agent verified nothing.
         Skipped = "skipped",
     }
 }
 
 record! {
-    /// A budget is used up: new prompts and subagents are refused. Sent once for each scope.
+    /// A budget is exhausted: the agent rejects new prompts and subagents. Sent once per scope.
     pub struct BudgetExceeded("type" = "budget_exceeded") {
         /// The owner of the budget.
         required scope: BudgetScope = "scope",
@@ -67,23 +67,23 @@ strings! {
 record! {
     /// The use of a budget.
     pub struct BudgetSnapshot() {
-        /// The status.
+        /// Status of the budget.
         required status: BudgetStatus = "status",
         /// Time since the agent started, in milliseconds.
         required wall_time_ms: serde_json::Number = "wallTimeMs",
-        /// Input tokens used.
+        /// Number of input tokens used.
         required input_tokens: u64 = "inputTokens",
-        /// Output tokens used.
+        /// Number of output tokens used.
         required output_tokens: u64 = "outputTokens",
-        /// All tokens used.
+        /// Number of all tokens used.
         required total_tokens: u64 = "totalTokens",
-        /// The cost in US dollars.
+        /// Cost in US dollars.
         required cost_usd: serde_json::Number = "costUsd",
-        /// Tool calls made.
+        /// Number of tool calls.
         required tool_calls: u64 = "toolCalls",
-        /// Subagents started.
+        /// Number of started subagents.
         required subagents: u64 = "subagents",
-        /// The limit that the event is about.
+        /// Limit that the event reports.
         optional reason: BudgetViolationReason = "reason",
     }
 }
@@ -91,21 +91,21 @@ record! {
 /// Builds a [`BudgetSnapshot`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct BudgetSnapshotBuilder {
-    /// The status.
+    /// Status of the budget.
     pub status: BudgetStatus,
     /// Time since the agent started, in milliseconds.
     pub wall_time_ms: serde_json::Number,
-    /// Input tokens used.
+    /// Number of input tokens used.
     pub input_tokens: u64,
-    /// Output tokens used.
+    /// Number of output tokens used.
     pub output_tokens: u64,
-    /// All tokens used.
+    /// Number of all tokens used.
     pub total_tokens: u64,
-    /// The cost in US dollars.
+    /// Cost in US dollars.
     pub cost_usd: serde_json::Number,
-    /// Tool calls made.
+    /// Number of tool calls.
     pub tool_calls: u64,
-    /// Subagents started.
+    /// Number of started subagents.
     pub subagents: u64,
 }
 
@@ -140,27 +140,27 @@ strings! {
 }
 
 strings! {
-    /// Which limit a budget ran into.
+    /// The limit that a budget reached.
     pub enum BudgetViolationReason open {
-        /// Time since the agent started.
+        /// Limit on the time since the agent started.
         WallTime = "wall_time",
-        /// Input tokens.
+        /// Limit on input tokens.
         InputTokens = "input_tokens",
-        /// Output tokens.
+        /// Limit on output tokens.
         OutputTokens = "output_tokens",
-        /// All tokens.
+        /// Limit on all tokens.
         TotalTokens = "total_tokens",
-        /// Cost.
+        /// Limit on cost.
         Cost = "cost",
-        /// Tool calls.
+        /// Limit on tool calls.
         ToolCalls = "tool_calls",
-        /// Subagents.
+        /// Limit on subagents.
         Subagents = "subagents",
     }
 }
 
 record! {
-    /// A budget nears a limit. Sent once for each dimension.
+    /// A budget approaches a limit. Sent once per limit.
     pub struct BudgetWarning("type" = "budget_warning") {
         /// The owner of the budget.
         required scope: BudgetScope = "scope",
@@ -181,27 +181,27 @@ impl BudgetWarning {
 }
 
 strings! {
-    /// How a subagent's changes are handled when verification fails.
+    /// The handling of a subagent's changes after a failed verification.
     pub enum FailurePolicy open {
-        /// They are returned, with exit code 1.
+        /// The changes are returned, with exit code 1.
         ReturnFailure = "return_failure",
-        /// The subagent may repair them once.
+        /// The subagent may repair the changes once.
         RetryOnce = "retry_once",
-        /// They are thrown away.
+        /// The changes are discarded.
         DiscardPatch = "discard_patch",
     }
 }
 
 record! {
-    /// A subagent has ended, and its verification with it.
+    /// A subagent and its verification have ended.
     pub struct SubagentEnd("type" = "subagent_end") {
-        /// The task's id.
+        /// Id of the task.
         required id: String = "id",
-        /// The agent's name.
+        /// Name of the agent.
         required agent: String = "agent",
-        /// Its exit code.
+        /// Exit code of the subagent.
         required exit_code: i64 = "exitCode",
-        /// The verification, where one was asked for.
+        /// The verification, if one was requested.
         optional verification: VerificationResult = "verification",
     }
 }
@@ -222,11 +222,11 @@ impl SubagentEnd {
 record! {
     /// A subagent is about to start.
     pub struct SubagentStart("type" = "subagent_start") {
-        /// The task's id, the same for all its events.
+        /// Id of the task, shared by all its events.
         required id: String = "id",
-        /// The agent's name.
+        /// Name of the agent.
         required agent: String = "agent",
-        /// Whether it works in a worktree of its own.
+        /// `true` if the subagent works in its own worktree.
         required isolated: bool = "isolated",
     }
 }
@@ -246,17 +246,17 @@ impl SubagentStart {
 record! {
     /// A verification command has ended.
     pub struct SubagentVerificationCommandEnd("type" = "subagent_verification_command_end") {
-        /// The task's id.
+        /// Id of the task.
         required id: String = "id",
-        /// The number of the attempt.
+        /// Number of the attempt, from 1.
         required attempt: u64 = "attempt",
-        /// The command's name.
+        /// Name of the command.
         required command_name: String = "commandName",
-        /// Its exit code.
+        /// Exit code of the command.
         required exit_code: i64 = "exitCode",
-        /// The duration in milliseconds.
+        /// Duration of the command in milliseconds.
         required duration_ms: serde_json::Number = "durationMs",
-        /// The file with its output, where it wrote any.
+        /// Id of the file with the output, if there was any.
         optional artifact_id: String = "artifactId",
     }
 }
@@ -264,15 +264,15 @@ record! {
 /// Builds a [`SubagentVerificationCommandEnd`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct SubagentVerificationCommandEndBuilder {
-    /// The task's id.
+    /// Id of the task.
     pub id: String,
-    /// The number of the attempt.
+    /// Number of the attempt, from 1.
     pub attempt: u64,
-    /// The command's name.
+    /// Name of the command.
     pub command_name: String,
-    /// Its exit code.
+    /// Exit code of the command.
     pub exit_code: i64,
-    /// The duration in milliseconds.
+    /// Duration of the command in milliseconds.
     pub duration_ms: serde_json::Number,
 }
 
@@ -294,11 +294,11 @@ impl SubagentVerificationCommandEndBuilder {
 record! {
     /// A verification command is about to run.
     pub struct SubagentVerificationCommandStart("type" = "subagent_verification_command_start") {
-        /// The task's id.
+        /// Id of the task.
         required id: String = "id",
-        /// The number of the attempt.
+        /// Number of the attempt, from 1.
         required attempt: u64 = "attempt",
-        /// The command's name.
+        /// Name of the command.
         required command_name: String = "commandName",
     }
 }
@@ -318,11 +318,11 @@ impl SubagentVerificationCommandStart {
 record! {
     /// A verification attempt has ended.
     pub struct SubagentVerificationEnd("type" = "subagent_verification_end") {
-        /// The task's id.
+        /// Id of the task.
         required id: String = "id",
-        /// The number of the attempt.
+        /// Number of the attempt, from 1.
         required attempt: u64 = "attempt",
-        /// The outcome.
+        /// Outcome of the attempt.
         required status: AttemptOutcome = "status",
     }
 }
@@ -340,13 +340,13 @@ impl SubagentVerificationEnd {
 }
 
 record! {
-    /// A verification attempt begins.
+    /// A verification attempt starts.
     pub struct SubagentVerificationStart("type" = "subagent_verification_start") {
-        /// The task's id.
+        /// Id of the task.
         required id: String = "id",
-        /// The number of the attempt, from 1.
+        /// Number of the attempt, from 1.
         required attempt: u64 = "attempt",
-        /// The profile, where one is used.
+        /// Name of the verification profile, if there is one.
         optional profile: String = "profile",
     }
 }
@@ -364,17 +364,17 @@ impl SubagentVerificationStart {
 }
 
 record! {
-    /// How a task is verified: a profile of the settings, or the object form of `verify`.
+    /// The verification of a task: a profile of the settings, or the object form of `verify`.
     pub struct TaskVerifyConfig() {
-        /// The profile to start from.
+        /// Name of the base profile.
         optional profile: String = "profile",
-        /// What is done.
+        /// Method of the verification.
         optional mode: VerificationMode = "mode",
         /// The commands; they replace the profile's.
         optional commands: Vec<VerifyCommand> = "commands",
-        /// How the changes are handled on failure.
+        /// Handling of the changes after a failure.
         optional on_failure: FailurePolicy = "onFailure",
-        /// The number of repairs allowed.
+        /// Maximum number of repairs.
         optional max_retries: u64 = "maxRetries",
     }
 }
@@ -402,17 +402,17 @@ impl Default for TaskVerifyConfig {
 record! {
     /// One run over all verification commands.
     pub struct VerificationAttemptResult() {
-        /// The number of the attempt, from 1.
+        /// Number of the attempt, from 1.
         required attempt: u64 = "attempt",
-        /// The outcome.
+        /// Outcome of the attempt.
         required status: AttemptStatus = "status",
-        /// When it began, in milliseconds since the epoch.
+        /// Start of the attempt in milliseconds since the epoch.
         required started_at: i64 = "startedAt",
-        /// When it ended, in milliseconds since the epoch.
+        /// End of the attempt in milliseconds since the epoch.
         required ended_at: i64 = "endedAt",
         /// The commands in order.
         required command_results: Vec<VerificationCommandResult> = "commandResults",
-        /// The error message.
+        /// Error message of the attempt.
         optional error: String = "error",
     }
 }
@@ -420,13 +420,13 @@ record! {
 /// Builds a [`VerificationAttemptResult`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct VerificationAttemptResultBuilder {
-    /// The number of the attempt, from 1.
+    /// Number of the attempt, from 1.
     pub attempt: u64,
-    /// The outcome.
+    /// Outcome of the attempt.
     pub status: AttemptStatus,
-    /// When it began, in milliseconds since the epoch.
+    /// Start of the attempt in milliseconds since the epoch.
     pub started_at: i64,
-    /// When it ended, in milliseconds since the epoch.
+    /// End of the attempt in milliseconds since the epoch.
     pub ended_at: i64,
     /// The commands in order.
     pub command_results: Vec<VerificationCommandResult>,
@@ -448,23 +448,23 @@ impl VerificationAttemptResultBuilder {
 }
 
 record! {
-    /// One verification command and how it ended.
+    /// A verification command with its outcome.
     pub struct VerificationCommandResult() {
-        /// The command's name.
+        /// Name of the command.
         required name: String = "name",
-        /// The command line.
+        /// Command line of the verification command.
         required command: String = "command",
-        /// Its exit code; 143 where it was stopped for its time limit.
+        /// Exit code of the command; 143 if it reached its timeout.
         required exit_code: i64 = "exitCode",
-        /// The duration in milliseconds.
+        /// Duration of the command in milliseconds.
         required duration_ms: serde_json::Number = "durationMs",
-        /// True where its failure does not matter.
+        /// `true` if a failure of the command is ignored.
         optional optional: bool = "optional",
-        /// True where it was stopped for its time limit.
+        /// `true` if the command reached its timeout.
         optional timed_out: bool = "timedOut",
-        /// The file with its output.
+        /// Path of the file with the output.
         optional artifact_path: String = "artifactPath",
-        /// The last 20 lines (4 KB) of its output.
+        /// The last 20 lines (4 KB) of the output.
         optional output_preview: String = "outputPreview",
     }
 }
@@ -472,13 +472,13 @@ record! {
 /// Builds a [`VerificationCommandResult`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct VerificationCommandResultBuilder {
-    /// The command's name.
+    /// Name of the command.
     pub name: String,
-    /// The command line.
+    /// Command line of the verification command.
     pub command: String,
-    /// Its exit code; 143 where it was stopped for its time limit.
+    /// Exit code of the command; 143 if it reached its timeout.
     pub exit_code: i64,
-    /// The duration in milliseconds.
+    /// Duration of the command in milliseconds.
     pub duration_ms: serde_json::Number,
 }
 
@@ -500,11 +500,11 @@ impl VerificationCommandResultBuilder {
 }
 
 strings! {
-    /// What a verification does.
+    /// The method of a verification.
     pub enum VerificationMode open {
-        /// Nothing.
+        /// No verification.
         None = "none",
-        /// It runs commands.
+        /// Verification by commands.
         Command = "command",
     }
 }
@@ -512,19 +512,19 @@ strings! {
 record! {
     /// The verification of a subagent's work.
     pub struct VerificationResult() {
-        /// Whether it was asked for.
+        /// `true` if a verification was requested.
         required requested: bool = "requested",
-        /// The profile that was used.
+        /// Name of the verification profile.
         optional profile: String = "profile",
-        /// What it did.
+        /// Method of the verification.
         optional mode: VerificationMode = "mode",
-        /// The outcome.
+        /// Outcome of the verification.
         required status: VerificationStatus = "status",
         /// The attempts in order.
         required attempts: Vec<VerificationAttemptResult> = "attempts",
-        /// The number of repairs tried.
+        /// Number of repairs.
         required retries_used: u64 = "retriesUsed",
-        /// How the changes are handled on failure.
+        /// Handling of the changes after a failure.
         optional on_failure: FailurePolicy = "onFailure",
     }
 }
@@ -532,13 +532,13 @@ record! {
 /// Builds a [`VerificationResult`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
 pub struct VerificationResultBuilder {
-    /// Whether it was asked for.
+    /// `true` if a verification was requested.
     pub requested: bool,
-    /// The outcome.
+    /// Outcome of the verification.
     pub status: VerificationStatus,
     /// The attempts in order.
     pub attempts: Vec<VerificationAttemptResult>,
-    /// The number of repairs tried.
+    /// Number of repairs.
     pub retries_used: u64,
 }
 
@@ -559,15 +559,15 @@ impl VerificationResultBuilder {
 }
 
 strings! {
-    /// How a verification ended.
+    /// The status of a verification.
     pub enum VerificationStatus open {
-        /// It was not asked for.
+        /// No verification was requested.
         NotRequested = "not_requested",
         /// All required commands succeeded.
         Passed = "passed",
         /// A required command failed.
         Failed = "failed",
-        /// The subagent itself failed, so nothing was verified.
+        /// The subagent itself failed, so the agent verified nothing.
         Skipped = "skipped",
     }
 }
@@ -575,13 +575,13 @@ strings! {
 record! {
     /// A command of a verification profile.
     pub struct VerifyCommand() {
-        /// Its name.
+        /// Name of the command.
         required name: String = "name",
         /// The command line, run with `bash -lc` in the worktree.
         required command: String = "command",
-        /// Its time limit in milliseconds; none where it is missing.
+        /// Timeout in milliseconds; no timeout if absent.
         optional timeout_ms: u64 = "timeoutMs",
-        /// True where its failure does not matter.
+        /// `true` if a failure of the command is ignored.
         optional optional: bool = "optional",
     }
 }

@@ -133,8 +133,8 @@ export class Service extends AnyService<Types> {
   override readonly serving = serving;
 
   /**
-   * Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-   * While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+   * Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+   * run, `streamingBehavior` must state how the agent queues the prompt.
    *
    * The command is acknowledged before the method is called; a failure is sent later, with the same id.
    */
@@ -143,8 +143,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt.
    *
    * The command is answered when the method resolves.
    */
@@ -153,8 +153,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt.
+   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
    *
    * The command is answered when the method resolves.
    */
@@ -163,8 +162,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    *
    * The command is answered when the method resolves.
    */
@@ -173,7 +172,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Starts a new session. An extension can stop it.
+   * Starts a new session. An extension can prevent it.
    *
    * The command is answered when the method resolves.
    */
@@ -182,7 +181,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Returns the agent's current state.
+   * Returns the current state of the agent.
    *
    * The command is answered when the method resolves.
    */
@@ -209,7 +208,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Switches to the next model. The data is null where there is only one.
+   * Switches to the next model. The data is null if only one model is available.
    *
    * The command is answered when the method resolves.
    */
@@ -218,7 +217,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the models that are configured.
+   * Lists the configured models.
    *
    * The command is answered when the method resolves.
    */
@@ -227,8 +226,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets the model's thinking level. A level that the model does not support becomes the
-   * nearest one that it does.
+   * Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+   * level.
    *
    * The command is answered when the method resolves.
    */
@@ -237,7 +236,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Switches to the next thinking level. The data is null where the model cannot think.
+   * Switches to the next thinking level. The data is null if the model cannot think.
    *
    * The command is answered when the method resolves.
    */
@@ -246,7 +245,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets how steering messages are delivered.
+   * Sets the delivery of steering messages: all at once or one at a time.
    *
    * The command is answered when the method resolves.
    */
@@ -255,7 +254,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets how follow-up messages are delivered.
+   * Sets the delivery of follow-up messages: all at once or one at a time.
    *
    * The command is answered when the method resolves.
    */
@@ -264,7 +263,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Compacts the conversation now: a summary takes the place of its older part.
+   * Compacts the conversation now: a summary replaces its older part.
    *
    * The command is answered when the method resolves.
    */
@@ -300,8 +299,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Runs a shell command; the model sees its output with the next prompt. Several may run at
-   * once. No event is sent for the message that it leaves.
+   * Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+   * agent emits no event for the message that the command adds to the conversation.
    *
    * The command is answered when the method resolves.
    */
@@ -319,7 +318,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Returns the session's token counts and costs.
+   * Returns the token counts and costs of the session.
    *
    * The command is answered when the method resolves.
    */
@@ -337,7 +336,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Opens another session. An extension can stop it.
+   * Opens another session. An extension can prevent it.
    *
    * The command is answered when the method resolves.
    */
@@ -355,7 +354,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Names the session. White space around the name is dropped.
+   * Sets the name of the session. White space around the name is removed.
    *
    * The command is answered when the method resolves.
    */
@@ -364,8 +363,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-   * a failure with the same id may follow.
+   * Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+   * the same id may follow.
    *
    * The command is acknowledged before the method is called; a failure is sent later, with the same id.
    */
@@ -374,7 +373,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets when steering messages reach the agent.
+   * Sets the time at which steering messages reach the agent.
    *
    * The command is answered when the method resolves.
    */
@@ -383,8 +382,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Makes a branch of the session that ends before one of the user's messages. An extension can
-   * stop it.
+   * Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
    *
    * The command is answered when the method resolves.
    */
@@ -393,7 +391,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the user's messages from which a branch can be made.
+   * Lists the user's messages that can be the start of a branch.
    *
    * The command is answered when the method resolves.
    */
@@ -402,8 +400,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Chooses the version of the transport. In version 2 the agent sends frames above one MiB in pieces, where it shortens
-   * them in version 1. Since omp@18.2.
+   * Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
+   * it shortens them. Since omp@18.2.
    *
    * The command is answered when the method resolves.
    */
@@ -412,7 +410,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets the tools that the client carries out, in place of those before. A call of one comes as `host_tool_call`. Since omp@18.2.
+   * Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
+   * `host_tool_call`. Since omp@18.2.
    *
    * The command is answered when the method resolves.
    */
@@ -421,7 +420,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets the schemes of addresses that the client reads and writes, in place of those before. What a tool wants comes as
+   * Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
    * `host_uri_request`. Since omp@18.2.
    *
    * The command is answered when the method resolves.
@@ -431,7 +430,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the providers at which one can log in. Since omp@18.2.
+   * Lists the providers with a login. Since omp@18.2.
    *
    * The command is answered when the method resolves.
    */
@@ -440,7 +439,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Logs in at a provider. The page comes as `open_url`; answered when the person is done. Since omp@18.2.
+   * Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
    *
    * The command is answered when the method resolves.
    */
@@ -449,7 +448,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Says how much the client is told of subagents. Since omp@18.2.
+   * Sets the detail of the events about subagents. Since omp@18.2.
    *
    * The command is answered when the method resolves.
    */
@@ -458,7 +457,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the subagents that are known. Since omp@18.2.
+   * Lists the known subagents. Since omp@18.2.
    *
    * The command is answered when the method resolves.
    */
@@ -467,7 +466,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Reads the session of a subagent, from where the reader was. One of `subagentId` and `sessionFile` says which one. Since omp@18.2.
+   * Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
+   * subagent. Since omp@18.2.
    *
    * The command is answered when the method resolves.
    */
@@ -485,7 +485,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Asks for faster answers at a higher price, or takes that back. Since omp@18.2.
+   * Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
    *
    * The command is answered when the method resolves.
    */
@@ -494,7 +494,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the commands that prompts can begin with. Since omp@18.2.
+   * Lists the commands that can start a prompt. Since omp@18.2.
    *
    * The command is answered when the method resolves.
    */
@@ -503,7 +503,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives the messages of the conversation in parts. Since omp@18.2.
+   * Returns the messages of the conversation in parts. Since omp@18.2.
    *
    * The command is answered when the method resolves.
    */
@@ -512,7 +512,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Begins a new session with what the model says of the old one. Null where nothing was handed over. Since omp@18.2.
+   * Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
    *
    * The command is answered when the method resolves.
    */

@@ -92,7 +92,7 @@ export class Service extends AnyService<Types> {
   override readonly serving = serving;
 
   /**
-   * Starts a session (or loads one that is kept) and subscribes to its events.
+   * Starts a session (or loads a stored one) and subscribes to its events.
    *
    * The command is answered when the method resolves.
    */
@@ -101,7 +101,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sends a prompt. Answered at once; while the agent is busy the prompt waits.
+   * Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
    *
    * The command is answered when the method resolves: as soon as the work can start, not when it is done. Events
    * wait for the answer.
@@ -111,7 +111,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Stops the turn that is going on. `agent_abort` follows, also while the agent is idle.
+   * Stops the current turn. `agent_abort` follows, even if the agent is idle.
    *
    * The command is answered when the method resolves: as soon as the work can start, not when it is done. Events
    * wait for the answer.
@@ -121,7 +121,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Returns an agent's current state.
+   * Returns the current state of an agent.
    *
    * The command is answered when the method resolves.
    */
@@ -130,7 +130,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the sessions that are kept.
+   * Lists the stored sessions.
    *
    * The command is answered when the method resolves.
    */
@@ -139,7 +139,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Moves a session's position back to one of its messages.
+   * Moves the current position of a session back to one of its messages.
    *
    * The command is answered when the method resolves.
    */
@@ -148,7 +148,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Compacts a session now: a summary takes the place of its older messages.
+   * Compacts a session now: a summary replaces its older messages.
    *
    * The command is answered when the method resolves.
    */
@@ -166,7 +166,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Deletes a session that is kept.
+   * Deletes a stored session.
    *
    * The command is answered when the method resolves.
    */
@@ -175,7 +175,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the models that can be chosen.
+   * Lists the available models.
    *
    * The command is answered when the method resolves.
    */
@@ -202,7 +202,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Looks for credentials in all places.
+   * Searches for credentials in all locations.
    *
    * The command is answered when the method resolves.
    */
@@ -238,7 +238,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the tasks of a session that are not done.
+   * Lists the unfinished tasks of a session.
    *
    * The command is answered when the method resolves.
    */
@@ -283,7 +283,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Shows that the server is alive.
+   * Confirms that the server is running.
    *
    * The command is answered when the method resolves.
    */
@@ -292,7 +292,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Returns the server's name and version.
+   * Returns the versions of the server and of the protocol.
    *
    * The command is answered when the method resolves.
    */

@@ -70,9 +70,9 @@ export class Service extends AnyService<Types> {
   override readonly serving = serving;
 
   /**
-   * Runs a user's turn. In the document it is answered when the turn is over. The published sources answer before it
-   * begins, and drop a prompt that comes during a turn without a word; a text that begins with `/` is a command of the
-   * agent there.
+   * Runs a turn with the user's input. In the document, the answer follows at the end of the turn. The published
+   * sources answer before the turn starts, and silently drop a prompt that arrives during a turn. In them, a
+   * text that begins with `/` is a command of the agent.
    *
    * The command is answered when the method resolves.
    */
@@ -81,7 +81,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Compacts the conversation: in the document now, and refused while a turn is going on; in the published sources after
+   * Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
    * the next turn.
    *
    * The command is answered when the method resolves.
@@ -91,7 +91,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Stops the turn that is going on.
+   * Stops the current turn.
    *
    * The command is answered when the method resolves.
    */
@@ -118,8 +118,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Opens another session file. The published sources make a file that is missing, and leave those alone that are not in
-   * the directory of sessions; both look like success. Answered with data since operator@live.
+   * Opens another session file. The published sources create a missing file, and ignore a file outside the directory
+   * of sessions; both look like success. Answered with data since operator@live.
    *
    * The command is answered when the method resolves.
    */
@@ -128,7 +128,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Returns the agent's current state.
+   * Returns the current state of the agent.
    *
    * The command is answered when the method resolves.
    */
@@ -137,7 +137,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues words that reach the model when the tools that run now are done. Without a turn they wait for the next one. Since operator@live.
+   * Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
+   * the next one. Since operator@live.
    *
    * The command is answered when the method resolves.
    */
@@ -146,8 +147,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues words that reach the model when the turn is over; the run goes on with them. Without a turn they wait for the
-   * next one. Since operator@live.
+   * Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
+   * input waits for the next one. Since operator@live.
    *
    * The command is answered when the method resolves.
    */
@@ -156,7 +157,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Returns the messages of this process; the user's prompts are not among them. Since operator@live.
+   * Returns the messages of this process, without the user's prompts. Since operator@live.
    *
    * The command is answered when the method resolves.
    */
@@ -174,7 +175,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Returns the numbers of the session. Since operator@live.
+   * Returns statistics of the session. Since operator@live.
    *
    * The command is answered when the method resolves.
    */
@@ -183,7 +184,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Names the session. Blanks around the name are left out. Since operator@live.
+   * Sets the name of the session. White space around the name is removed. Since operator@live.
    *
    * The command is answered when the method resolves.
    */
@@ -192,7 +193,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Asks for a model. The agent says yes and goes on with the model that it has. Since operator@live.
+   * Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
    *
    * The command is answered when the method resolves.
    */
@@ -210,7 +211,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets whether the agent compacts on its own when the context fills up. Since operator@live.
+   * Switches automatic compaction on or off. Since operator@live.
    *
    * The command is answered when the method resolves.
    */

@@ -106,8 +106,8 @@ export class Service extends AnyService<Types> {
   override readonly serving = serving;
 
   /**
-   * Sends a prompt to the agent. Events follow until the run has ended; while the agent is
-   * working, `streamingBehavior` has to say how the prompt is queued. Answered with data since pi@1.5.
+   * Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
+   * the agent queues the prompt. Answered with data since pi@1.5.
    *
    * The command is answered when the method resolves: as soon as the work can start, not when it is done. Events
    * wait for the answer.
@@ -117,8 +117,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt. Answered with data since pi@1.5.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    *
    * The command is answered when the method resolves.
    */
@@ -127,8 +127,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt. Answered with data since pi@1.5.
+   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    *
    * The command is answered when the method resolves.
    */
@@ -137,8 +136,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    *
    * The command is answered when the method resolves.
    */
@@ -147,7 +146,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Takes the messages that wait out of the queues, and gives their texts. Since pi@1.5.
+   * Removes all messages from the queues and returns their texts. Since pi@1.5.
    *
    * The command is answered when the method resolves.
    */
@@ -156,7 +155,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Starts a new session. An extension can stop it.
+   * Starts a new session. An extension can prevent it.
    *
    * The command is answered when the method resolves.
    */
@@ -165,7 +164,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Returns the agent's current state.
+   * Returns the current state of the agent.
    *
    * The command is answered when the method resolves.
    */
@@ -192,7 +191,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Switches to the next model. The data is null where there is only one.
+   * Switches to the next model. The data is null if only one model is available.
    *
    * The command is answered when the method resolves.
    */
@@ -201,7 +200,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the models that are configured.
+   * Lists the configured models.
    *
    * The command is answered when the method resolves.
    */
@@ -210,8 +209,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets the model's thinking level. A level that the model does not support becomes the
-   * nearest one that it does.
+   * Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+   * level.
    *
    * The command is answered when the method resolves.
    */
@@ -220,7 +219,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Switches to the next thinking level. The data is null where the model cannot think.
+   * Switches to the next thinking level. The data is null if the model cannot think.
    *
    * The command is answered when the method resolves.
    */
@@ -229,7 +228,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the thinking levels of the model in use. Since pi@1.5.
+   * Lists the thinking levels of the current model. Since pi@1.5.
    *
    * The command is answered when the method resolves.
    */
@@ -238,7 +237,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets how steering messages are delivered.
+   * Sets the delivery of steering messages: all at once or one at a time.
    *
    * The command is answered when the method resolves.
    */
@@ -247,7 +246,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets how follow-up messages are delivered.
+   * Sets the delivery of follow-up messages: all at once or one at a time.
    *
    * The command is answered when the method resolves.
    */
@@ -256,7 +255,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Compacts the conversation now: a summary takes the place of its older part.
+   * Compacts the conversation now: a summary replaces its older part.
    *
    * The command is answered when the method resolves.
    */
@@ -292,8 +291,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Runs a shell command; the model sees its output with the next prompt. Several may run at
-   * once. No event is sent for the message that it leaves.
+   * Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+   * agent emits no event for the message that the command adds to the conversation.
    *
    * The command is answered when the method resolves.
    */
@@ -311,7 +310,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Returns the session's token counts and costs.
+   * Returns the token counts and costs of the session.
    *
    * The command is answered when the method resolves.
    */
@@ -329,7 +328,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Opens another session. An extension can stop it.
+   * Opens another session. An extension can prevent it.
    *
    * The command is answered when the method resolves.
    */
@@ -338,8 +337,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Makes a fork of the session that ends before one of the user's messages. An extension can
-   * stop it.
+   * Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
    *
    * The command is answered when the method resolves.
    */
@@ -348,7 +346,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Makes a copy of the session that ends where it stands. An extension can stop it. Since pi@1.5.
+   * Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
    *
    * The command is answered when the method resolves.
    */
@@ -357,8 +355,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives the entries of the session's file in the order in which they were written, those of abandoned branches
-   * among them. The id of the last one is a cursor that stays good. Since pi@1.5.
+   * Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
+   * The id of the last entry is a cursor that stays valid. Since pi@1.5.
    *
    * The command is answered when the method resolves.
    */
@@ -367,7 +365,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Gives the entries of the session's file as a tree. Since pi@1.5.
+   * Returns the entries of the session file as a tree. Since pi@1.5.
    *
    * The command is answered when the method resolves.
    */
@@ -376,7 +374,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the user's messages from which a fork can be made.
+   * Lists the user's messages that can be the start of a fork.
    *
    * The command is answered when the method resolves.
    */
@@ -394,7 +392,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Names the session. White space around the name is dropped.
+   * Sets the name of the session. White space around the name is removed.
    *
    * The command is answered when the method resolves.
    */
@@ -403,7 +401,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists what a prompt can invoke with `/name`: extension commands, templates, skills.
+   * Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
    *
    * The command is answered when the method resolves.
    */

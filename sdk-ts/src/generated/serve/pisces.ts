@@ -97,8 +97,8 @@ export class Service extends AnyService<Types> {
   override readonly serving = serving;
 
   /**
-   * Sends a prompt to the agent. Acknowledged at once; a failure with the same id may follow.
-   * While the agent is working, `streamingBehavior` has to say how the prompt is queued.
+   * Sends a prompt to the agent. The agent acknowledges it at once; a failure with the same id may follow. During a
+   * run, `streamingBehavior` must state how the agent queues the prompt.
    *
    * The command is acknowledged before the method is called; a failure is sent later, with the same id.
    */
@@ -107,8 +107,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues a message that interrupts the agent: delivered after the tool that is running, the
-   * remaining tools are skipped. While the agent is idle it waits for the next prompt.
+   * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
+   * tools. If the agent is idle, the message waits for the next prompt.
    *
    * The command is answered when the method resolves.
    */
@@ -117,8 +117,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Queues a message for the time when the agent would stop. While the agent is idle it waits
-   * for the next prompt.
+   * Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
    *
    * The command is answered when the method resolves.
    */
@@ -127,8 +126,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Stops what the agent is doing. Answered when the run has ended; at once while it is idle.
-   * Queued messages stay queued.
+   * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
+   * messages stay queued.
    *
    * The command is answered when the method resolves.
    */
@@ -137,7 +136,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Starts a new session. An extension can stop it.
+   * Starts a new session. An extension can prevent it.
    *
    * The command is answered when the method resolves.
    */
@@ -146,7 +145,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Returns the agent's current state.
+   * Returns the current state of the agent.
    *
    * The command is answered when the method resolves.
    */
@@ -173,7 +172,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Switches to the next model. The data is null where there is only one.
+   * Switches to the next model. The data is null if only one model is available.
    *
    * The command is answered when the method resolves.
    */
@@ -182,7 +181,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the models that are configured.
+   * Lists the configured models.
    *
    * The command is answered when the method resolves.
    */
@@ -191,8 +190,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets the model's thinking level. A level that the model does not support becomes the
-   * nearest one that it does.
+   * Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
+   * level.
    *
    * The command is answered when the method resolves.
    */
@@ -201,7 +200,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Switches to the next thinking level. The data is null where the model cannot think.
+   * Switches to the next thinking level. The data is null if the model cannot think.
    *
    * The command is answered when the method resolves.
    */
@@ -210,7 +209,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets how steering messages are delivered.
+   * Sets the delivery of steering messages: all at once or one at a time.
    *
    * The command is answered when the method resolves.
    */
@@ -219,7 +218,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets how follow-up messages are delivered.
+   * Sets the delivery of follow-up messages: all at once or one at a time.
    *
    * The command is answered when the method resolves.
    */
@@ -228,7 +227,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Compacts the conversation now: a summary takes the place of its older part.
+   * Compacts the conversation now: a summary replaces its older part.
    *
    * The command is answered when the method resolves.
    */
@@ -264,8 +263,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Runs a shell command; the model sees its output with the next prompt. Several may run at
-   * once. No event is sent for the message that it leaves.
+   * Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
+   * agent emits no event for the message that the command adds to the conversation.
    *
    * The command is answered when the method resolves.
    */
@@ -283,7 +282,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Returns the session's token counts and costs.
+   * Returns the token counts and costs of the session.
    *
    * The command is answered when the method resolves.
    */
@@ -301,7 +300,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Opens another session. An extension can stop it.
+   * Opens another session. An extension can prevent it.
    *
    * The command is answered when the method resolves.
    */
@@ -319,7 +318,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Names the session. White space around the name is dropped.
+   * Sets the name of the session. White space around the name is removed.
    *
    * The command is answered when the method resolves.
    */
@@ -328,8 +327,8 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Stops what the agent is doing, then sends a prompt. Acknowledged when the run has stopped;
-   * a failure with the same id may follow.
+   * Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
+   * the same id may follow.
    *
    * The command is acknowledged before the method is called; a failure is sent later, with the same id.
    */
@@ -338,7 +337,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Sets when steering messages reach the agent.
+   * Sets the time at which steering messages reach the agent.
    *
    * The command is answered when the method resolves.
    */
@@ -347,8 +346,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Makes a branch of the session that ends before one of the user's messages. An extension can
-   * stop it.
+   * Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
    *
    * The command is answered when the method resolves.
    */
@@ -357,7 +355,7 @@ export class Service extends AnyService<Types> {
   }
 
   /**
-   * Lists the user's messages from which a branch can be made.
+   * Lists the user's messages that can be the start of a branch.
    *
    * The command is answered when the method resolves.
    */
