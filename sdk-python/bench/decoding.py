@@ -1,11 +1,11 @@
-"""How fast events arrive: `python bench/decoding.py [--quick]`.
+"""Speed of the decoding of events: `python bench/decoding.py [--quick]`.
 
-Each client starts the same child, which writes a file of frames, looks at the type of every event and at the delta of
-every update, and adds up what it saw. Runs are interleaved; the best of each counts.
+Each client starts the same child, which writes a file of frames, reads the type of every event and the delta of every
+update, and adds up their number and length. Runs are interleaved; the result is the best run of each client.
 
-`python bench/decoding.py --client NAME FILE COUNT` runs one of them and says what it saw and what it took;
-`--threads NAME FILE COUNT` says how much of the processor time is that of Python's thread; `--write SIZE FILE COUNT` makes a file of
-frames. tools/bench/clients compares them with clients in other languages.
+`python bench/decoding.py --client NAME FILE COUNT` runs one of them and prints its sums and times;
+`--threads NAME FILE COUNT` prints the share of Python's thread in the processor time; `--write SIZE FILE COUNT` writes
+a file of frames. tools/bench/clients compares these clients with clients in other languages.
 """
 
 import argparse
@@ -213,7 +213,7 @@ def one(name: str, path: str, count: int) -> None:
 
 
 def shares(name: str, path: str, count: int) -> None:
-    """Runs one client; says what Python's thread takes for each event, and what the others take."""
+    """Runs one client; prints the processor time per event of Python's thread and of the other threads."""
     whole, own = time.process_time(), time.thread_time()
     asyncio.run(CLIENTS[name](path, count))  # type: ignore[arg-type]
     own = time.thread_time() - own

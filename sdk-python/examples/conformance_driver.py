@@ -25,7 +25,7 @@ def report(kind: str, /, **members: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """What a decoded value was decoded from."""
+    """Returns the JSON value from which a value was decoded."""
     if isinstance(value, list):
         return [plain(item) for item in value]
     if isinstance(value, dict):
@@ -41,7 +41,7 @@ def failure(error: AgenteseError) -> tuple[str, Json]:
 
 
 class Asked:
-    """Reports dialogs; each waits until the suite has said how to answer it."""
+    """Reports dialogs; each waits for the answer that the suite sends."""
 
     WIRE: ClassVar = {"set_status": "setStatus", "set_widget": "setWidget", "set_title": "setTitle"}
 

@@ -1,4 +1,4 @@
-"""Answers the agent's dialogs on the terminal; nobody at the terminal means no."""
+"""Answers the agent's dialogs on the terminal; without a terminal the answer is no."""
 
 import sys
 

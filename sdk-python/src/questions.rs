@@ -43,7 +43,7 @@ struct Waits {
 }
 
 impl Waits {
-    /// Ends the wait without a withdrawal, because the answer has arrived or there is none.
+    /// Ends the wait without a withdrawal, because the answer has arrived or will not arrive.
     fn are_over(mut self) {
         self.end = None;
     }

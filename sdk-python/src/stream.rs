@@ -200,8 +200,8 @@ impl Stream {
         }
     }
 
-    /// Looks for events without waiting, unless some are found already. Returns true if there are some. At
-    /// the end, raises a failure once and then returns false. Returns `None` if none has arrived yet; the
+    /// Looks for events without waiting, unless some are found already. Returns `true` if there are some. At
+    /// the end, raises a failure once and then returns `false`. Returns `None` if no event has arrived yet; the
     /// ticket is posted at the next arrival.
     pub fn fill(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         let shared = self.shared.get(py)?;
@@ -242,7 +242,7 @@ impl Stream {
     }
 
     /// Returns the next events, blocking until there is one. At the end, raises a failure once and then
-    /// returns an empty list. Returns `None` if none has arrived after `seconds`.
+    /// returns an empty list. Returns `None` if no event has arrived after `seconds`.
     #[pyo3(signature = (seconds=None))]
     fn batch<'py>(&self, py: Python<'py>, seconds: Option<f64>) -> PyResult<Option<Bound<'py, PyList>>> {
         let bell = &self.shared.get(py)?.bell;

@@ -1,4 +1,4 @@
-"""What all tests use: the reference agent, an agent of the test's own, and both kinds of client."""
+"""Fixtures of all tests: the reference agent, an agent of the test's own, and both kinds of client."""
 
 import os
 import sys

@@ -96,7 +96,7 @@ AGENTS = [
     ("operator", "operator", "bash"),
     ("opal", "opal", "shell"),
 ]
-"""What is started, the dialect that is seen in it, and the tool that runs commands."""
+"""Rows of the dialect to start, the dialect that is detected, and the tool that runs commands."""
 
 
 @pytest.fixture(params=KINDS)
@@ -208,7 +208,7 @@ def test_a_run_is_steered_and_stopped(start, tmp_path, dialect, seen, tool):
     async def talk():
         async with await start(dialect, script) as agent:
             run = await agent.prompt("Hello")
-            # What comes tells the revision.
+            # The events that arrive reveal the revision.
             await until(run, "textGrew")
             if agent.can("steer"):
                 assert await agent.steer("other way") in ("queued", None)
@@ -323,7 +323,7 @@ def test_a_live_operator_is_found_out_and_its_key_is_not_told(kind):
             assert agent.client.revision == "operator@live"
             assert "toolEnded" in [event["type"] for event in told]
             assert key not in json.dumps(told)
-            # What carries the key has come, and it is in none of the events below either.
+            # The frame with the key has arrived, and the key is not in the events below either.
             raw = [event.raw for event in await until_settled(heard)]
             assert '{"type":"before_provider_request"}' in raw and not any(key in text for text in raw)
 

@@ -90,7 +90,7 @@ def test_an_event_that_nobody_waits_for_any_more_is_there_for_the_next():
     async def work(client, run):
         seen = [(await anext(run)).type]
         with pytest.raises(TimeoutError):
-            # Whoever only looks whether there is one gives up before the first step.
+            # A caller that only checks for an event gives up before the first step.
             await asyncio.wait_for(anext(run), 0)
         closed, failed = anext(run), anext(run)
         closed.close()
@@ -203,7 +203,7 @@ def test_the_agent_is_asked(agent):
 
 
 async def work_with(client_of, fail_after):
-    """What a program does, on any library: a call, a run, a dialog, a call that is given up."""
+    """A program on any library: a call, a run, a dialog, a call that is given up."""
     answered = []
 
     class Person(pi.AsyncDialogs):

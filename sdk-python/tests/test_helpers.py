@@ -41,7 +41,7 @@ def own(there, base=object):
 def test_what_the_declaration_lacks_is_no_attribute(model):
     module = DIALECTS[model["name"]]
     commands = {command["name"] for command in model["commands"]}
-    # What takes a question back is the connection's to obey.
+    # A dialog that withdraws a question is handled by the connection.
     dialogs = {dialog["name"] for dialog in model["dialogs"] if dialog["withdraws"] is None}
     assert own(module.Client, SyncClient) == own(module.AsyncClient, AsyncClientBase) == {*commands, "ask"}
     assert own(module.Service, ServiceBase) == commands
@@ -82,7 +82,7 @@ def names_in(value):
 
 
 def test_the_classes_are_those_of_the_declaration():
-    # What only the files of the conformance suite are made of is no business of a client.
+    # Types that only the files of the conformance suite use have no class.
     wanted, found = [*names_in(MODEL["dialects"]), "TranscriptRecord", "ModelScript"], set()
     while wanted:
         name = wanted.pop()

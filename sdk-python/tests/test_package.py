@@ -1,4 +1,4 @@
-"""What is installed: typed, with the stubs, and without dependencies."""
+"""The installed package: typed, with the stubs, and without dependencies."""
 
 import importlib.metadata
 import os
@@ -41,7 +41,7 @@ def test_nothing_but_the_standard_library_is_imported():
     )
     told = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
     found = {name for name in eval(told.stdout) if not name.startswith("_")}  # noqa: S307
-    # Taken where it is there, for pydantic before Python 3.12.
+    # Imported if it is installed, for pydantic before Python 3.12.
     assert found - {"typing_extensions"} == {"agentese"}
 
 

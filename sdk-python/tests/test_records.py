@@ -96,7 +96,7 @@ def test_a_member_that_is_a_record_is_read_once():
     update = pi.MessageUpdate.from_json(json.dumps({"type": "message_update", "message": message, "assistantMessageEvent": delta}))
     piece = update.assistant_message_event
     assert update.assistant_message_event is piece and piece.delta == "x"
-    # Another member is itself, and what can change belongs to whoever reads it.
+    # Another member is a value of its own; a mutable member is a new value at each read.
     assert update.message != piece and update.message.role == "user"
     update.message.content.clear()
     assert len(update.message.content) == 1
@@ -191,7 +191,7 @@ def test_parameters_are_checked_before_they_are_sent(agent):
 
 
 class Stored(pydantic.BaseModel):
-    """What a program of pydantic keeps."""
+    """A stored model of a program that uses pydantic."""
 
     event: pi.ToolExecutionStart
     message: shapes.UserMessage

@@ -34,7 +34,7 @@ EXPECTED = {
 
 
 def event_of(dialect, line):
-    """The event that a line carries; nothing where it is something else."""
+    """Returns the event that a line carries; `None` if the line is no event."""
     frame = frame_of(line)
     if dialect == "opal":
         return frame.get("params") if frame.get("method") == "agent/event" else None
@@ -45,7 +45,7 @@ def event_of(dialect, line):
 
 
 def ends_at_work(dialect, records):
-    """Whether the last event that says something about a run says that it goes on."""
+    """Returns whether the run still goes on after the last event with an effect on a run."""
     effects = {event["name"]: event.get("run") for event in MODEL[dialect]["events"]}
     works = False
     for record in records:
@@ -63,7 +63,7 @@ def answers_of(dialect, records):
         if record.get("dir") not in ("c2s", "s2c"):
             continue
         frame = frame_of(line_of(record))
-        # In a flat dialect a command without id is answered without one; in JSON-RPC nobody could tell whose it is.
+        # In a flat dialect a command without id is answered without one; in JSON-RPC no client could attribute it.
         key = (frame.get("id"), None if "id" in frame else frame.get("command", frame.get("type")))
         if record["dir"] == "c2s":
             waiting.append((key, at))
@@ -104,7 +104,7 @@ def reason(answer):
 
 
 def plain(value):
-    """What a decoded answer was decoded from."""
+    """Returns the JSON value from which an answer was decoded."""
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, list):
@@ -133,7 +133,7 @@ def check(told, answer, decoder, listed, states, has_null):
 
 
 def fits(command, members):
-    """Whether a typed client can send it: some lines were sent wrong on purpose."""
+    """Returns whether a typed client can send these members: some lines are invalid on purpose."""
     declared = TYPES[command["params"]]["members"]
     try:
         walk(getattr(types, command["params"]).from_dict(members))
@@ -202,7 +202,7 @@ def play(kind, dialect, path):
                     if name not in commands or not isinstance(members, dict) or None in members.values():
                         client.call("send_raw", line.rstrip("\r"))
                     elif name in STARTS and not fits(commands[name], members):
-                        # With an id that is nobody else's: the client numbers its own.
+                        # With an unused id: the client numbers its own commands.
                         client.call("send_raw", json.dumps({**frame, "id": f"wrong-{at}"}))
                     elif name in STARTS and commands[name]["run"] == "starts":
                         runs.append((frame.get("id"), pool.start(name, members)))
@@ -223,14 +223,14 @@ def play(kind, dialect, path):
                     decoder = client.client._data[name]
                     told = pool.answer(asked, decoder)
                     if isinstance(told, RefusedError) and told.attributed:
-                        # The agent did not say whose failure it was.
+                        # The agent did not name the failed command.
                         assert told.message in refusals, told
                     else:
                         check(told, answers[at], decoder, listed, states, has_null)
                     counts["answers"] += 1
             noise = [told for told in client.client.diagnostics() if told[0] in ("noise", "framing")]
             assert listed or not noise
-        # What the client said last is heard before the agent's side is taken away.
+        # The other side receives the client's last line before the agent's side is closed.
         end.close()
         assert played.wait(LIMIT)
     return counts

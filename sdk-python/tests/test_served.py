@@ -17,7 +17,7 @@ from support.driver import DIALECTS, LIMIT
 from agentese import RefusedError, TerminatedError
 
 TABLE = json.loads((ROOT / "conformance/vectors/served.json").read_text())
-# Of each dialect its first revision, which is the one that is served where none is named.
+# The first revision of each dialect, which is served if no revision is named.
 MODEL = {row["name"]: row for row in reversed(json.loads((ROOT / "protocol/model.json").read_text())["dialects"])}
 
 
@@ -47,7 +47,7 @@ class Play:
         return [*words, *(["-e", str(ROOT / self.play["extension"])] if "extension" in self.play else [])]
 
     def handlers(self, base: type) -> Any:
-        """Handlers that answer as the table says; `base` is that of the client."""
+        """Returns handlers with the answers of the table; `base` is the base class of the client's handlers."""
         module = DIALECTS[self.dialect]
         if not self.play["answers"]:
             return None
@@ -107,7 +107,7 @@ class Play:
                         given(await getattr(client, method)(**params))
 
     def hear(self, kind: str, step: dict[str, Any]) -> bool:
-        """Whether that is the event that the step waits for."""
+        """Records an event; returns whether the step waits for it."""
         self.events.add(kind)
         return bool(kind == step["until"])
 

@@ -1,4 +1,4 @@
-"""What surprised people: each of these was lost, hung or ignored without a word."""
+"""Surprises reported by users: in each of these, a value was lost, a call hung, or a mistake was ignored silently."""
 
 import asyncio
 import copy
@@ -96,7 +96,7 @@ def test_a_call_that_never_began_leaves_nothing_behind(how):
             assert not reactor._waiting and not reactor._listening
             del reactor
             before = held() if cycle == 1 else before
-        # What the native core closes may still be on its way.
+        # Descriptors that the native core closes may still be open for a moment.
         limit = time.monotonic() + LIMIT
         while held() > before and time.monotonic() < limit:
             time.sleep(0.01)
@@ -187,7 +187,7 @@ class TestOptions:
                 async def step():
                     assert aiter(run) is run
                     first = await anext(run)
-                    # What was not read is there for whoever goes on.
+                    # Unread events remain for the next reader.
                     return [first.type, *[event.type async for event in run]]
 
                 assert client.run(step()) == ["agent_start", "turn_start", "agent_end"]

@@ -1,4 +1,4 @@
-"""The view: every recorded session folds to what the vectors say, which are the same in every language."""
+"""The view: every recorded session folds to the values of the vectors, which are the same in every language."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ def in_context(conversation):
 
 
 def compare(before, after):
-    """What an answer to the history command says of a view: how well the view knew the conversation before."""
+    """Compares a view before and after the answer to the history command."""
     old = {message.key: message for message in in_context(before)}
     told, untold, changed = 0, [], set()
     for message in in_context(after):
@@ -58,7 +58,7 @@ def compare(before, after):
 
 
 def is_history(view, before, line):
-    """Whether a line is the successful answer to the first of the commands that a late view asks."""
+    """Returns whether a line is the successful answer to the first command of a late view."""
     try:
         frame = json.loads(line)
     except ValueError:
@@ -183,7 +183,7 @@ def spoiled(value, wrong):
 
 
 def misshapen(conversation):
-    """Where a conversation is not what its types say, of what front ends rely on."""
+    """Returns the parts that front ends use and that are not of their declared types."""
 
     def texts(*values):
         return all(value is None or isinstance(value, str) for value in values)

@@ -11,7 +11,7 @@ from support.driver import LIMIT
 
 
 class Peer:
-    """Says and hears lines; every wait is bounded."""
+    """The other side of a connection: sends and receives lines; every wait is bounded."""
 
     def __init__(self, end: socket.socket) -> None:
         self.socket = end
@@ -76,7 +76,7 @@ def playing(script: Callable[[Peer], None]) -> Iterator[socket.socket]:
         with ours:
             yield ours
     finally:
-        # The native core has a descriptor of its own; whoever still waits for us is told.
+        # The native core holds a descriptor of its own, so only a shutdown ends a client that still waits.
         try:
             theirs.shutdown(socket.SHUT_RDWR)
         except OSError:

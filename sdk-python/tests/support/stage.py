@@ -28,7 +28,7 @@ OPTIONS = {"max_line": ("max_line", 1), "queue_bytes": ("queue_bytes", 1), "eof_
 
 
 class Held:
-    """A question that a handler holds: it answers when a step says so, whether or not anyone waits any more."""
+    """A question that a handler holds until a step answers it, even if no caller waits any more."""
 
     def __init__(self) -> None:
         self.answered = threading.Event()
@@ -174,7 +174,7 @@ class Loop:
 
 
 class Stage:
-    """One case that is being played: the client's side and, where it is no process, the agent's."""
+    """One case that is being played: the client's side and, without a process, the agent's side."""
 
     def __init__(self, case: dict[str, Any], kind: type[Threads] | type[Loop]) -> None:
         self.case = case
@@ -359,7 +359,7 @@ class Stage:
         assert [kind for kind, _ in self.client.diagnostics()] == kinds
 
     def round_trip(self) -> None:
-        # A call that is answered: everything said before has been looked at then.
+        # A call with an answer: the client has then processed all earlier lines.
         call = self.driver.start(lambda: self.client.request("are_you_there"))
         line = self.hear(lambda line: line[self.name] == "are_you_there")
         if self.json_rpc:
@@ -385,7 +385,7 @@ class Stage:
         return "method" if self.json_rpc else "type"
 
     def hear(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The next line of the client that is wanted, whatever else it said before."""
+        """Returns the next wanted line of the client; keeps the other lines for later calls."""
         while True:
             for at, line in enumerate(self.heard):
                 if wanted(line):
@@ -450,7 +450,7 @@ def raised(call: Callable[[], Any]) -> AgenteseError:
 
 
 def fits(error: AgenteseError, expected: dict[str, Any]) -> None:
-    """Whether a failure is the one that a case expects."""
+    """Fails if a failure is not the one that a case expects."""
     assert next((KINDS[kind] for kind in type(error).__mro__ if kind in KINDS), None) == expected["kind"], repr(error)
     assert all(name in str(error) for name in expected.get("names", [])), str(error)
     assert error.is_retryable == expected.get("retryable", error.is_retryable)
@@ -481,5 +481,5 @@ def alive_in_group(group: int) -> list[str]:
 
 
 def held() -> tuple[int, int]:
-    """How many descriptors and threads this process has."""
+    """Returns the numbers of descriptors and threads of this process."""
     return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
