@@ -16,7 +16,7 @@ import type { Transport } from "../src/transport.js";
 
 const CHUNK = 64 * 1024;
 
-/** How many frames a block has. */
+/** Number of frames in a block. */
 const BLOCK = 100;
 
 /** Text as models write it: words, code, quotes, line ends. */
@@ -72,7 +72,7 @@ function readable({ head, block, blocks }: Source): ReadableStream<Uint8Array> {
   );
 }
 
-/** What a shared machine may take from a ratio before the benchmark fails; what is less than wanted is said anyway. */
+/** Part of a wanted ratio below which the benchmark fails, as the machine may be shared. Lower ratios are printed. */
 const NOISE = 0.85;
 
 interface Event {
@@ -180,7 +180,7 @@ async function measure(readers: Record<string, Reader>, bytes: Source, count: nu
   const expected = await plain(bytes);
   const times = Object.keys(readers).map((): number[] => []);
   for (let round = 0; round < ROUNDS + WARM; round++) {
-    // Now forwards, now backwards: nobody always clears away what the same other one left behind.
+    // Forwards and backwards in turn, so that no reader always collects the garbage of the same other reader.
     const turns = [...Object.values(readers).entries()];
     for (const [at, read] of round % 2 === 0 ? turns : turns.reverse()) {
       const time = await timed(read, bytes, count, expected);
@@ -206,7 +206,7 @@ const styles: Record<string, Record<string, Reader>> = {
   listener: { "this client": clientListener, "JSON.parse per line": plain, "JSON.parse per line, node:readline": withReadline },
 };
 
-/** Measures one style with one kind of frame and says how many times as fast the client is. */
+/** Measures one style with one kind of frame and prints how many times as fast the client is. */
 async function compare(at: number, style: string): Promise<void> {
   const { frame, count } = cases[at] ?? assert.fail(`no case ${at}`);
   const times = await measure(styles[style] ?? assert.fail(`no style ${style}`), source(frame, count), count);

@@ -1,6 +1,6 @@
 /**
- * Reads so many events from a child that writes a file of frames, looks at the delta of every update, and says what it saw
- * and what it took. `tools/bench/clients` compares it with clients in other languages.
+ * Reads so many events from a child that writes a file of frames, reads the delta of every update, and prints the sums
+ * and the times. `tools/bench/clients` compares it with clients in other languages.
  *
  * `node build/bench/reading.js CLIENT FILE COUNT [MODULE]`, where the module is that of pi's own client.
  */
@@ -50,7 +50,7 @@ async function client(path: string, counter: Counter): Promise<void> {
   await client.close();
 }
 
-/** What most programs in Node have. */
+/** The loop of most programs in Node: lines and `JSON.parse`. */
 async function parsed(path: string, counter: Counter): Promise<void> {
   const child = spawn(CHILD[0], [...CHILD.slice(1), path], { stdio: ["pipe", "pipe", "inherit"] });
   createInterface({ input: child.stdout }).on("line", (line) => counter.take(JSON.parse(line) as Event));

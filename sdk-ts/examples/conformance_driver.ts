@@ -42,7 +42,7 @@ function failure(error: unknown): { kind: string; message: string; code?: number
   return { kind: error instanceof TimedOutError || error instanceof StalledError ? "timed_out" : "failed", message };
 }
 
-/** Dialogs that wait until the suite has said how to answer them. */
+/** Dialogs that wait for the answer that the suite sends. */
 const waiting: ((answer: unknown) => void)[] = [];
 
 function handlers(spec: Client["spec"]): Json {
@@ -53,7 +53,7 @@ function handlers(spec: Client["spec"]): Json {
   return Object.fromEntries(Object.entries(spec.dialogs).map(([method, { name }]) => [name, asks(method)]));
 }
 
-/** What still has to be reported. */
+/** Reports that are still to be sent. */
 const tasks: Promise<void>[] = [];
 
 async function start({ dialect, command }: { dialect: string; command: string[] }): Promise<Client> {
@@ -81,7 +81,7 @@ async function listen(client: Client): Promise<void> {
 
 async function call(client: Client, { call, command, params }: Instruction): Promise<void> {
   const row = client.spec.commands[command];
-  // Where the answer comes at the end, the run is the call.
+  // If the answer comes at the end, the run is the call.
   const whole = row?.answer === undefined;
   try {
     const helper = command.replace(/[/_](.)/g, (_, letter: string) => letter.toUpperCase());

@@ -28,7 +28,7 @@ export interface Measures {
   readonly cost?: readonly [string, string];
   /** A call begins. */
   readonly call: { readonly event: string; readonly id: string; readonly tool: string; readonly arguments: string };
-  /** The result of a call; `failed` is the member that says so, and its value in that case. */
+  /** The result of a call; `failed` is the member that reports a failure, and its value in that case. */
   readonly result: {
     readonly event: string;
     readonly id: string;

@@ -17,7 +17,7 @@ type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 type Members = { [name: string]: Json };
 
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
-/** How much of the end of stderr is told with an exit. */
+/** Number of characters from the end of stderr that are reported with an exit. */
 const TAIL = 2000;
 
 const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
@@ -142,7 +142,7 @@ test("members change their letter case at every depth, both ways", async () => {
   assert.ok(events.every((event) => event["sessionId"] === sessionId));
   const { settings } = await server.call("settings/save", { settings: { anthropicApiKey: "example-key", defaultModel: "scripted:scripted" } });
   assert.deepEqual(settings, { defaultModel: "scripted:scripted", anthropicApiKey: "********" });
-  // What comes back masked changes nothing.
+  // A masked value that is sent back changes nothing.
   await server.call("settings/save", { settings: settings ?? null });
   const { auth: now } = await server.call("auth/status");
   const anthropic = ((now as Members)["providers"] as Members[]).find(({ id }) => id === "anthropic");

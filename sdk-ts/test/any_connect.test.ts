@@ -44,7 +44,7 @@ test("the session is followed that the answer to the command that opens it names
   const second = connected.newSession();
   const { id } = await agent.hear();
   await agent.say(result("asked before", "one"));
-  // What is wrong in a long frame shows when it is read.
+  // A mistake in a long frame is only found when the frame is parsed.
   await agent.say(`{"jsonrpc":"2.0","method":"session/title","params":{"a":tru,"text":"${"x".repeat(5000)}"}}`);
   await agent.say(result(id, "two"));
   await agent.say(result("asked before", "one"));
@@ -81,7 +81,7 @@ async function opensTwo(agent: FakeAgent) {
   return { connected, calling, opening, first: id(false), other: id(true) };
 }
 
-/** Hears of an abort, answers it, and gives the session that it is for. */
+/** Receives an abort, answers it, and returns the session that it is for. */
 async function aborted(agent: FakeAgent): Promise<unknown> {
   const { id, params } = await agent.expect("agent/abort");
   await agent.say({ jsonrpc: "2.0", id, result: {} });

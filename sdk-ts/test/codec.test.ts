@@ -81,7 +81,7 @@ test("fm_F20 what is not declared is known to be unknown, with its bytes", () =>
   assert.equal(decodeServer(dialects.pi.spec, dialog).known, false);
   const command = '{"id":"1","type":"teleport"}';
   assert.equal(decodeClient(dialects.pi.spec, command).known, false);
-  // What every JavaScript object inherits is no event.
+  // Members that every JavaScript object inherits are no events.
   assert.equal(decodeServer(dialects.pi.spec, '{"type":"constructor"}').known, false);
   assert.equal(decodeServer(dialects.pi.spec, '{"type":"__proto__"}').known, false);
 });

@@ -15,7 +15,7 @@ const NAMES = ["streaming", "dialogs", "ten_at_once", "supervisor", "agent", "re
 /** The reference agent. */
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
 
-/** How long an example may take, in milliseconds: a busy machine starts ten agents slowly. */
+/** Folder for the files of the examples. */
 const scratch = mkdtempSync(join(tmpdir(), "agentese-examples-"));
 const started: ChildProcessWithoutNullStreams[] = [];
 after(() => {
@@ -25,7 +25,7 @@ after(() => {
 
 const compiled = (name: string): string => join(PACKAGE, "build", "examples", `${name}.js`);
 
-/** The command line of the reference agent, with what its model says. */
+/** The command line of the reference agent, with the answers of its model. */
 function agent(responses: object[] | undefined, ...more: string[]): string[] {
   assert.ok(existsSync(AGENT), `${AGENT} is missing: cargo build -p agentese-cli`);
   const script = join(scratch, `script-${crypto.randomUUID()}.json`);

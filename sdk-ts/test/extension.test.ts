@@ -47,7 +47,7 @@ class Agent {
     return this.ask({ type: "event", extension: "/x", event });
   }
 
-  /** What the extension sends next, but for what only the log gets. */
+  /** Returns the next frame of the extension, without the debug lines of the log. */
   async next(): Promise<JsonObject> {
     for (;;) {
       const { value, done } = await within(this.#lines.next(), () => `nothing came; stderr: ${this.stderr}`);
@@ -278,7 +278,7 @@ test("what fails is said in one line, wherever it fails", async (context) => {
   const { id } = await agent.next();
   agent.send({ type: "response", id: id as string, error: "there is no entry nowhere" });
   assert.equal((await agent.answerTo(refused))["error"], "there is no entry nowhere");
-  // Nobody waits for these.
+  // The result of these handlers is not used.
   agent.send({ type: "event", extension: "/x", event: { type: "turn_start", turnIndex: 0, timestamp: 0 } });
   assert.deepEqual(await agent.next(), { type: "failed", event: "turn_start", error: "nobody waits" });
   await agent.answerTo(agent.command("late"));

@@ -57,7 +57,7 @@ describe("framing vectors", () => {
   }
 });
 
-/** What the rules say, written down without any regard for chunks or speed. */
+/** The rules of framing, written without any regard for chunks or speed. */
 function expected(stream: Buffer, maxLine: number, keepBom: boolean): Outcome[] {
   const outcomes: Outcome[] = [];
   let offset = 0;
@@ -86,7 +86,7 @@ function expected(stream: Buffer, maxLine: number, keepBom: boolean): Outcome[] 
   return outcomes;
 }
 
-/** Whether the bytes up to `at` could still become a character. */
+/** Returns whether the bytes up to `at` could still become a character. */
 function tears(line: Buffer, at: number): boolean {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
@@ -158,7 +158,7 @@ test("fm_F13 large frames arrive whole", () => {
     for (let at = 0; at < stream.length; at += 65_536) framer.push(stream.subarray(at, at + 65_536), sink);
     framer.finish(sink);
     assert.equal(sink.seen.length, 3);
-    // No deepEqual: nobody wants to read the difference.
+    // No deepEqual: its report of a difference would be too long to read.
     const large = sink.seen[1];
     assert.ok(large !== undefined && "line" in large && large.line === frame);
   }

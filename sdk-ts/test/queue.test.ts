@@ -98,7 +98,7 @@ test("while nobody can take anything nothing waits, and only what blocks takes a
     assert.equal(few.push(item, 2, "update"), "queued");
     none.push(item, 2, "update");
   }
-  // What cannot take the place of another one would have to wait, for somebody who comes later.
+  // An item that cannot replace another one waits for a later reader.
   assert.equal(few.push("other", 2, undefined), "queued");
   await soon(few.room(2));
   for (const queue of [all, few, none]) {

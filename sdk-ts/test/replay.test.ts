@@ -16,7 +16,7 @@ import { soon } from "./support/agent.js";
 
 const odd = exceptions();
 
-/** How one dialect's prompts are sent by its own client. */
+/** Functions that connect the client of a dialect and send its prompts. */
 interface Driver<C> {
   connect(diagnostic: (diagnostic: Diagnostic) => void): { client: C; agent: ReturnType<typeof memoryPair>[1] };
   prompt(client: C, command: string, members: JsonObject): Promise<Run<AnyTypes>>;

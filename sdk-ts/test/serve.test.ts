@@ -216,7 +216,7 @@ test("events of a command wait for its answer", async () => {
   // A refusal comes first as well.
   assert.match(await client.ask('{"id":"4","type":"prompt","message":"no"}'), /"error":"no"/);
   assert.deepEqual([await client.line(), await client.line()], ['{"type":"agent_start"}', '{"type":"agent_end","messages":[]}']);
-  // What is answered when it is done tells of its work before; it can be answered earlier, and once.
+  // The answer to a command that is answered at its end follows its events; it can be sent earlier, and once.
   assert.equal(await client.ask('{"id":"5","type":"steer","message":"x"}'), '{"type":"turn_start"}');
   assert.match(await client.line(), /^\{"id":"5".*"success":true\}$/);
   assert.equal(await client.line(), '{"type":"turn_start"}');
@@ -274,7 +274,7 @@ test("operator and opal have envelopes of their own", async () => {
     ['{"jsonrpc":"2.0","id":2}', -32600],
     ['{"id":2,"method":"opal/ping"}', -32600],
     ['{"jsonrpc":"2.0","id":2,"method":"no/such"}', -32601],
-    // Nobody looks at parameters of a method that has none, and null is as good as left out: it is only not served here.
+    // Parameters of a method without any are not checked, and null stands for an absent member: both are only not served.
     ['{"jsonrpc":"2.0","id":2,"method":"opal/ping","params":"x"}', -32603],
     ['{"jsonrpc":"2.0","id":2,"method":"session/start","params":{"model":null,"tools":null}}', -32603],
     ['{"jsonrpc":"2.0","id":2,"method":"session/start","params":{"tools":"x"}}', -32602],

@@ -13,7 +13,7 @@ import { PATIENCE, failure, soon } from "./support/agent.js";
 const scratch = mkdtempSync(join(tmpdir(), "agentese-ts-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/** A small agent: answers every command with its own members, and does what some of them say. */
+/** A small agent: answers every command with its own members; some types of commands have effects on the process. */
 const AGENT = `
   const lines = require("node:readline").createInterface({ input: process.stdin });
   const say = (frame) => process.stdout.write(JSON.stringify(frame) + "\\n");
@@ -215,7 +215,7 @@ test("a large line's memory is given back", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const held = (): number => {
-    // What a buffer held is counted until the collection after the one that found it.
+    // The memory of a buffer counts as used until the collection after the one that found it.
     collect();
     collect();
     const { heapUsed, external } = process.memoryUsage();

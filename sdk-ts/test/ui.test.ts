@@ -270,7 +270,7 @@ test("the beginning of a JSON text is read as far as it goes", () => {
     ['{"a": 1 "b"', undefined],
   ];
   for (const [text, value] of cases) assert.deepEqual(readPartial(text), value, text);
-  // Every beginning of a whole text can be read, and none of them takes back what was read before.
+  // Every beginning of a whole text can be read, and no value takes back an earlier one.
   const text = JSON.stringify({ path: "a.txt", edits: [{ old: 'one "two"\n', new: "ü\u2028" }, {}], all: true, none: null, count: -1.5e3 });
   for (let end = 1; end <= text.length; end++) assert.notEqual(readPartial(text.slice(0, end)), undefined, text.slice(0, end));
 });
@@ -301,7 +301,7 @@ function* spoiled(value: JsonValue, wrong: JsonValue): Generator<JsonValue> {
   }
 }
 
-/** Where a conversation is not what its types say, of what front ends rely on. */
+/** Returns the parts that front ends use and that are not of their declared types. */
 function misshapen({ messages, dialogs, notices, status, widgets, waiting, models, commands, forkPoints, run, session, title }: Conversation): string[] {
   const faults: string[] = [];
   const check = (holds: boolean, what: string) => holds || faults.push(what);

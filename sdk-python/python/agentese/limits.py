@@ -7,9 +7,9 @@ from dataclasses import dataclass
 class RunLimits:
     """Limits of a run; `None` stands for no limit.
 
-    When the run reaches a limit, the client sends an abort, and the run fails with `RunFailedError`. Its `code` is the name
-    of the limit, for example `max_turns`. A prompt raises `UsageError` for a limit of an amount that agents of the dialect
-    do not report.
+    When the run reaches a limit, the client sends an abort, and the run fails with `RunFailedError`. Its `code` is the
+    name of the limit, for example `max_turns`. A prompt raises `UsageError` for a limit of an amount that agents of the
+    dialect do not report.
     """
 
     max_turns: int | None = None

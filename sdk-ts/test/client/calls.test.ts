@@ -128,7 +128,7 @@ test("a failure without id is none of a call whose failures carry one", async ()
   assert.ok(error instanceof RefusedError && error.attributed && error.command === "bash");
   await agent.answer(command);
   await soon(prompt);
-  // Where nothing else waits it is the only one that it can belong to.
+  // If no other call waits, the failure can belong only to this call.
   const only = failure(client.abortAndPrompt({ message: "y" }));
   await soon(agent.expect("bash"));
   await soon(agent.expect("abort_and_prompt"));

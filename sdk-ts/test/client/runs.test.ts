@@ -52,7 +52,7 @@ test("the result of a run that nobody reads comes, and never hangs on a full que
   const result = soon(run.result());
   await soon(agent.run("x".repeat(1000)));
   assert.equal((await result).endedBy, "event");
-  // Who reads afterwards gets what there was room for, and learns what is missing.
+  // A late reader gets the events for which there was room, and a report of the missing ones.
   const types: string[] = [];
   const error = await failure((async () => { for await (const event of run) types.push(event.type); })());
   assert.deepEqual(types, ["agent_start", "turn_start", "agent_end"]);
@@ -393,7 +393,7 @@ test("a limit stops a run of operator, whose answer is its end, and one of a ses
   const starting = two.client.agentPrompt({ session_id: "a", text: "x" }, { limits: new RunLimits({ maxTurns: 1 }) });
   await two.agent.say({ jsonrpc: "2.0", id: (await soon(two.agent.hear()))["id"], result: { queued: false } });
   const other = await soon(starting);
-  // Turns of another session are none of this run.
+  // Turns of another session do not belong to this run.
   for (const session_id of ["a", "b", "b", "a"]) {
     await two.agent.say({ jsonrpc: "2.0", method: "agent/event", params: { type: "message_start", session_id } });
   }

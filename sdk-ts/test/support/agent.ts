@@ -6,7 +6,7 @@ import type { Transport } from "../../src/transport.js";
 /** The bound of every wait in these tests, in milliseconds: nothing takes as long, however busy the machine is. */
 export const PATIENCE = 60_000;
 
-/** An agent in memory that says what the test says. */
+/** An agent in memory that sends the frames of the test. */
 export class FakeAgent {
   /** The client's end. */
   readonly transport: Transport;
@@ -75,7 +75,7 @@ export class FakeAgent {
     return prompt;
   }
 
-  /** Plays a run of one text, and says that it is over where it is asked for. */
+  /** Plays a run of one text, and answers the request for the state after it. */
   async run(text: string): Promise<void> {
     await this.say({ type: "agent_start" }, { type: "turn_start" }, update(text), { type: "agent_end", messages: [] });
     await this.answer(await this.expect("get_state"), { isStreaming: false });

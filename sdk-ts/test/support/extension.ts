@@ -1,4 +1,4 @@
-// An extension for the tests of `extension.test.ts`: does and says what those ask for.
+// An extension for the tests of `extension.test.ts`: acts as each test requests.
 
 import { setTimeout as wait } from "node:timers/promises";
 
