@@ -1,4 +1,4 @@
-//! What a later revision changes is told, with whether an old client survives it. The later revisions are made up.
+//! The report on a later revision names its changes, and their effects on old clients. The revisions are made up.
 
 use agentese_codegen::changes::{Change, Changes, How, all, between};
 use agentese_protocol::Index;

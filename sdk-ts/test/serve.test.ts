@@ -274,7 +274,7 @@ test("operator and opal have envelopes of their own", async () => {
     ['{"jsonrpc":"2.0","id":2}', -32600],
     ['{"id":2,"method":"opal/ping"}', -32600],
     ['{"jsonrpc":"2.0","id":2,"method":"no/such"}', -32601],
-    // Parameters of a method without any are not checked, and null stands for an absent member: both are only not served.
+    // Parameters of a method without any are not checked, and null is an absent member: these are just not served.
     ['{"jsonrpc":"2.0","id":2,"method":"opal/ping","params":"x"}', -32603],
     ['{"jsonrpc":"2.0","id":2,"method":"session/start","params":{"model":null,"tools":null}}', -32603],
     ['{"jsonrpc":"2.0","id":2,"method":"session/start","params":{"tools":"x"}}', -32602],

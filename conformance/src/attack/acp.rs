@@ -231,7 +231,7 @@ async fn cancelled(editor: &mut Editor, session: &Value, number: u64, at: u64) -
     editor.each_once()
 }
 
-/// Requests with parameters of every wrong kind, for sessions that nobody opened, and with methods that do not exist.
+/// Sends requests with parameters of every wrong kind, for unknown sessions, and with methods that do not exist.
 async fn odd_requests(editor: &mut Editor, round: &mut Round) -> Result<u64, Trouble> {
     let values = [
         json!(null),
