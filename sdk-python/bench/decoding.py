@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import corpus  # noqa: E402
 from agentese import pi  # noqa: E402
 
-# The child holds its end open, so that what is measured is frames, not the end of a process.
+# The child keeps its end open, so that the time of frames is measured, not that of the end of a process.
 CHILD = ["sh", "-c", 'read go; cat "$0"; read end']
 Count = tuple[int, int]
 
@@ -85,7 +85,7 @@ async def msgspec_asyncio(path: str, count: int) -> Count:
 
 
 class Lines(asyncio.SubprocessProtocol):
-    """The least that a client can do: whole lines of what was read, decoded in place."""
+    """The minimal client: whole lines of each read, decoded in place."""
 
     def __init__(self, count: int) -> None:
         self.left, self.seen, self.characters, self.count = b"", 0, 0, count
@@ -193,7 +193,7 @@ CLIENTS: dict[str, Callable[[str, int], Awaitable[Count]]] = {
 
 
 def measure(path: Path, count: int, rounds: int) -> dict[str, float]:
-    """Events a second, the best of each client."""
+    """Returns the events per second: the best result of each client."""
     best: dict[str, float] = {}
     sums: set[Count] = set()
     for _ in range(rounds):

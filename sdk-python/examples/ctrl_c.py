@@ -1,4 +1,4 @@
-"""A small chat: Ctrl-C stops the run that is going on, and Ctrl-C at the prompt ends the program."""
+"""A small chat: Ctrl-C stops the current run, and Ctrl-C at the prompt ends the program."""
 
 import sys
 

@@ -43,7 +43,7 @@ def test_a_recorded_session_tells_what_the_vectors_say(session):
 
 
 class Awaited:
-    """A run of the agent for threads, as that of the other one."""
+    """Adapts a run of the agent for threads to the interface of the asynchronous one."""
 
     def __init__(self, run):
         self.outcome = run.outcome
@@ -58,7 +58,7 @@ class Awaited:
 
 
 class Threads:
-    """The agent for threads, with the methods of the other one."""
+    """Adapts the agent for threads to the interface of the asynchronous one."""
 
     def __init__(self, agent):
         self.agent = agent
@@ -91,7 +91,7 @@ AGENTS = [
     ("pi", "pi", "bash"),
     ("pi@1.5", "pi", "bash"),
     ("omp", "omp", "bash"),
-    # Pisces looks like omp while it is idle.
+    # An idle pisces looks like omp.
     ("pisces", "omp", "bash"),
     ("operator", "operator", "bash"),
     ("opal", "opal", "shell"),
@@ -186,7 +186,7 @@ def test_what_happens_comes_in_order(start, dialect, seen, tool):
             state = await agent.state()
             assert state.working is False
             if agent.can("stats"):
-                # Operator's counts entries.
+                # Operator counts entries instead.
                 counted = (await agent.stats()).messages
                 assert counted == (None if seen == "operator" else state.messages)
                 assert isinstance(counted, int) is (seen != "operator")
@@ -300,7 +300,7 @@ def test_a_named_revision_counts_and_the_end_ends_everything(start):
 
 
 async def until_settled(events):
-    """The events of a typed client to the one that ends a run."""
+    """Returns the events of a typed client, up to the end of the run."""
     heard = []
     while not heard or heard[-1].type != "settled":
         heard.append(next(events) if isinstance(events, Iterator) else await anext(events))
@@ -381,7 +381,7 @@ def test_an_agent_behind_a_socket_is_recognised_and_what_came_meanwhile_is_told(
 
 
 class Played:
-    """An agent at the other end of a socket, which the test plays."""
+    """An agent that the test plays at the other end of a socket."""
 
     def __init__(self, dialect):
         ours, self.theirs = socket.socketpair()
@@ -410,7 +410,7 @@ class Played:
     "dialect, intent, given, param",
     [
         ("omp", "bash", {"command": "ls"}, "hidden"),
-        # It is not known to be of the revision that has it.
+        # The agent is not known to be of the revision with this parameter.
         ("pi", "bash", {"command": "ls"}, "hidden"),
         ("pi@0.55", "bash", {"command": "ls"}, "hidden"),
         ("opal", "compact", {}, "instructions"),
@@ -426,7 +426,7 @@ def test_a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_i
         assert told.value.param == name and f"`{name}`" in str(told.value) and str(told.value).startswith(dialect)
         closing = threading.Thread(target=played.agent.close)
         closing.start()
-        # Up to the end of what the client sends: its writer has a thread of its own.
+        # Reads to the end of the client's output, because the client writes on a thread of its own.
         assert played.lines.read() == b""
         played.theirs.shutdown(socket.SHUT_RDWR)
         closing.join(LIMIT)

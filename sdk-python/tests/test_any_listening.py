@@ -92,16 +92,16 @@ def test_of_two_sessions_that_are_opened_at_once_the_last_that_is_answered_is_fo
     following = Following("opal")
     following.switch(START)
     following.switch(START)
-    # An older call is answered between them, with the session that was left.
+    # An older call is answered between them, with the session before.
     following.take([answer(0, "one"), sent(1), sent(2), answer(2, "three"), answer(0, "one")])
     assert following.conversation.session.id == "three"
     following.take([answer(1, "two")])
     following.stay(START)
-    # A refused opening lets no older answer be followed.
+    # After a rejected opening, no older answer changes the session.
     following.take([sent(3), ("received", '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}'), answer(0, "one")])
     following.stay(START)
     assert following.conversation.session.id == "two"
-    # One that is given up brings no other session.
+    # A cancelled opening changes no session.
     following.switch(START)
     following.take([sent(4)])
     following.stay(START)

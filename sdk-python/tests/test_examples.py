@@ -1,4 +1,4 @@
-"""The examples: those of the READMEs are the files in `examples`, and all of them run."""
+"""The examples: those in the READMEs equal the files in `examples`, and all of them run."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def ran(agent, name, *arguments, given="", cwd=ROOT):
 
 @contextmanager
 def running(agent, name, *arguments, cwd):
-    """A program that runs, and what waits for something in its output."""
+    """Starts a program; yields the program and a function that waits for a pattern in its output."""
     program = subprocess.Popen(
         [sys.executable, "-u", "-W", "error", HERE / f"examples/{name}.py", *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd, env=environment(agent),
@@ -141,8 +141,8 @@ def test_a_bridge(agent):
 
 
 def until_it_reads(program):
-    """Waits until a program is in the system call that reads its stdin: a signal that comes between the prompt and that
-    call is seen only after a line has come."""
+    """Waits until a program is in the system call that reads its stdin. A signal between the prompt and that call takes
+    effect only after the next line."""
     end = time.monotonic() + LIMIT
     call = Path(f"/proc/{program.pid}/syscall")
     while call.exists() and call.read_text().split()[1:2] != ["0x0"]:

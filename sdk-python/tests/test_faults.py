@@ -50,7 +50,7 @@ def test_what_an_agent_says(kind, said, expected, diagnostic):
             assert "\ud800" not in json.dumps(state.to_dict(), ensure_ascii=False)
         else:
             with pytest.raises(expected):
-                # The answer is looked at member by member.
+                # Reads the answer member by member.
                 print(client.call("get_state").message_count)
         assert client.call("get_state").message_count == 8, "the stream stays usable"
         if diagnostic:
@@ -209,7 +209,7 @@ class TestFaults:
 
 
 def pass_until(there):
-    """Waits for something that another thread does."""
+    """Waits for an effect of another thread."""
     import time
 
     end = time.monotonic() + LIMIT

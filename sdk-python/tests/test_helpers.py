@@ -1,4 +1,4 @@
-"""Every command, event and dialog of the declaration is there in both clients, with its example."""
+"""Both clients have every command, event and dialog of the declaration, with its example."""
 
 import inspect
 
@@ -32,7 +32,7 @@ def test_a_method_for_every_command_in_both_clients(model):
 
 
 def own(there, base=object):
-    """The public names that a class has and its base has not."""
+    """Returns the public names that a class has in addition to its base."""
     inherited = {*dir(base), *getattr(base, "__annotations__", ())}
     return {name for name in dir(there) if not name.startswith("_")} - inherited
 
@@ -70,7 +70,7 @@ def test_a_handler_for_every_dialog(model):
 
 
 def names_in(value):
-    """The declared types that a part of the declaration names."""
+    """Yields the declared types that a part of the declaration names."""
     if isinstance(value, dict):
         for part in value.values():
             yield from names_in(part)

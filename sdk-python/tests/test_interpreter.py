@@ -23,7 +23,7 @@ DEAF = ["sh", "-c", """trap "" TERM; read -r asked; echo '{"type":"agent_start"}
 
 
 def python(agent, code, **more):
-    """Runs a program; it has to end by itself."""
+    """Runs a program, which has to end by itself."""
     head = f"import agentese, asyncio, json, os, select, signal, socket, sys, threading, time, warnings\nfrom agentese import pi\nAGENT, DEAF, LIMIT = {json.dumps(agent)}, {json.dumps(DEAF)}, {LIMIT}\n"
     return subprocess.run(
         [sys.executable, "-X", "dev", "-W", "ignore::ResourceWarning", "-c", head + textwrap.dedent(code)],

@@ -27,8 +27,8 @@ def test_one_wheel_serves_all_versions_and_carries_its_licences():
     assert installed.metadata["License-Expression"] == "MIT OR Apache-2.0"
     licences = ["LICENSE-APACHE", "LICENSE-MIT"]
     assert installed.metadata.get_all("License-File") == licences
-    # An editable installation has no copies. The wheel of `./test --package` is built from the source distribution:
-    # what is in the one is in the other.
+    # An editable installation has no copies. `./test --package` builds the wheel from the source distribution, so both
+    # contain the same files.
     if '"editable":true' not in (installed.read_text("direct_url.json") or "").replace(" ", ""):
         for name in licences:
             assert installed.read_text(f"licenses/{name}") == (ROOT / name).read_text(), name

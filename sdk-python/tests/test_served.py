@@ -22,7 +22,7 @@ MODEL = {row["name"]: row for row in reversed(json.loads((ROOT / "protocol/model
 
 
 class Play:
-    """One agent and its client."""
+    """An agent and its client."""
 
     def __init__(self, dialect: str, play: dict[str, Any], agent: Path, place: Path) -> None:
         self.dialect, self.play, self.agent = dialect, play, agent
@@ -112,14 +112,14 @@ class Play:
         return bool(kind == step["until"])
 
     def touch(self, step: dict[str, Any]) -> bool:
-        """Makes the file that the step names; whether it names one."""
+        """Creates the file that the step names; returns whether the step names one."""
         if "touch" in step:
             (self.work / step["touch"]).touch()
         return "touch" in step
 
     @contextlib.contextmanager
     def called(self, step: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Callable[[Any], None]]]:
-        """Gives method, parameters, and what takes the result; checks what becomes of the call."""
+        """Returns the method, the parameters and the receiver of the result; checks the outcome of the call."""
         name = step.get("call") or step["start"]
         self.commands.add(name)
         params = self.filled(step.get("params", {}))

@@ -1,4 +1,4 @@
-"""Being an agent, in every dialect."""
+"""Services: an agent in every dialect."""
 
 import asyncio
 import json

@@ -68,7 +68,7 @@ def test_a_failure_comes_back_from_a_worker_process():
 
 @pytest.mark.parametrize("how", ["cancelled", "closed", "run"])
 def test_a_call_that_never_began_leaves_nothing_behind(how):
-    """On one loop, which outlives its clients."""
+    """Uses clients on one loop, which outlives them."""
 
     async def use(end):
         async with pi.AsyncClient.connect(end) as client:
@@ -104,7 +104,7 @@ def test_a_call_that_never_began_leaves_nothing_behind(how):
 
 
 def test_one_slow_dialog_holds_up_no_other():
-    """For threads; handlers for asyncio are tasks of their own."""
+    """Checks handlers for threads; handlers for asyncio are separate tasks."""
     second = threading.Event()
     answers = []
 

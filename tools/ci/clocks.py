@@ -160,7 +160,7 @@ def modules_of_tests(path, text):
 
 
 def test_files():
-    """Yields the paths of tests and their text; for a Rust source with a module of tests, only that module, in place."""
+    """Yields the paths of tests and their text; for a Rust source with tests in it, only the tests, on their lines."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     paths = sorted(set(listed.splitlines()))

@@ -100,7 +100,7 @@ class Decoder:
 
 @final
 class EventTable:
-    """Class of each event, and of all other events."""
+    """Classes of the declared events, and the class of all other events."""
 
     def __new__(cls, classes: dict[str, type[Record]], unknown: type[Record]) -> Self: ...
     def decode(self, dialect: str, line: str) -> Any:
@@ -165,8 +165,8 @@ class Question:
     def record(self, class_: type[Record], /) -> Any:
         """Returns the parameters as an instance of the class."""
     def withdrawn(self, timeout: float | None = 0.0) -> bool:
-        """Returns true if the agent has withdrawn the question or the connection has ended; waits up to
-        `timeout` seconds for it."""
+        """Returns true if the agent has withdrawn the question or the connection has ended. Waits up to
+        `timeout` seconds for that."""
     def answer(self, members: str | None = None) -> None:
         """Answers with the members of a JSON object; `None` applies the declared policy."""
     def fail(self, reason: str) -> None:

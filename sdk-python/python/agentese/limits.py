@@ -24,7 +24,7 @@ class RunLimits:
 
 
 def native(limits: RunLimits | None) -> tuple[int | None, float | None, float | None, int | None] | None:
-    """The limits as the native core takes them."""
+    """Returns the limits in the form of the native core."""
     if limits is None:
         return None
     return (limits.max_turns, limits.max_cost, limits.max_time, limits.max_equal_calls)

@@ -37,7 +37,7 @@ class Peer:
         self.say({"id": call["id"], "type": "response", "command": call["type"], "success": False, "error": error})
 
     def rest(self) -> None:
-        """Answers states until the client goes."""
+        """Answers requests for the state until the client disconnects."""
         try:
             while True:
                 call = self.hear()
@@ -57,7 +57,7 @@ STATE = {
 
 @contextmanager
 def playing(script: Callable[[Peer], None]) -> Iterator[socket.socket]:
-    """Plays a script on a thread; gives the client's end. The script's failures are the test's."""
+    """Plays a script on a thread; yields the client's end. Failures of the script fail the test."""
     ours, theirs = socket.socketpair()
     failures: list[BaseException] = []
 

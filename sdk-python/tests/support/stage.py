@@ -48,7 +48,7 @@ class Holds:
         return held
 
     def wait(self) -> Any:
-        """For threads."""
+        """Holds a question of a handler for threads."""
         held = self.new()
         end = time.monotonic() + LIMIT
         while not held.answered.wait(0.005) and time.monotonic() < end:
@@ -57,7 +57,7 @@ class Holds:
         return held.value
 
     async def wait_async(self) -> Any:
-        """For asyncio, where a handler is cancelled."""
+        """Holds a question of a handler for asyncio, which may be cancelled."""
         held = self.new()
         try:
             await asyncio.to_thread(held.answered.wait, LIMIT)
@@ -100,7 +100,7 @@ class Threads:
 
 
 def read(run: Any) -> tuple[list[Any], AgenteseError | None]:
-    """The events of a run, and how it failed."""
+    """Returns the events of a run, and its failure."""
     events = []
     try:
         for event in run:
@@ -225,7 +225,7 @@ class Stage:
         self.client = self.driver.make(self.dialect, "connect", ours, options)
 
     def odd_options(self) -> dict[str, Any]:
-        """A tap and a handler as the case describes them."""
+        """Returns a tap and a handler by the options of the case."""
         given, odd = self.case.get("options", {}), {}
 
         def fail(*_: Any) -> None:
@@ -265,7 +265,7 @@ class Stage:
             call.result(LIMIT)
 
     def do_run(self, command: str, step: dict[str, Any]) -> None:
-        # For threads it is made when the agent has taken the prompt.
+        # For threads, the run exists once the agent has accepted the prompt.
         start = lambda: getattr(self.client, command.replace("/", "_"))(**step["params"])  # noqa: E731
         if self.kind is Threads:
             self.runs[step["as"]] = self.driver.start(start)
@@ -393,7 +393,7 @@ class Stage:
             self.heard.append(json.loads(self.lines.readline()))
 
     def write(self, data: bytes) -> None:
-        # The client reads while this writes: more than the socket holds goes through.
+        # The client reads during the write, so more than the socket's buffer gets through.
         self.agent.sendall(data)
 
     def say(self, line: str) -> None:
@@ -468,7 +468,7 @@ def fits(error: AgenteseError, expected: dict[str, Any]) -> None:
 
 
 def alive_in_group(group: int) -> list[str]:
-    """The processes of a group that are not dead; who reaps the dead ones is not our concern."""
+    """Returns the ids of the living processes of a group, without zombies, which another process reaps."""
     alive = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
