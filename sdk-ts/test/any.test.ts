@@ -127,7 +127,7 @@ describe("an agent of any dialect", () => {
       if (agent.can("messages")) assert.equal((await agent.messages()).filter(({ role }) => role === "assistant").length, words(agent, "assistant").length);
       const state = await agent.state();
       assert.equal(state.working, false);
-      // Operator's counts entries.
+      // Operator counts entries instead.
       if (agent.can("stats")) {
         const { messages } = await agent.stats();
         assert.equal(messages, seen === "operator" ? undefined : state.messages);

@@ -1,4 +1,4 @@
-/** Agents of any dialect in memory: how one is found out, and how its connection ends. */
+/** Agents of any dialect in memory: detection of the dialect, and the end of the connection. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -24,7 +24,7 @@ const STATE = {
   pendingMessageCount: 0,
 };
 
-/** Answers the two questions that find out the dialect, as pi does. */
+/** Answers the two queries of the detection, as pi does. */
 async function recognise(agent: FakeAgent): Promise<void> {
   for (let asked = 0; asked < 2; asked++) {
     const question = await agent.hear();
@@ -72,7 +72,7 @@ test("of two sessions opened at once the last that is answered is spoken to", as
   await agent.end();
 });
 
-/** A call that opens the first session, and one that opens another meanwhile; and what they have asked. */
+/** Starts a call that opens the first session, and one that opens another; returns both, with their requests' ids. */
 async function opensTwo(agent: FakeAgent) {
   const connected = await soon(connect(agent.transport, { dialect: "opal" }));
   const [calling, opening] = [connected.abort(), connected.openSession("other")];
@@ -149,7 +149,7 @@ test("an older answer between those to two openings takes nobody back to the ses
 
 const UNTAKEN: readonly (readonly [string, Intent, Record<string, unknown>, string])[] = [
   ["omp", "bash", { command: "ls" }, "hidden"],
-  // It is not known to be of the revision that has it.
+  // The agent is not known to be of the revision with this parameter.
   ["pi", "bash", { command: "ls" }, "hidden"],
   ["pi@0.55", "bash", { command: "ls" }, "hidden"],
   ["opal", "compact", {}, "instructions"],

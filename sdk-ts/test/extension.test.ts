@@ -32,7 +32,7 @@ class Agent {
     this.child.stdin.write(`${JSON.stringify(frame)}\n`);
   }
 
-  /** Asks the extension something; gives the id of the question. */
+  /** Sends a request to the extension; returns its id. */
   ask(frame: { type: HostFrame["type"]; [member: string]: JsonValue }): string {
     const id = String(++this.#last);
     this.send({ ...frame, id });
@@ -57,7 +57,7 @@ class Agent {
     }
   }
 
-  /** The answer to a question of ours, which comes next. */
+  /** Sends a request and returns its answer, which has to be the next frame. */
   async asked(frame: { type: HostFrame["type"]; [member: string]: JsonValue }): Promise<JsonObject> {
     return this.answerTo(this.ask(frame));
   }
@@ -198,7 +198,7 @@ test("each action is asked for, and its result comes back", async (context) => {
     ["shutdown", {}],
   ];
   for (const [type, members, result] of exchange) {
-    // Words in the user's place are answered by what comes of them.
+    // A message in place of the user has no response; the client receives the events of its run.
     const said = type === "send_user_message" ? await agent.next() : await agent.reply(type, result);
     assert.deepEqual(said, { type, ...members });
   }

@@ -73,7 +73,7 @@ function expected(stream: Buffer, maxLine: number, keepBom: boolean): Outcome[] 
       if (!Buffer.from(text).equals(line)) {
         let sound = 0;
         while (Buffer.from(line.subarray(0, sound + 1).toString("utf8")).equals(line.subarray(0, sound + 1)) || tears(line, sound)) sound++;
-        // Back to the last whole character.
+        // Goes back to the last whole character.
         while (!Buffer.from(line.subarray(0, sound).toString("utf8")).equals(line.subarray(0, sound))) sound--;
         outcomes.push({ error: "invalid_utf8", offset, bytes: sound });
       } else {
@@ -97,7 +97,7 @@ function tears(line: Buffer, at: number): boolean {
   }
 }
 
-/** A small generator of numbers, so that failures can be repeated. */
+/** Returns a small generator of numbers, so that failures can be repeated. */
 function random(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -129,7 +129,7 @@ test("the short way to text is taken for ASCII alone, and gives the same", () =>
     bytes[2 + next(bytes.length - 2)] = 128 + next(128);
     assert.equal(asciiText(bytes.subarray(2)), undefined);
   }
-  // Node keeps longer text elsewhere.
+  // Node stores longer text in another way.
   const long = "x".repeat(3 << 20);
   assert.ok(asciiText(new TextEncoder().encode(long)) === long);
 });

@@ -33,7 +33,7 @@ function run(program: string, args: string[], cwd = scratch): string {
   return execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** A tool from the package's own dependencies. */
+/** Runs a tool from the package's own dependencies. */
 function tool(name: string, args: string[], cwd = scratch): string {
   const path = join(PACKAGE, "node_modules", ".bin", name);
   try {
@@ -127,7 +127,7 @@ for (const [name, options, source] of [
   });
 }
 
-/** An extension as a stranger writes it. */
+/** A third-party extension. */
 const EXTENSION = `
   import { Extension, type JsonObject, type ToolCallAnswer } from "agentese/extension";
   const extension = new Extension();
@@ -180,7 +180,7 @@ async function bundle(contents: string, platform: "browser" | "node"): Promise<{
 
 for (const dialect of ["pi", "omp", "pisces", "operator", "opal"]) {
   test(`the ${dialect} client fits the budget, without anything of Node`, async () => {
-    // For a browser: an import of a Node module would fail.
+    // The bundle is for a browser: an import of a Node module would fail.
     const { bytes, inputs } = await bundle(`import { ${dialect} } from "agentese"; (globalThis as any).client = ${dialect}.Client;`, "browser");
     const size = gzipSync(bytes, { level: 9 }).length;
     console.log(`${dialect}: ${bytes.length} bytes minified, ${size} compressed`);

@@ -7,7 +7,7 @@ import { EventFrame } from "../src/event.js";
 import { type Overflow, Queue as Sized } from "../src/queue.js";
 import { failure, settle, soon } from "./support/agent.js";
 
-/** A queue of plain values with the sizes and keys that the tests give. */
+/** A queue of plain values with the sizes and keys of the tests. */
 class Queue<T> {
   readonly #queue: Sized<{ value: T; size: number; key: string | undefined }>;
   constructor(cap: number, overflow: Overflow) {

@@ -89,7 +89,7 @@ function printed(name: string, input = ""): string {
   });
 }
 
-/** The compiled example under that heading. */
+/** Returns the name of the compiled example under that heading. */
 function compiled(title: string): string {
   return `example${examples.findIndex((example) => example.title === title)}.mjs`;
 }

@@ -1,4 +1,4 @@
-// Compiled, never run: what the types accept and refuse.
+// Tests of the types: this file is compiled and never run.
 
 import type { Extension, JsonValue } from "../src/extension.js";
 import type { omp, operator } from "../src/index.js";
@@ -237,7 +237,7 @@ export class Agent extends served.pi.Service {
   }
 }
 
-/** Answers of extensions are those that the event has. */
+/** Handlers of extensions return answers of their event. */
 export function extend(extension: Extension): void {
   extension.on("tool_call", async (event) => (event.toolName === "bash" ? { block: true, reason: "no" } : undefined));
   extension.on("tool_result", ({ content }) => ({ content, isError: false }));

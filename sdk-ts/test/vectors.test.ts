@@ -89,7 +89,7 @@ const cases = ["client.json", "client_ends.json", "client_failures.json", "clien
 const clients = { pi: pi.Client, omp: omp.Client, pisces: pisces.Client, operator: operator.Client, opal: opal.Client };
 type Make = new (transport: Transport, options?: object) => RpcClient<AnyTypes>;
 
-/** The options of a case, for a client and its process. */
+/** Returns the options of a case for a client and its process. */
 function optionsOf({ options }: Case, told: string[], held: Held[]): object {
   const fail = (): never => {
     throw new Error("on purpose");
@@ -150,7 +150,7 @@ class Stage {
     this.#connect = connect;
   }
 
-  /** The question with that number, which was asked. */
+  /** Returns the question with that number, which must exist. */
   #question(number: number): Held {
     return this.#held[number] ?? assert.fail("nobody asked that");
   }
@@ -282,7 +282,7 @@ function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The text of an event's own object, where an envelope is around it. */
+/** Returns the text of an event's own object, without an envelope. */
 function withoutEnvelope(line: string): string {
   const envelope = /^\{(?:"jsonrpc":"2\.0","method":"agent\/event","params"|"type": ?"event", ?"event"): ?(.*)\}$/;
   return line.match(envelope)?.[1] ?? line;
@@ -299,7 +299,7 @@ async function eventually(holds: () => boolean, what: string): Promise<void> {
 /** Fails if a failure is not the one that a case expects. */
 function check(error: unknown, expected: Failure): void {
   assert.ok(error instanceof AgentError, String(error));
-  // Of a refusal the kind may be that of a documented failure.
+  // The kind of a rejection may be the one of a documented failure.
   assert.equal(error instanceof RefusedError ? "refused" : error.kind, expected.kind);
   for (const name of expected.names ?? []) assert.ok(error.message.includes(name), `${name} is not in: ${error.message}`);
   if (expected.reason !== undefined) assert.ok(error instanceof RefusedError && error.message === expected.reason);

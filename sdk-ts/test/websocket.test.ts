@@ -13,7 +13,7 @@ import { PACKAGE, REPOSITORY } from "./support/files.js";
 
 /** A server in memory: one agent of pi, and the frames that it has sent. */
 class Server {
-  /** The addresses at which it was called, and the sockets that were made. */
+  /** Addresses of the connections; `sockets` are their sockets. */
   readonly calls: URL[] = [];
   readonly sockets: FakeSocket[] = [];
   readonly heard: string[] = [];
@@ -75,7 +75,7 @@ class FakeSocket implements Socket {
   onmessage: ((event: never) => void) | null = null;
   onclose: ((event: never) => void) | null = null;
   onerror: ((event: never) => void) | null = null;
-  /** Resolves when the connection is over. */
+  /** Resolves when the connection has ended. */
   readonly closed: Promise<void>;
   readonly #server: Server;
   #isClosed: () => void = () => undefined;
@@ -117,7 +117,7 @@ class FakeSocket implements Socket {
   }
 }
 
-/** Resolves when that holds. */
+/** Resolves when the condition holds. */
 const until = (holds: () => boolean): Promise<void> =>
   soon(
     (async () => {
@@ -142,7 +142,7 @@ describe("an agent behind a WebSocket", () => {
     const server = new Server();
     const client = await connect(server);
     await soon(client.abort());
-    // The answer to this one is lost with the connection.
+    // The answer to this call is lost with the connection.
     server.isMute = true;
     const call = client.setAutoRetry({ enabled: false });
     await until(() => server.commands("set_auto_retry").length > 0);
@@ -289,7 +289,7 @@ test("a connection to `agentese web` that is lost in the middle of an answer los
   const agentese = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
   assert.ok(existsSync(agentese), `${agentese} is missing: cargo build -p agentese-cli`);
   const env = { ...process.env };
-  // The program is no test of its own.
+  // The program is not a test.
   delete env["NODE_TEST_CONTEXT"];
   const program = join(PACKAGE, "build", "test", "support", "web_session.js");
   // Before version 22 the platform has a WebSocket only with a flag.

@@ -171,10 +171,10 @@ test("a signal stops the run, where that is asked for", async () => {
   assert.equal(await reading, reason);
   assert.equal(await failure(run.result()), reason);
   assert.deepEqual(types, ["agent_start", "agent_end"]);
-  // Aborted before anything was sent.
+  // An aborted signal fails the call before it is sent.
   assert.equal(await failure(client.prompt({ message: "x" }, { signal: stop.signal, abortRun: true })), reason);
 
-  // An agent that does not obey, or does not answer the prompt, holds nothing.
+  // An agent that ignores the abort, or does not answer the prompt, delays no failure.
   for (const obeys of [true, false]) {
     const again = new AbortController();
     const prompt = failure(client.prompt({ message: "x" }, { signal: again.signal, abortRun: true }));
@@ -354,7 +354,7 @@ test("a run that reaches a limit is stopped, and fails with the limit's name", a
   assert.deepEqual([found?.code, found?.isRetryable, result.aborted], ["max_turns", false, false]);
   assert.equal(found?.message, "the run was stopped: it has had 2 turns, which is its limit");
   assert.equal(await failure(run.result()), found);
-  // The next one has no limits.
+  // The next run has no limits.
   const next = client.prompt({ message: "again" });
   await soon(agent.accept());
   const playing = agent.run("Hello");

@@ -1,4 +1,4 @@
-/** Folding recorded sessions, and saying what came out in a few words: the same in every language. */
+/** Fold of recorded sessions, with short summaries of the results: the same in every language. */
 
 import { createHash } from "node:crypto";
 
@@ -83,17 +83,17 @@ function differences(known: Message, message: Message): string[] {
   return [...names].filter((name) => canonical(known[name]) !== canonical(message[name])).map((name) => `${message.role}.${name}`);
 }
 
-/** The digest of a conversation, without what the fold remembers for itself. */
+/** Returns the digest of a conversation, without the private state of the fold. */
 export function digest({ internal: _, ...conversation }: Conversation): string {
   return digestOf(conversation);
 }
 
-/** The digest of a value. */
+/** Returns the digest of a value. */
 export function digestOf(value: unknown): string {
   return createHash("sha256").update(canonical(value), "utf8").digest("hex").slice(0, 16);
 }
 
-/** A value as text that every language writes alike: names sorted, numbers in millionths. */
+/** Returns a value as text, equal in all languages: names are sorted, numbers are in millionths. */
 function canonical(value: unknown): string {
   if (value === undefined) return "-";
   if (value === null) return "n";
