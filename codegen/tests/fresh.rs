@@ -59,8 +59,8 @@ fn every_generated_file_says_so_in_its_beginning_and_lives_where_generated_files
     }
 }
 
-/// Generated Rust is switched by one feature for each dialect, and an heir's feature needs its parent's. Those of protocols that
-/// are no dialects are off by default. What else is optional needs a dependency.
+/// Each dialect has a feature for its generated Rust code, and an heir's feature needs its parent's. The features of
+/// protocols that are no dialects are off by default. Other optional parts need a dependency.
 #[test]
 fn the_features_of_the_rust_crate_are_the_dialects() {
     let manifest = std::fs::read_to_string(root().join("sdk-rust/Cargo.toml")).unwrap();
