@@ -1,10 +1,10 @@
 //! A released revision never changes: its schemas accept the same frames as in the first release that contains it.
 //!
-//! Nothing has been released yet. Until then, a line is corrected if a recording shows a mistake of the declaration, and
-//! CHANGELOG.md names the correction. The lines exist already, so that no revision changes unseen.
+//! Nothing has been released yet. Until then, a line is corrected if a recording shows a mistake of the declaration,
+//! and CHANGELOG.md names the correction. The lines exist already, so that no revision changes unseen.
 //!
-//! Descriptions may improve, so they are not compared. A new revision gets its lines when it is declared: the test prints
-//! them.
+//! Descriptions may improve, so they are not compared. A new revision gets its lines when it is declared: the test
+//! prints them.
 
 use agentese_codegen::json_schema::{Draft, Side, schema};
 use agentese_protocol::Index;

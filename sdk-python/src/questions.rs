@@ -196,7 +196,7 @@ impl Question {
         Record::make(class, self.open.get(class.py())?.params.clone())
     }
 
-    /// Waits at most that many seconds for a withdrawal. Returns true if the agent has withdrawn the
+    /// Waits at most that many seconds for a withdrawal. Returns `true` if the agent has withdrawn the
     /// question, or the connection has ended.
     #[pyo3(signature = (timeout=0.0))]
     fn withdrawn(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {

@@ -42,7 +42,7 @@ class Tap:
         return any(self.wants.values())
 
     def show(self, connection: Connection, seen: Iterable[tuple[Any, str]]) -> bool:
-        """Passes frames to the observers in order. Returns false if no observer wants more."""
+        """Passes frames to the observers in order. Returns `False` if no observer wants more."""
         for kind, text in seen:
             if self._log:
                 logger.debug("%s %s", kind, text)

@@ -155,7 +155,7 @@ export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["c
     if (row(serving.spec.commands, command)?.answer === "accepted") this.#held = [];
   }
 
-  /** True if the response was sent. */
+  /** `true` if the response was sent. */
   get isAnswered(): boolean {
     return this.#isAnswered;
   }

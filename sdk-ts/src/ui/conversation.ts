@@ -8,7 +8,7 @@ export interface Conversation {
   /** Messages in the order of arrival, including those outside of the model's context. */
   readonly messages: readonly Message[];
   /**
-   * False if the agent has messages that no frame contained: the session was replaced, or existed before. The
+   * `false` if the agent has messages that no frame contained: the session was replaced, or existed before. The
    * response to the history command contains them.
    */
   readonly complete: boolean;
@@ -81,9 +81,9 @@ export interface Message {
   /** For the role `summary`. */
   readonly tokensBefore?: number;
   readonly details?: JsonValue;
-  /** True if the message is outside of the model's context: a retried answer, or part of a compaction. */
+  /** `true` if the message is outside of the model's context: a retried answer, or part of a compaction. */
   readonly gone?: boolean;
-  /** True if the message is not meant for display. */
+  /** `true` if the message is not meant for display. */
   readonly hidden?: boolean;
 }
 

@@ -185,9 +185,9 @@ class Message(Record):
     """For the role `summary`."""
     details: Json = None
     gone: bool | None = None
-    """True if the message is outside of the model's context."""
+    """`True` if the message is outside of the model's context."""
     hidden: bool | None = None
-    """True if the message is not meant for display."""
+    """`True` if the message is not meant for display."""
 
     @property
     def text(self) -> str:
@@ -387,7 +387,7 @@ class Conversation(Record):
     messages: tuple[Message, ...] = ()
     """Messages in the order of arrival, including those outside of the model's context."""
     complete: bool = True
-    """False if the agent has messages that no frame contained; the response to the history command contains
+    """`False` if the agent has messages that no frame contained; the response to the history command contains
     them."""
     waiting: tuple[Waiting, ...] = ()
     """User input outside of the conversation, including the queues."""
