@@ -1,4 +1,4 @@
-"""A chat in a terminal: prints the new parts of the conversation, from any event."""
+"""A chat in a terminal: draws what is new of the conversation, whatever told it."""
 
 import sys
 

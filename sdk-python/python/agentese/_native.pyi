@@ -306,7 +306,7 @@ class Server:
     ) -> tuple[Server, Pending]:
         """Serves stdin and stdout of this process, or a connected Unix socket."""
     def calls(self) -> tuple[list[ServerCall], bool]:
-        """Returns the available commands, and true if running work must stop."""
+        """Returns the available commands, and `True` if running work must stop."""
 
 @final
 class ServerCall:
@@ -336,7 +336,7 @@ def commands(dialect: str) -> list[str]:
 
 def facts(dialect: str) -> tuple[bool, tuple[str, str] | None, str | None]:
     """Returns facts about a dialect: `True` for JSON-RPC; the barrier command, with the member of its
-    response that is true during a run; the `type` of answers to dialogs."""
+    response that is `True` during a run; the `type` of answers to dialogs."""
 
 def shut_down(seconds: float) -> None:
     """Ends all agents and waits for them, at most `seconds`."""

@@ -1,4 +1,4 @@
-// A chat with React: components of unchanged messages are not rendered again.
+// A chat with React: components whose messages did not change are not rendered again.
 //   <Chat {...open(await connectWebSocket(address))} />
 import { type FormEvent, memo, useSyncExternalStore } from "react";
 import { type Transport, pi } from "agentese";
