@@ -25,7 +25,7 @@ class Terminal(pi.Dialogs):
     def _ask(self, text: str) -> str | None:
         print(text, end="", flush=True)
         line = sys.stdin.readline()
-        # The agent may have stopped waiting while the person was thinking.
+        # The agent may have withdrawn the question in the meantime.
         return None if withdrawn() or not line else line.strip()
 
 

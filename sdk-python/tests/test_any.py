@@ -101,7 +101,7 @@ AGENTS = [
 
 @pytest.fixture(params=KINDS)
 def start(request, agent, tmp_path):
-    """Starts the reference agent in a dialect, with a script of its model."""
+    """Returns a function that starts the reference agent in a dialect, with a script of its model."""
 
     def started(speaks, script, **given):
         (tmp_path / "work").mkdir()

@@ -45,7 +45,7 @@ class Sync:
 
 
 class Async:
-    """The client for asyncio, driven from a loop of its own."""
+    """The client for asyncio, on a loop of its own."""
 
     name = "asyncio"
 
