@@ -1,7 +1,7 @@
 """Speed of the decoding of events: `python bench/decoding.py [--quick]`.
 
-Each client starts the same child, which writes a file of frames, reads the type of every event and the delta of every
-update, and adds up their number and length. Runs are interleaved; the result is the best run of each client.
+Each client starts the same child, which writes a file of frames. The client reads the type of every event and the delta
+of every update, and adds up their number and length. Runs are interleaved; the best run of each client is the result.
 
 `python bench/decoding.py --client NAME FILE COUNT` runs one of them and prints its sums and times;
 `--threads NAME FILE COUNT` prints the share of Python's thread in the processor time; `--write SIZE FILE COUNT` writes

@@ -1,8 +1,8 @@
 /**
  * Comparison of the client with a plain one that parses every line, in memory.
  *
- * Both read the same bytes in chunks of 64 KiB from a web stream, read the type of every event and the delta of every
- * `message_update`, and add up the lengths of the deltas.
+ * Both get the same bytes in chunks of 64 KiB from a web stream. They read the type of every event and the delta of
+ * every `message_update`, and add up the lengths of the deltas.
  */
 
 import assert from "node:assert/strict";
