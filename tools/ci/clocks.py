@@ -5,6 +5,7 @@ A test may read a clock for one purpose: to bound a wait. The bound is the share
 (`LONG` in Rust, `LIMIT` in Python, `PATIENCE` in TypeScript and JavaScript), or a longer constant of the same file. A
 Rust test with a paused clock of the runtime (`start_paused = true`) may read that clock. Programs in strings are read
 like the test around them. ALLOWED lists other readings, each with its reason; an entry without a reading is an error.
+"""
 
 import re
 import subprocess
