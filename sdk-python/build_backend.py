@@ -1,4 +1,4 @@
-"""The build backend: maturin, without its download of a Rust toolchain where there is none."""
+"""The build backend: maturin, without its download of a Rust toolchain if no toolchain is installed."""
 
 import os
 import shutil

@@ -28,7 +28,7 @@ pub struct Changes {
     pub from: String,
     /// The later one.
     pub to: String,
-    /// True if a client of the older revision is compatible with all of them.
+    /// `true` if a client of the older revision is compatible with all of them.
     pub survives: bool,
     /// The changes.
     pub changes: Vec<Change>,
@@ -68,7 +68,7 @@ pub struct Change {
     /// The new value, if there is one to show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// True if a client of the older revision is compatible with the change.
+    /// `true` if a client of the older revision is compatible with the change.
     pub survives: bool,
     /// The effect on such a client.
     pub because: &'static str,

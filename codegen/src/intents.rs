@@ -116,7 +116,7 @@ fn of_some_revisions(index: &Index, carrier: &Value) -> Map<String, Value> {
     partly.collect()
 }
 
-/// Returns true if a command has a parameter.
+/// Returns `true` if a command has a parameter.
 fn takes(index: &Index, command: &str, param: &str) -> bool {
     let params = index.commands.iter().find(|row| row.wire == command).and_then(|row| row.params);
     match params.and_then(|name| index.type_def(name)).map(|def| &def.shape) {

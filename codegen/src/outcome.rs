@@ -20,7 +20,7 @@ pub struct Outcome {
     pub text: &'static str,
     /// The paths of the code.
     pub code: Vec<&'static str>,
-    /// True if the same prompt may succeed.
+    /// `true` if the same prompt may succeed.
     pub retryable: bool,
 }
 

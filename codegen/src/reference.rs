@@ -120,7 +120,7 @@ fn page(index: &Index) -> String {
     out
 }
 
-/// Returns true for a type without a section of its own above.
+/// Returns `true` for a type without a section of its own above.
 fn is_shared(index: &Index, def: &TypeDef) -> bool {
     let shown = index.commands.iter().filter_map(|command| command.params);
     let shown = shown.chain(index.events.iter().map(|event| event.payload.name));

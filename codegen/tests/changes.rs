@@ -1,4 +1,4 @@
-//! What a later revision changes is told, with whether an old client survives it. The later revisions are made up.
+//! The report on a later revision names its changes, and their effects on old clients. The revisions are made up.
 
 use agentese_codegen::changes::{Change, Changes, How, all, between};
 use agentese_protocol::Index;
@@ -8,7 +8,7 @@ fn pi() -> Index {
     Index::named("pi").unwrap()
 }
 
-/// The one change that is found where `make` has changed the revision.
+/// Returns the only change between a revision and its form after `make`.
 #[track_caller]
 fn only(make: impl FnOnce(&mut Index)) -> Change {
     let mut later = pi();
@@ -24,7 +24,7 @@ fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-/// A copy of a record with other members.
+/// Returns a copy of a record with other members.
 fn with_fields(def: &TypeDef, make: impl FnOnce(&mut Vec<Field>)) -> &'static TypeDef {
     let Shape::Record { constants, fields } = def.shape else { panic!("{} is no record", def.name) };
     let mut fields = fields.to_vec();
@@ -32,7 +32,7 @@ fn with_fields(def: &TypeDef, make: impl FnOnce(&mut Vec<Field>)) -> &'static Ty
     leak(TypeDef { shape: Shape::Record { constants, fields: leak(fields) }, ..*def })
 }
 
-/// Puts a type in the place of the one with its name.
+/// Replaces the type with the same name.
 fn put(index: &mut Index, def: &'static TypeDef) {
     index.types.insert(def.name, def);
 }

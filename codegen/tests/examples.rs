@@ -1,4 +1,4 @@
-//! Examples of the declaration are true: they validate, in the framing of their dialect.
+//! The examples of the declaration are valid, in the framing of their dialect.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn every_command_event_and_dialog_has_an_example_that_validates() {
             for ExampleFrame { row, frame, answers } in frames {
                 let what = format!("{} `{row}` ({side:?})", index.dialect.name);
                 assert_valid(&root, &frame, &what);
-                // The root of a JSON-RPC schema takes any result; the method's own does not.
+                // The root of a JSON-RPC schema accepts any result; the schema of the method does not.
                 if let Some(result) = answers.and_then(|method| schema["x-results"].get(method)) {
                     let own =
                         json!({"$schema": schema["$schema"], "$defs": schema["$defs"], "allOf": [result]});

@@ -1,4 +1,4 @@
-//! Generated files on disk are what the generators give, and the check says how to mend them.
+//! Generated files on disk are equal to the output of the generators, and the check names the command that mends them.
 
 use std::path::{Path, PathBuf};
 
@@ -49,9 +49,9 @@ fn every_generated_file_says_so_in_its_beginning_and_lives_where_generated_files
         let path = artefact.path.display().to_string();
         let head: String = artefact.text.chars().take(400).collect();
         let in_folder = GENERATED_FOLDERS.iter().any(|folder| artefact.path.starts_with(folder));
-        // Python's modules are named by where they stand: `agentese.pi` cannot live elsewhere.
+        // The location of a Python module is its name: `agentese.pi` cannot live elsewhere.
         let is_module = path.starts_with("sdk-python/python/agentese/");
-        // The module of a folder of generated Rust stands beside it.
+        // The module of a folder of generated Rust is the file beside it.
         let is_root = GENERATED_FOLDERS.iter().any(|folder| path == format!("{folder}.rs"));
         assert!(in_folder || is_root || is_module || path == "protocol/model.json", "{path}");
         // OpenRPC has no place for comments before its description.
@@ -59,8 +59,8 @@ fn every_generated_file_says_so_in_its_beginning_and_lives_where_generated_files
     }
 }
 
-/// Generated Rust is switched by one feature for each dialect, and an heir's feature needs its parent's. Those of protocols that
-/// are no dialects are off by default. What else is optional needs a dependency.
+/// Each dialect has a feature for its generated Rust code, and an heir's feature needs its parent's. The features of
+/// protocols that are no dialects are off by default. Other optional parts need a dependency.
 #[test]
 fn the_features_of_the_rust_crate_are_the_dialects() {
     let manifest = std::fs::read_to_string(root().join("sdk-rust/Cargo.toml")).unwrap();

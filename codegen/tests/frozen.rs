@@ -1,10 +1,15 @@
-//! A released revision never changes: its schemas accept what they accepted in the first release that contains it.
+//! A released revision never changes: its schemas accept the same frames as in the first release that contains it.
 //!
+<<<<<<< HEAD
 //! Nothing has been released yet. Until then a line is corrected where a recording shows that the declaration was wrong, and
 //! the commit names the recording; the lines are kept already, so that no revision changes unseen.
+=======
+//! Nothing has been released yet. Until then, a line is corrected if a recording shows a mistake of the declaration,
+//! and CHANGELOG.md names the correction. The lines exist already, so that no revision changes unseen.
+>>>>>>> prose-clients
 //!
-//! Words may get better, so descriptions do not count. A new revision gets its lines when it is declared: the test prints
-//! them.
+//! Descriptions may improve, so they are not compared. A new revision gets its lines when it is declared: the test
+//! prints them.
 
 use agentese_codegen::json_schema::{Draft, Side, schema};
 use agentese_protocol::Index;
@@ -14,7 +19,7 @@ use sha2::{Digest, Sha256};
 /// Revision, side and hash.
 const PUBLISHED: &str = include_str!("published.txt");
 
-/// Without words, members in the order of their names.
+/// Returns a schema without descriptions, with sorted members.
 fn plain(value: &Value) -> Value {
     match value {
         Value::Object(members) => {

@@ -1,5 +1,5 @@
-//! Frames of real agents in revisions that are recorded elsewhere: they fit the schemas of their revision. Each shape stands
-//! there once, with placeholders for what an agent or its author wrote.
+//! Frames of real agents in revisions that are recorded elsewhere fit the schemas of their revision. The file contains
+//! each shape once, with placeholders for texts of an agent or its author.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ fn frames_of_every_revision_fit_its_schemas_apart_from_those_with_a_reason() {
     assert!(refused > 0 && refused < 10, "{refused} frames are refused with a reason");
 }
 
-/// No frame of an agent in these revisions is one that its clients do not know.
+/// Clients know every frame of an agent in these revisions.
 #[test]
 fn every_event_and_dialog_of_these_frames_is_declared() {
     for line in FRAMES.lines() {

@@ -74,7 +74,7 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
         .filter_map(|(place, revisions)| {
             let all: Vec<_> = revisions.iter().map(|spec| guess(lines, spec)).collect();
             // A sign of a revision weighs more than a good fit: a younger revision fits more, as it declares
-            // more. Without signs, the first of the revisions with an equal fit is taken.
+            // more. Without signs, the first revision with the best fit wins.
             let fit = |(guess, signs): &(Guess, f64)| (*signs, guess.confidence);
             let best = (0..all.len())
                 .reduce(|best, next| if fit(&all[next]) > fit(&all[best]) { next } else { best })?;

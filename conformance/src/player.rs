@@ -160,7 +160,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
     })
 }
 
-/// Everything that an agent needs to start: a directory with the files of profile and case, a model, a
+/// Requirements for the start of an agent: a directory with the files of profile and case, a model, a
 /// command line and an environment.
 pub(crate) struct Ground {
     pub(crate) model: Option<ScriptedModel>,

@@ -73,8 +73,8 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// A module with a folder is the file `name.rs` beside it. Only what several tests of a crate share is a `mod.rs`: as a file
-/// of its own below `tests/`, Cargo would take it for one more test.
+/// A module with a folder is the file `name.rs` beside the folder. Only code that several tests of a crate share is in
+/// a `mod.rs`, because Cargo takes every file directly below `tests/` for a test.
 #[test]
 fn a_module_with_a_folder_is_the_file_beside_it() {
     let root = root();

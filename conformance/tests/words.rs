@@ -1,7 +1,8 @@
-//! The words of comments and names, per package: counts of what docs/glossary.md lists as not used, which may only fall.
+//! The words of comments and names: counts per package of the words that docs/glossary.md lists as not used. A count
+//! may only fall.
 //!
-//! `words/counts.txt` holds the counts. A greater one fails; a smaller one fails too, until it is written into the file by
-//! `AGENTESE_WORDS=write cargo test --workspace --test words`.
+//! `words/counts.txt` holds the counts. A greater count fails the test. A smaller one fails it too, until
+//! `AGENTESE_WORDS=write cargo test --workspace --test words` writes it into the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -85,7 +86,7 @@ enum Language {
     Python,
 }
 
-/// Returns the language of a file by its extension, `None` if it is no source file.
+/// Returns the language of a file by its extension; `None` if the file is no source file.
 fn language(path: &Path) -> Option<Language> {
     match path.extension()?.to_str()? {
         "rs" | "ts" | "tsx" | "mjs" => Some(Language::Slashes),

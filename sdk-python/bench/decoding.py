@@ -1,11 +1,11 @@
-"""How fast events arrive: `python bench/decoding.py [--quick]`.
+"""Speed of the decoding of events: `python bench/decoding.py [--quick]`.
 
-Each client starts the same child, which writes a file of frames, looks at the type of every event and at the delta of
-every update, and adds up what it saw. Runs are interleaved; the best of each counts.
+Each client starts the same child, which writes a file of frames. The client reads the type of every event and the delta
+of every update, and adds up their number and length. Runs are interleaved; the best run of each client is the result.
 
-`python bench/decoding.py --client NAME FILE COUNT` runs one of them and says what it saw and what it took;
-`--threads NAME FILE COUNT` says how much of the processor time is that of Python's thread; `--write SIZE FILE COUNT` makes a file of
-frames. tools/bench/clients compares them with clients in other languages.
+`python bench/decoding.py --client NAME FILE COUNT` runs one of them and prints its sums and times;
+`--threads NAME FILE COUNT` prints the share of Python's thread in the processor time; `--write SIZE FILE COUNT` writes
+a file of frames. tools/bench/clients compares these clients with clients in other languages.
 """
 
 import argparse
@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import corpus  # noqa: E402
 from agentese import pi  # noqa: E402
 
-# The child holds its end open, so that what is measured is frames, not the end of a process.
+# The child keeps its end open, so that the time of frames is measured, not that of the end of a process.
 CHILD = ["sh", "-c", 'read go; cat "$0"; read end']
 Count = tuple[int, int]
 
@@ -85,7 +85,7 @@ async def msgspec_asyncio(path: str, count: int) -> Count:
 
 
 class Lines(asyncio.SubprocessProtocol):
-    """The least that a client can do: whole lines of what was read, decoded in place."""
+    """The minimal client: whole lines of each read, decoded in place."""
 
     def __init__(self, count: int) -> None:
         self.left, self.seen, self.characters, self.count = b"", 0, 0, count
@@ -193,7 +193,7 @@ CLIENTS: dict[str, Callable[[str, int], Awaitable[Count]]] = {
 
 
 def measure(path: Path, count: int, rounds: int) -> dict[str, float]:
-    """Events a second, the best of each client."""
+    """Returns the events per second: the best result of each client."""
     best: dict[str, float] = {}
     sums: set[Count] = set()
     for _ in range(rounds):
@@ -213,7 +213,7 @@ def one(name: str, path: str, count: int) -> None:
 
 
 def shares(name: str, path: str, count: int) -> None:
-    """Runs one client; says what Python's thread takes for each event, and what the others take."""
+    """Runs one client; prints the processor time per event of Python's thread and of the other threads."""
     whole, own = time.process_time(), time.thread_time()
     asyncio.run(CLIENTS[name](path, count))  # type: ignore[arg-type]
     own = time.thread_time() - own

@@ -1,5 +1,5 @@
-"""The driver of this library for `agentese-conformance run --client`: instructions on stdin, reports on stdout, each a
-line of JSON, as docs/conformance-clients.md has them."""
+"""The driver of this library for `agentese-conformance run --client`: instructions on stdin and reports on stdout, one
+line of JSON each, as described in docs/conformance-clients.md."""
 
 # Values of any shape pass through here.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -25,7 +25,7 @@ def report(kind: str, /, **members: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """What a decoded value was decoded from."""
+    """Returns the JSON value from which a value was decoded."""
     if isinstance(value, list):
         return [plain(item) for item in value]
     if isinstance(value, dict):
@@ -41,7 +41,7 @@ def failure(error: AgenteseError) -> tuple[str, Json]:
 
 
 class Asked:
-    """Reports dialogs; each waits until the suite has said how to answer it."""
+    """Reports dialogs; each waits for the answer that the suite sends."""
 
     WIRE: ClassVar = {"set_status": "setStatus", "set_widget": "setWidget", "set_title": "setTitle"}
 
@@ -60,7 +60,7 @@ class Asked:
         return ask
 
     def answer(self, dialog: str, members: Json | None) -> None:
-        """The library takes the value of the answer's one member; nothing dismisses the dialog."""
+        """Answers a dialog. The library takes the value of the answer's only member; no dialog is dismissed."""
         self.waiting[int(dialog) - 1].set_result(next(iter(members.values())) if members else None)
 
 
@@ -110,7 +110,7 @@ class Driver:
             report("run_end", call=call, error=kind, message=members["message"])
             return
         if failed is not None and result.ended_by == "answer":
-            # The answer to a prompt that is its end is refused where the run failed.
+            # If the run failed, the driver reports an answer at the end of a run as refused.
             report("error", call=call, kind="refused", message=failed.message)
             return
         if self.answers_at_the_end:

@@ -1,4 +1,4 @@
-"""A small chat: Ctrl-C stops the run that is going on, and Ctrl-C at the prompt ends the program."""
+"""A small chat: Ctrl-C stops the current run, and Ctrl-C at the prompt ends the program."""
 
 import sys
 
@@ -19,7 +19,7 @@ def say(client: pi.Client, text: str) -> None:
     print(flush=True)
 
 
-# Ctrl-C goes to every process of the terminal; this agent has a process group of its own and does not get it.
+# Ctrl-C goes to every process of the terminal's group; this agent has its own process group and is not interrupted.
 with pi.Client.spawn(sys.argv[1:] or AGENT) as client:
     try:
         while text := input("> "):

@@ -1,4 +1,4 @@
-"""Answers the agent's dialogs on the terminal; nobody at the terminal means no."""
+"""Answers the agent's dialogs on the terminal; without a terminal the answer is no."""
 
 import sys
 
@@ -25,7 +25,7 @@ class Terminal(pi.Dialogs):
     def _ask(self, text: str) -> str | None:
         print(text, end="", flush=True)
         line = sys.stdin.readline()
-        # The agent may have stopped waiting while the person was thinking.
+        # The agent may have withdrawn the question in the meantime.
         return None if withdrawn() or not line else line.strip()
 
 

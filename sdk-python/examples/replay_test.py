@@ -6,7 +6,7 @@ from agentese import pi, testing
 
 
 def summarise(client: pi.Client) -> str:
-    """What is tested: a part of a program."""
+    """The tested part of a program."""
     return client.ask("Say hello").upper()
 
 

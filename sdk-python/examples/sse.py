@@ -17,7 +17,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     try:
         async with pi.AsyncClient.spawn(sys.argv[1:] or AGENT) as client:
             async for event in client.prompt(query.get("prompt", ["Hello"])[0]):
-                # `raw` is one line of JSON, which is what a `data:` field takes.
+                # `raw` is one line of JSON, the content of a `data:` field.
                 writer.write(f"event: {event.type}\ndata: {event.raw}\n\n".encode())
                 await writer.drain()
     except AgenteseError as error:

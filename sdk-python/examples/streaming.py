@@ -1,4 +1,4 @@
-"""Streams the agent's text, says which tools run, and reports the cost."""
+"""Streams the agent's text, prints the names of the tools that run, and reports the cost."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""Keeps an agent alive: when its process dies, starts it again on the same session and asks again."""
+"""Restarts an agent on the same session after the end of its process, and sends the prompt again."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""Asks ten agents at once, takes the first three answers and cancels the others."""
+"""Prompts ten agents at once, prints the first three answers and cancels the other agents."""
 
 import asyncio
 import sys

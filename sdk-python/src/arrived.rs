@@ -1,5 +1,5 @@
 //! The awaitable of an available event, which an `async for` receives for each event. Awaiting it takes the
-//! event, so a dropped awaitable takes none. Like a coroutine, it can be awaited only once.
+//! event, so a dropped awaitable takes no event. Like a coroutine, it can be awaited only once.
 //!
 //! Its type is written by hand, because interpreters with `am_send` then take the value without an
 //! exception that carries it.
@@ -185,7 +185,7 @@ unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
     }
 }
 
-/// Raises in the waiting coroutine, or here if there is none.
+/// Raises in the waiting coroutine, or here if no coroutine waits.
 #[allow(unsafe_code)]
 unsafe extern "C" fn throw(object: *mut ffi::PyObject, given: *mut ffi::PyObject) -> *mut ffi::PyObject {
     let arrived: *mut Layout = object.cast();

@@ -193,7 +193,7 @@ impl Connection {
         Self::make(py, dialect, options, table, mailbox, wanted, || opening.take(py).map(Ok))
     }
 
-    /// True if this process inherited the connection by a fork, and cannot use it.
+    /// `true` if this process inherited the connection by a fork, and cannot use it.
     #[getter]
     fn inherited(&self) -> bool {
         self.inner.is_inherited()
@@ -319,7 +319,7 @@ impl Connection {
         Ok(self.inner.get(py)?.frames.as_ref().map(|frames| frames.take()).unwrap_or_default())
     }
 
-    /// Waits until `watched` has frames, blocking. Returns false at the end, and if no frames are stored.
+    /// Waits until `watched` has frames, blocking. Returns `false` at the end, and if no frames are stored.
     fn wait_watched(&self, py: Python<'_>) -> PyResult<bool> {
         match self.inner.get(py)?.watched.clone() {
             Some(watched) => watched.wait(py),

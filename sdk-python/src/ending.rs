@@ -25,11 +25,11 @@ static ENDER: OnceLock<Thread> = OnceLock::new();
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// True if this thread has stayed and the interpreter still existed afterwards.
+    /// `true` if this thread has stayed and the interpreter still existed afterwards.
     static HAS_STAYED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns true if the calling thread has to stay, because the interpreter is about to end.
+/// Returns `true` if the calling thread has to stay, because the interpreter is about to end.
 pub fn stays() -> bool {
     GONE_IN.load(Ordering::Acquire) == generation() + 1
         && !HAS_STAYED.get()

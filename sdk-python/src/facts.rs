@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// True for JSON-RPC; the barrier command with the member of its response that is true during a run; the
+/// `true` for JSON-RPC; the barrier command with the member of its response that is `true` during a run; the
 /// `type` of answers to dialogs.
 type Facts = (bool, Option<(&'static str, &'static str)>, Option<&'static str>);
 

@@ -38,7 +38,7 @@ impl<T> ForkGuarded<T> {
         ForkGuarded { generation: generation(), value: ManuallyDrop::new(value) }
     }
 
-    /// Returns true in a forked child of the process that created the value.
+    /// Returns `true` in a forked child of the process that created the value.
     pub fn is_inherited(&self) -> bool {
         self.generation != generation()
     }

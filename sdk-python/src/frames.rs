@@ -98,7 +98,7 @@ impl Frames {
         state.seen.drain(..).collect()
     }
 
-    /// Waits for frames, without taking them. Returns false at the end.
+    /// Waits for frames, without taking them. Returns `false` at the end.
     pub fn wait(&self, py: Python<'_>) -> PyResult<bool> {
         loop {
             let heard = self.bell.rings();

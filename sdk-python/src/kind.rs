@@ -214,7 +214,7 @@ impl Kind {
         }
     }
 
-    /// Returns true if the text starts like a value of this kind.
+    /// Returns `true` if the text starts like a value of this kind.
     pub fn begins_like(&self, raw: &str) -> bool {
         match self {
             Kind::Str | Kind::Strings { .. } => raw.starts_with('"'),
@@ -234,7 +234,7 @@ impl Shape {
         Ok(Shape { constants, required })
     }
 
-    /// Returns true if the text matches this shape.
+    /// Returns `true` if the text matches this shape.
     pub fn fits(&self, raw: &str) -> bool {
         let mut wanted = vec![false; self.constants.len() + self.required.len()];
         let sound = scan::members(raw, |name, value| {

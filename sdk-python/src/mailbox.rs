@@ -83,7 +83,7 @@ impl Mailbox {
         Ok(number(&self.shared.get(py)?.woken))
     }
 
-    /// True if this process inherited the mailbox by a fork: its descriptor and registrations belong to the
+    /// `true` if this process inherited the mailbox by a fork: its descriptor and registrations belong to the
     /// parent.
     #[getter]
     fn inherited(&self) -> bool {

@@ -22,7 +22,7 @@ pub struct RecordClass {
 struct Layout {
     /// The offset of the record, in bytes.
     record_at: usize,
-    /// True if the cycle collector tracks instances.
+    /// `true` if the cycle collector tracks instances.
     is_collected: bool,
 }
 

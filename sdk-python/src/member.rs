@@ -62,13 +62,13 @@ impl Member {
         &self.name
     }
 
-    /// True if the member is required.
+    /// `true` if the member is required.
     #[getter]
     fn required(&self) -> bool {
         self.required
     }
 
-    /// True if the member may be null.
+    /// `true` if the member may be null.
     #[getter]
     fn nullable(&self) -> bool {
         self.nullable

@@ -158,7 +158,7 @@ impl Program {
     }
 }
 
-/// The time limit of a call: a number of seconds, `None` for no limit, true for the default.
+/// The time limit of a call: a number of seconds, `None` for no limit, `true` for the default.
 #[derive(FromPyObject)]
 pub enum Wait {
     Default(#[expect(dead_code, reason = "only its type matters")] bool),

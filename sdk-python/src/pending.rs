@@ -82,7 +82,7 @@ impl Pending {
 
 #[pymethods]
 impl Pending {
-    /// Blocks until the work is done, at most `seconds`. Returns true if it is done.
+    /// Blocks until the work is done, at most `seconds`. Returns `true` if it is done.
     #[pyo3(signature = (seconds=None))]
     fn wait(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let slot = &self.task.get(py)?.slot;
@@ -118,7 +118,7 @@ impl Pending {
         }
     }
 
-    /// True if the work is done.
+    /// `true` if the work is done.
     #[getter]
     fn done(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.task.get(py)?.slot.outcome().is_some())

@@ -62,7 +62,7 @@ pub fn plain_class<'py>(
     Ok(class)
 }
 
-/// Returns true if a member needs the class during the creation of the class.
+/// Returns `true` if a member needs the class during the creation of the class.
 fn is_told(members: &Bound<'_, PyDict>) -> PyResult<bool> {
     if members.contains(intern!(members.py(), "__classcell__"))? {
         return Ok(true);

@@ -43,7 +43,7 @@ struct Waits {
 }
 
 impl Waits {
-    /// Ends the wait without a withdrawal, because the answer has arrived or there is none.
+    /// Ends the wait without a withdrawal, because the answer has arrived or will not arrive.
     fn are_over(mut self) {
         self.end = None;
     }
@@ -196,7 +196,7 @@ impl Question {
         Record::make(class, self.open.get(class.py())?.params.clone())
     }
 
-    /// Waits at most that many seconds for a withdrawal. Returns true if the agent has withdrawn the
+    /// Waits at most that many seconds for a withdrawal. Returns `true` if the agent has withdrawn the
     /// question, or the connection has ended.
     #[pyo3(signature = (timeout=0.0))]
     fn withdrawn(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {

@@ -196,7 +196,7 @@ impl Server {
         Ok((Server { queue: ForkGuarded::new(queue) }, Pending::start(Some(ended), work)))
     }
 
-    /// Takes the waiting commands. The flag is true if running work should be stopped.
+    /// Takes the waiting commands. The flag is `true` if running work should be stopped.
     fn calls(&self, py: Python<'_>) -> PyResult<(Vec<Call>, bool)> {
         let mut state = self.queue.get(py)?.state();
         Ok((std::mem::take(&mut state.calls), state.stopping))

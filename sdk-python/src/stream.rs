@@ -160,7 +160,7 @@ impl Stream {
         event.map(|event| self.table.get().make(py, event)).transpose()
     }
 
-    /// Returns true if some found events are left.
+    /// Returns `true` if some found events are left.
     #[inline]
     pub fn has_ready(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(!self.shared.get(py)?.inner().ready.is_empty())
@@ -200,8 +200,8 @@ impl Stream {
         }
     }
 
-    /// Looks for events without waiting, unless some are found already. Returns true if there are some. At
-    /// the end, raises a failure once and then returns false. Returns `None` if none has arrived yet; the
+    /// Looks for events without waiting, unless some are found already. Returns `true` if there are some. At
+    /// the end, raises a failure once and then returns `false`. Returns `None` if no event has arrived yet; the
     /// ticket is posted at the next arrival.
     pub fn fill(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         let shared = self.shared.get(py)?;
@@ -242,7 +242,7 @@ impl Stream {
     }
 
     /// Returns the next events, blocking until there is one. At the end, raises a failure once and then
-    /// returns an empty list. Returns `None` if none has arrived after `seconds`.
+    /// returns an empty list. Returns `None` if no event has arrived after `seconds`.
     #[pyo3(signature = (seconds=None))]
     fn batch<'py>(&self, py: Python<'py>, seconds: Option<f64>) -> PyResult<Option<Bound<'py, PyList>>> {
         let bell = &self.shared.get(py)?.bell;
@@ -263,7 +263,7 @@ impl Stream {
         }
     }
 
-    /// Drops the found events. Returns true if the end is reached; otherwise the ticket is posted when there
+    /// Drops the found events. Returns `true` if the end is reached; otherwise the ticket is posted when there
     /// are more events to drop.
     fn skip(&self, py: Python<'_>) -> PyResult<bool> {
         let shared = self.shared.get(py)?;
@@ -278,7 +278,7 @@ impl Stream {
         }
     }
 
-    /// Drops events until the end, blocking at most `seconds`. Returns true if the end is reached.
+    /// Drops events until the end, blocking at most `seconds`. Returns `true` if the end is reached.
     #[pyo3(signature = (seconds=None))]
     fn wait_end(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let deadline: Option<Instant> = deadline(seconds);

@@ -40,7 +40,7 @@ impl Bell {
         *self.count()
     }
 
-    /// Waits until the number of notifications exceeds `heard`, at most until `deadline`. Returns true if it
+    /// Waits until the number of notifications exceeds `heard`, at most until `deadline`. Returns `true` if it
     /// does. Fails with the exception of a signal handler.
     pub fn wait(&self, py: Python<'_>, heard: u64, deadline: Option<Instant>) -> PyResult<bool> {
         loop {

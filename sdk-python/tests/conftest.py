@@ -1,4 +1,4 @@
-"""What all tests use: the reference agent, an agent of the test's own, and both kinds of client."""
+"""Fixtures of all tests: the reference agent, an agent of the test's own, and both kinds of client."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def agent() -> list[str]:
-    """The command line of the reference agent."""
+    """Returns the command line of the reference agent."""
     binary = Path(os.environ.get("AGENTESE", ROOT / "target/debug/agentese"))
     assert binary.exists(), f"{binary} is not built: cargo build -p agentese-cli"
     return [str(binary), "--mode", "rpc", "--provider", "scripted", "--no-session"]

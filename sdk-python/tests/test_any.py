@@ -43,7 +43,7 @@ def test_a_recorded_session_tells_what_the_vectors_say(session):
 
 
 class Awaited:
-    """A run of the agent for threads, as that of the other one."""
+    """Adapts a run of the agent for threads to the interface of the asynchronous one."""
 
     def __init__(self, run):
         self.outcome = run.outcome
@@ -58,7 +58,7 @@ class Awaited:
 
 
 class Threads:
-    """The agent for threads, with the methods of the other one."""
+    """Adapts the agent for threads to the interface of the asynchronous one."""
 
     def __init__(self, agent):
         self.agent = agent
@@ -91,17 +91,17 @@ AGENTS = [
     ("pi", "pi", "bash"),
     ("pi@1.5", "pi", "bash"),
     ("omp", "omp", "bash"),
-    # Pisces looks like omp while it is idle.
+    # An idle pisces looks like omp.
     ("pisces", "omp", "bash"),
     ("operator", "operator", "bash"),
     ("opal", "opal", "shell"),
 ]
-"""What is started, the dialect that is seen in it, and the tool that runs commands."""
+"""Rows of the dialect to start, the dialect that is detected, and the tool that runs commands."""
 
 
 @pytest.fixture(params=KINDS)
 def start(request, agent, tmp_path):
-    """Starts the reference agent in a dialect, with a script of its model."""
+    """Returns a function that starts the reference agent in a dialect, with a script of its model."""
 
     def started(speaks, script, **given):
         (tmp_path / "work").mkdir()
@@ -186,7 +186,7 @@ def test_what_happens_comes_in_order(start, dialect, seen, tool):
             state = await agent.state()
             assert state.working is False
             if agent.can("stats"):
-                # Operator's counts entries.
+                # Operator counts entries instead.
                 counted = (await agent.stats()).messages
                 assert counted == (None if seen == "operator" else state.messages)
                 assert isinstance(counted, int) is (seen != "operator")
@@ -208,7 +208,7 @@ def test_a_run_is_steered_and_stopped(start, tmp_path, dialect, seen, tool):
     async def talk():
         async with await start(dialect, script) as agent:
             run = await agent.prompt("Hello")
-            # What comes tells the revision.
+            # The events that arrive reveal the revision.
             await until(run, "textGrew")
             if agent.can("steer"):
                 assert await agent.steer("other way") in ("queued", None)
@@ -300,7 +300,7 @@ def test_a_named_revision_counts_and_the_end_ends_everything(start):
 
 
 async def until_settled(events):
-    """The events of a typed client to the one that ends a run."""
+    """Returns the events of a typed client, up to the end of the run."""
     heard = []
     while not heard or heard[-1].type != "settled":
         heard.append(next(events) if isinstance(events, Iterator) else await anext(events))
@@ -323,7 +323,7 @@ def test_a_live_operator_is_found_out_and_its_key_is_not_told(kind):
             assert agent.client.revision == "operator@live"
             assert "toolEnded" in [event["type"] for event in told]
             assert key not in json.dumps(told)
-            # What carries the key has come, and it is in none of the events below either.
+            # The frame with the key has arrived, and the key is not in the events below either.
             raw = [event.raw for event in await until_settled(heard)]
             assert '{"type":"before_provider_request"}' in raw and not any(key in text for text in raw)
 
@@ -381,7 +381,7 @@ def test_an_agent_behind_a_socket_is_recognised_and_what_came_meanwhile_is_told(
 
 
 class Played:
-    """An agent at the other end of a socket, which the test plays."""
+    """An agent that the test plays at the other end of a socket."""
 
     def __init__(self, dialect):
         ours, self.theirs = socket.socketpair()
@@ -410,7 +410,7 @@ class Played:
     "dialect, intent, given, param",
     [
         ("omp", "bash", {"command": "ls"}, "hidden"),
-        # It is not known to be of the revision that has it.
+        # The agent is not known to be of the revision with this parameter.
         ("pi", "bash", {"command": "ls"}, "hidden"),
         ("pi@0.55", "bash", {"command": "ls"}, "hidden"),
         ("opal", "compact", {}, "instructions"),
@@ -426,7 +426,7 @@ def test_a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_i
         assert told.value.param == name and f"`{name}`" in str(told.value) and str(told.value).startswith(dialect)
         closing = threading.Thread(target=played.agent.close)
         closing.start()
-        # Up to the end of what the client sends: its writer has a thread of its own.
+        # Reads to the end of the client's output, because the client writes on a thread of its own.
         assert played.lines.read() == b""
         played.theirs.shutdown(socket.SHUT_RDWR)
         closing.join(LIMIT)

@@ -1,4 +1,4 @@
-"""Who listens to an agent of any dialect, what waits for whom, and which session is followed."""
+"""Listeners to an agent of any dialect: order, waits, and the session that is followed."""
 
 import asyncio
 import gc
@@ -80,7 +80,7 @@ def test_the_session_is_followed_that_the_answer_to_the_command_that_opens_it_na
     following.stay(START)
     assert following.conversation.session.id == "first"
     following.switch(START)
-    # What was asked before may be answered before it, and after it.
+    # Earlier requests may be answered before the opening and after it.
     following.take([sent(2), answer(0, "first"), answer(0, "third"), answer(2, "second"), answer(0, "first")])
     following.stay(START)
     assert following.conversation.session.id == "second"
@@ -92,16 +92,16 @@ def test_of_two_sessions_that_are_opened_at_once_the_last_that_is_answered_is_fo
     following = Following("opal")
     following.switch(START)
     following.switch(START)
-    # An older call is answered between them, with the session that was left.
+    # An older call is answered between them, with the session before.
     following.take([answer(0, "one"), sent(1), sent(2), answer(2, "three"), answer(0, "one")])
     assert following.conversation.session.id == "three"
     following.take([answer(1, "two")])
     following.stay(START)
-    # A refused opening lets no older answer be followed.
+    # After a rejected opening, no older answer changes the session.
     following.take([sent(3), ("received", '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}'), answer(0, "one")])
     following.stay(START)
     assert following.conversation.session.id == "two"
-    # One that is given up brings no other session.
+    # A cancelled opening changes no session.
     following.switch(START)
     following.take([sent(4)])
     following.stay(START)
@@ -123,7 +123,7 @@ def test_a_first_session_leaves_what_was_told_before_it_and_takes_the_place_of_a
     assert following.followed() == "first"
 
 
-# Opens the session that is named first, then the one that a call needs, and refuses what is said to any but this.
+# Opens the named session first, then the one that a call needs, and refuses commands for any session but the latter.
 CROSSED = """
 import json, sys
 held = []
@@ -157,7 +157,7 @@ def test_of_a_first_session_that_a_call_opens_and_another_the_last_that_is_answe
     play(talk())
 
 
-# Opens the session that is named as soon as both are asked for, and the other one when somebody has spoken in that one.
+# Opens the named session once both are requested, and the other session after a command for the named one.
 LATE = """
 import json, sys
 first = other = None
@@ -198,7 +198,7 @@ def test_nobody_waits_for_a_first_session_where_another_is_followed(kind):
 
 
 def printing(count, text):
-    """A following that has been told of a tool that prints, and of all that it has printed each time."""
+    """Yields the events of a following that receives a tool's whole output again each time the tool prints."""
     block = Block(type="tool", call_id="c", name="bash", state="running")
     conversation = Conversation(dialect="pi", messages=(Message(key="m", role="assistant", state="growing", blocks=(block,)),))
     for number in range(count):
@@ -235,7 +235,7 @@ def test_who_reads_along_is_never_cut_off():
 
 
 async def until_dropped(kept):
-    """Waits until nobody holds it any more."""
+    """Waits until the object is collected."""
     while kept() is not None:
         gc.collect()
         await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The asynchronous client as an iterator, in batches, and on other libraries than asyncio."""
+"""The asynchronous client: as an iterator, in batches, and on other libraries than asyncio."""
 
 import asyncio
 import functools
@@ -47,7 +47,7 @@ def test_batches_have_all_events_in_order(kind):
 
 
 def two_and_two(peer):
-    """A run whose first two events stand before the first answer to `get_state`, and the others before the second one."""
+    """Sends the first two events of a run before the first answer to `get_state`, the others before the second one."""
     peer.answer(peer.hear())
     for half in (frames()[:2], frames()[2:]):
         state = peer.hear()
@@ -57,7 +57,7 @@ def two_and_two(peer):
 
 
 def on_asyncio(script, work):
-    """Runs work with a client, a run that `script` plays, and what waits for the next events of it."""
+    """Runs `work` with a client and its run, which `script` plays."""
 
     async def main(end):
         async with asyncio.timeout(LIMIT), pi.AsyncClient.connect(end) as client:
@@ -74,7 +74,7 @@ def test_an_event_is_taken_when_it_is_awaited_and_once():
     async def work(client, run):
         await client.get_state()
         first = await anext(run)
-        # All have come. Both are asked for before the first of them is looked at.
+        # All events have arrived. Two are requested before the first one is read.
         second, third, dropped = anext(run), anext(run), anext(run)
         assert [first.type, (await third).type, (await second).type] == EVENTS[:3]
         for awaited in (second, third):
@@ -90,7 +90,7 @@ def test_an_event_that_nobody_waits_for_any_more_is_there_for_the_next():
     async def work(client, run):
         seen = [(await anext(run)).type]
         with pytest.raises(TimeoutError):
-            # Whoever only looks whether there is one gives up before the first step.
+            # A caller that only checks for an event gives up before the first step.
             await asyncio.wait_for(anext(run), 0)
         closed, failed = anext(run), anext(run)
         closed.close()
@@ -203,7 +203,7 @@ def test_the_agent_is_asked(agent):
 
 
 async def work_with(client_of, fail_after):
-    """What a program does, on any library: a call, a run, a dialog, a call that is given up."""
+    """A program on any library: a call, a run, a dialog, a call that is given up."""
     answered = []
 
     class Person(pi.AsyncDialogs):
@@ -261,7 +261,7 @@ def test_anyio_on(backend):
 
 
 class NoReaders(asyncio.SelectorEventLoop):
-    """A loop that watches no descriptors for others, as the default one on Windows."""
+    """A loop without readers for descriptors, like the default loop on Windows."""
 
     def add_reader(self, fd, callback, *args):
         raise NotImplementedError

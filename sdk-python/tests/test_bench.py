@@ -1,4 +1,4 @@
-"""What `tools/bench/clients` makes of clients that are not there, and of those that fail."""
+"""Results of `tools/bench/clients` for clients that are not installed and for clients that fail."""
 
 import sys
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The examples: those of the READMEs are the files in `examples`, and all of them run."""
+"""The examples: those in the READMEs equal the files in `examples`, and all of them run."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def environment(agent):
 
 
 def ran(agent, name, *arguments, given="", cwd=ROOT):
-    """What a program printed."""
+    """Returns the output of a program."""
     ended = subprocess.run(
         [sys.executable, "-W", "error", HERE / f"examples/{name}.py", *arguments],
         input=given, capture_output=True, text=True, timeout=LIMIT, cwd=cwd, env=environment(agent),
@@ -53,11 +53,11 @@ def ran(agent, name, *arguments, given="", cwd=ROOT):
 
 @contextmanager
 def running(agent, name, *arguments, cwd):
-    """A program that runs, and what waits for something in its output."""
+    """Starts a program; yields the program and a function that waits for a pattern in its output."""
     program = subprocess.Popen(
         [sys.executable, "-u", "-W", "error", HERE / f"examples/{name}.py", *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd, env=environment(agent),
-        # Whoever runs the tests in the background may ignore it, and programs inherit that.
+        # A shell that runs the tests in the background may ignore the signal, and programs inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     said = bytearray()
@@ -116,14 +116,14 @@ def test_a_supervisor(agent, tmp_path):
         program.stdin.close()
         until("restarting: [^\n]*SIGKILL")
         assert int(until(r"\n(\d+): '[^\n]*\n")[1]) != first
-        # Those of both runs: the session went on.
+        # The messages of both runs: the session went on.
         assert int(until(r"(\d+) messages")[1]) >= 4
         assert program.wait(LIMIT) == 0
 
 
 def test_a_replay(agent, tmp_path):
     lines = (ROOT / "conformance/transcripts/pi/prompt-text-anthropic.jsonl").read_text().splitlines(keepends=True)
-    # What was asked after the prompt is not what the example asks.
+    # The recording ends with the prompt: the example sends other commands after it.
     end = next(at for at, line in enumerate(lines) if "get_messages" in line)
     recording = tmp_path / "recording.jsonl"
     recording.write_text("".join(lines[:end]))
@@ -141,8 +141,8 @@ def test_a_bridge(agent):
 
 
 def until_it_reads(program):
-    """Waits until a program is in the system call that reads its stdin: a signal that comes between the prompt and that
-    call is seen only after a line has come."""
+    """Waits until a program is in the system call that reads its stdin. A signal between the prompt and that call takes
+    effect only after the next line."""
     end = time.monotonic() + LIMIT
     call = Path(f"/proc/{program.pid}/syscall")
     while call.exists() and call.read_text().split()[1:2] != ["0x0"]:

@@ -1,8 +1,8 @@
-"""What can go wrong with a peer, for both clients: what the list that all languages share does not hold
-(`test_vectors.py`), because it is about classes and exceptions of this language.
+"""Faults of a peer, for both clients: the ones that the list for all languages does not hold (`test_vectors.py`),
+because they concern classes and exceptions of Python.
 
-A row says what the agent says when it hears `get_state`, and what has to come of it: the number of messages that the
-answer tells, an exception, a diagnostic.
+A row holds the agent's response to `get_state`, and the expected result: the number of messages in the answer, an
+exception, a diagnostic.
 """
 
 import json
@@ -18,7 +18,7 @@ OK = object()
 
 
 def answer(**more):
-    """The answer to the call that was heard, as bytes with `ID` in the place of the id."""
+    """Returns the answer to the received call, as bytes with `ID` in the place of the id."""
     frame = {"id": "ID", "type": "response", "command": "get_state", "success": True, "data": STATE, **more}
     return json.dumps(frame, ensure_ascii=False).encode() + b"\n"
 
@@ -50,7 +50,7 @@ def test_what_an_agent_says(kind, said, expected, diagnostic):
             assert "\ud800" not in json.dumps(state.to_dict(), ensure_ascii=False)
         else:
             with pytest.raises(expected):
-                # The answer is looked at member by member.
+                # Reads the answer member by member.
                 print(client.call("get_state").message_count)
         assert client.call("get_state").message_count == 8, "the stream stays usable"
         if diagnostic:
@@ -209,7 +209,7 @@ class TestFaults:
 
 
 def pass_until(there):
-    """Waits for something that another thread does."""
+    """Waits for an effect of another thread."""
     import time
 
     end = time.monotonic() + LIMIT

@@ -1,4 +1,4 @@
-"""Every command, event and dialog of the declaration is there in both clients, with its example."""
+"""Both clients have every command, event and dialog of the declaration, with its example."""
 
 import inspect
 
@@ -32,7 +32,7 @@ def test_a_method_for_every_command_in_both_clients(model):
 
 
 def own(there, base=object):
-    """The public names that a class has and its base has not."""
+    """Returns the public names that a class has in addition to its base."""
     inherited = {*dir(base), *getattr(base, "__annotations__", ())}
     return {name for name in dir(there) if not name.startswith("_")} - inherited
 
@@ -41,7 +41,7 @@ def own(there, base=object):
 def test_what_the_declaration_lacks_is_no_attribute(model):
     module = DIALECTS[model["name"]]
     commands = {command["name"] for command in model["commands"]}
-    # What takes a question back is the connection's to obey.
+    # A dialog that withdraws a question is handled by the connection.
     dialogs = {dialog["name"] for dialog in model["dialogs"] if dialog["withdraws"] is None}
     assert own(module.Client, SyncClient) == own(module.AsyncClient, AsyncClientBase) == {*commands, "ask"}
     assert own(module.Service, ServiceBase) == commands
@@ -70,7 +70,7 @@ def test_a_handler_for_every_dialog(model):
 
 
 def names_in(value):
-    """The declared types that a part of the declaration names."""
+    """Yields the declared types that a part of the declaration names."""
     if isinstance(value, dict):
         for part in value.values():
             yield from names_in(part)
@@ -82,7 +82,7 @@ def names_in(value):
 
 
 def test_the_classes_are_those_of_the_declaration():
-    # What only the files of the conformance suite are made of is no business of a client.
+    # Types that only the files of the conformance suite use have no class.
     wanted, found = [*names_in(MODEL["dialects"]), "TranscriptRecord", "ModelScript"], set()
     while wanted:
         name = wanted.pop()

@@ -1,4 +1,4 @@
-"""What a client does for an agent of omp 18: its tools and addresses, and frames in pieces."""
+"""Services of a client for an agent of omp 18: its tools and addresses, and frames in pieces."""
 
 import base64
 import json
@@ -80,5 +80,5 @@ def test_fm_f25_an_answer_in_pieces_is_one_answer_and_a_broken_one_is_told(kind)
         assert client.call("get_last_assistant_text").text == "whole"
         [(found, told)] = client.client.diagnostics()
         assert (found, told.endswith("pieces of a came, then piece 2 of a")) == ("chunks", True)
-    # A frame in pieces is shown when it is whole: nobody sees a key in a piece.
+    # A tap receives a frame in pieces once it is whole: no piece with a key is shown.
     assert [direction for direction, _ in shown] == ["sent", "received"] and "whole" in shown[1][1]

@@ -1,4 +1,4 @@
-"""What happens around the interpreter: fork, Ctrl-C, its end, a loop that is closed, a task that is cancelled."""
+"""Events of the interpreter: fork, Ctrl-C, its end, a loop that is closed, a task that is cancelled."""
 
 import asyncio
 import gc
@@ -18,12 +18,12 @@ from support.stage import alive_in_group
 from agentese import TerminatedError, TimedOutError, pi
 
 
-# An agent that says that it is there once somebody asks, and that neither the end of its input nor TERM ends.
+# An agent that sends an event after the first line, and that neither the end of its input nor TERM ends.
 DEAF = ["sh", "-c", """trap "" TERM; read -r asked; echo '{"type":"agent_start"}'; sleep 60; sleep 60"""]
 
 
 def python(agent, code, **more):
-    """Runs a program; it has to end by itself."""
+    """Runs a program, which has to end by itself."""
     head = f"import agentese, asyncio, json, os, select, signal, socket, sys, threading, time, warnings\nfrom agentese import pi\nAGENT, DEAF, LIMIT = {json.dumps(agent)}, {json.dumps(DEAF)}, {LIMIT}\n"
     return subprocess.run(
         [sys.executable, "-X", "dev", "-W", "ignore::ResourceWarning", "-c", head + textwrap.dedent(code)],
@@ -61,7 +61,7 @@ PROGRAMS = {
             os.read(wait, 1)
             os._exit(0)
         end = client.close()
-        # The end of its input was enough: nobody had to end it by a signal.
+        # The end of its input was enough: no signal was needed.
         assert (end.exit_code, end.signal) == (0, None), end
         os.close(go)
         os.waitpid(child, 0)
@@ -320,7 +320,7 @@ def test_fm_F42_keyboard_interrupt(work):
             except KeyboardInterrupt:
                 print("interrupted")
     """
-    # Where the tests themselves ignore it, as in the background of a script, Python would too.
+    # If the tests themselves ignore the signal, as in the background of a script, Python would ignore it too.
     head = "import signal\nfrom agentese import pi\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     child = subprocess.Popen([sys.executable, "-c", head + textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
     try:

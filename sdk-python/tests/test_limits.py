@@ -1,4 +1,4 @@
-"""Limits of a run: the client has the agent stop it, and it fails with the limit's name. For both clients."""
+"""Limits of a run: the client aborts the run, which fails with the name of the limit. For both clients."""
 
 import pytest
 from support.driver import BOTH, LIMIT

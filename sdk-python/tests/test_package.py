@@ -1,4 +1,4 @@
-"""What is installed: typed, with the stubs, and without dependencies."""
+"""The installed package: typed, with the stubs, and without dependencies."""
 
 import importlib.metadata
 import os
@@ -27,8 +27,8 @@ def test_one_wheel_serves_all_versions_and_carries_its_licences():
     assert installed.metadata["License-Expression"] == "MIT OR Apache-2.0"
     licences = ["LICENSE-APACHE", "LICENSE-MIT"]
     assert installed.metadata.get_all("License-File") == licences
-    # An editable installation has no copies. The wheel of `./test --package` is built from the source distribution:
-    # what is in the one is in the other.
+    # An editable installation has no copies. `./test --package` builds the wheel from the source distribution, so both
+    # contain the same files.
     if '"editable":true' not in (installed.read_text("direct_url.json") or "").replace(" ", ""):
         for name in licences:
             assert installed.read_text(f"licenses/{name}") == (ROOT / name).read_text(), name
@@ -41,7 +41,7 @@ def test_nothing_but_the_standard_library_is_imported():
     )
     told = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
     found = {name for name in eval(told.stdout) if not name.startswith("_")}  # noqa: S307
-    # Taken where it is there, for pydantic before Python 3.12.
+    # Imported if it is installed, for pydantic before Python 3.12.
     assert found - {"typing_extensions"} == {"agentese"}
 
 

@@ -16,7 +16,7 @@ PYTHON = sys.executable
 
 
 def gone(process):
-    """Waits until a process is no more."""
+    """Waits until a process has ended."""
     end = time.monotonic() + LIMIT
     while time.monotonic() < end:
         try:

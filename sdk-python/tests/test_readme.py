@@ -16,7 +16,7 @@ FAILED = {
 
 
 def fails(peer):
-    """Each prompt starts a run that fails."""
+    """Answers each prompt with a run that fails."""
     while True:
         command = peer.hear()
         if command["type"] == "prompt":

@@ -1,4 +1,4 @@
-"""Records: made by keyword, compared by value, shown, described, read and written by other libraries."""
+"""Records: creation by keyword, equality by value, `repr`, descriptions, and support by other libraries."""
 
 import gc
 import json
@@ -21,7 +21,7 @@ MODELS = [pytest.param(model, id=model["name"]) for model in MODEL["dialects"]]
 
 
 def given(record):
-    """The members of a record, as its constructor takes them."""
+    """Returns the members of a record in the form of its constructor."""
     return {name: getattr(record, name) for name in type(record).__match_args__ if getattr(record, name) is not None}
 
 
@@ -30,7 +30,7 @@ def test_every_example_can_be_made_by_keyword(model):
     module = DIALECTS[model["name"]]
     for event in model["events"]:
         read = module.EVENTS[event["name"]].from_dict(event["example"])
-        # A member that has to be there may be null.
+        # A required member may be null.
         nulls = {name: None for name in type(read).__match_args__ if name in event["example"] and getattr(read, name) is None}
         made = type(read)(**nulls, **given(read))
         nothing = {name for name, value in event["example"].items() if value is None}
@@ -96,7 +96,7 @@ def test_a_member_that_is_a_record_is_read_once():
     update = pi.MessageUpdate.from_json(json.dumps({"type": "message_update", "message": message, "assistantMessageEvent": delta}))
     piece = update.assistant_message_event
     assert update.assistant_message_event is piece and piece.delta == "x"
-    # Another member is itself, and what can change belongs to whoever reads it.
+    # Another member is a value of its own; a mutable member is a new value at each read.
     assert update.message != piece and update.message.role == "user"
     update.message.content.clear()
     assert len(update.message.content) == 1
@@ -120,7 +120,7 @@ def test_the_cycle_collector_looks_at_subclasses_alone():
 
 
 class Told:
-    """Something that weak references can be made to."""
+    """A target of weak references."""
 
 
 def test_equality_is_by_value():
@@ -191,7 +191,7 @@ def test_parameters_are_checked_before_they_are_sent(agent):
 
 
 class Stored(pydantic.BaseModel):
-    """What a program of pydantic keeps."""
+    """A stored model of a program that uses pydantic."""
 
     event: pi.ToolExecutionStart
     message: shapes.UserMessage
@@ -231,7 +231,7 @@ def test_msgspec_reads_and_writes_records():
     assert json.loads(msgspec.json.encode({"seen": [event]}, enc_hook=agentese.enc_hook)) == {"seen": [EVENT]}
     with pytest.raises(msgspec.ValidationError, match="toolName"):
         decoder.decode(json.dumps({**EVENT, "toolName": 7}))
-    # msgspec takes no union of several TypedDicts; shapes without one it reads.
+    # msgspec supports no union of several TypedDicts; it reads shapes without such a union.
     assert msgspec.json.decode('{"text": "hi"}', type=shapes.LastAssistantText) == {"text": "hi"}
     with pytest.raises(NotImplementedError):
         agentese.enc_hook(object())

@@ -22,11 +22,11 @@ from agentese.run import SyncRun, accepted
 
 FOLDER = ROOT / "conformance/transcripts"
 ODD = {line.split(" server ")[0] for line in (ROOT / "conformance/schema-exceptions.txt").read_text().splitlines() if " server " in line}
-# Recordings that are about framing, whose clients wrote half lines; the framing has tests of its own.
+# Recordings about framing, whose clients wrote half lines; the framing has tests of its own.
 ABOUT_WRITING = re.compile(r"ext-stdout-noise|split-writes|trailing-newline|partial_line|long-line|proto-malformed|proto-empty-lines")
 STARTS = {"prompt", "abort_and_prompt", "agent/prompt"}
 MODEL, TYPES = merged(), DECLARATION["types"]
-# Sessions, prompts and runs that ended, as in `conformance/tests/replay.rs`; answers that were looked at.
+# Numbers of sessions, prompts and completed runs, as in `conformance/tests/replay.rs`, and of compared answers.
 EXPECTED = {
     "pi": (96, 139, 136, 405), "omp": (78, 73, 66, 187), "pisces": (36, 60, 45, 23), "operator": (4, 4, 3, 11),
     "opal": (31, 32, 31, 174),
@@ -34,7 +34,7 @@ EXPECTED = {
 
 
 def event_of(dialect, line):
-    """The event that a line carries; nothing where it is something else."""
+    """Returns the event that a line carries; `None` if the line is no event."""
     frame = frame_of(line)
     if dialect == "opal":
         return frame.get("params") if frame.get("method") == "agent/event" else None
@@ -45,7 +45,7 @@ def event_of(dialect, line):
 
 
 def ends_at_work(dialect, records):
-    """Whether the last event that says something about a run says that it goes on."""
+    """Returns whether the run still goes on after the last event with an effect on a run."""
     effects = {event["name"]: event.get("run") for event in MODEL[dialect]["events"]}
     works = False
     for record in records:
@@ -57,13 +57,13 @@ def ends_at_work(dialect, records):
 
 
 def answers_of(dialect, records):
-    """The recorded answer to each line of the client that has one, by the place of the line."""
+    """Returns the recorded answers to lines of the client, by the index of the line."""
     waiting, answers = [], {}
     for at, record in enumerate(records):
         if record.get("dir") not in ("c2s", "s2c"):
             continue
         frame = frame_of(line_of(record))
-        # In a flat dialect a command without id is answered without one; in JSON-RPC nobody could tell whose it is.
+        # In a flat dialect a command without id is answered without one; in JSON-RPC no client could attribute it.
         key = (frame.get("id"), None if "id" in frame else frame.get("command", frame.get("type")))
         if record["dir"] == "c2s":
             waiting.append((key, at))
@@ -76,7 +76,7 @@ def answers_of(dialect, records):
 
 
 def contested_of(records):
-    """The ids of prompts that were refused and then accepted: the order in which a client sees both is open."""
+    """Returns the ids of prompts that were refused and then accepted: a client may see both in any order."""
     refused, contested = set(), set()
     for record in records:
         frame = frame_of(line_of(record)) if record.get("dir") == "s2c" else {}
@@ -89,7 +89,7 @@ def contested_of(records):
 
 
 def refusals_of(records):
-    """The reasons of all refusals: a prompt that was taken may still be refused later."""
+    """Returns the reasons of all refusals: an accepted prompt may still be refused later."""
     said = (frame_of(line_of(record)) for record in records if record.get("dir") == "s2c")
     return {reason(frame) for frame in said if "error" in frame}
 
@@ -104,7 +104,7 @@ def reason(answer):
 
 
 def plain(value):
-    """What a decoded answer was decoded from."""
+    """Returns the JSON value from which an answer was decoded."""
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, list):
@@ -115,17 +115,17 @@ def plain(value):
 
 
 def check(told, answer, decoder, listed, states, has_null):
-    """Checks that the outcome of a call is the recorded answer. `has_null` is true if some answer has the id null."""
+    """Checks that the outcome of a call is the recorded answer. `has_null` is true if an answer has the id null."""
     if is_refused(answer):
         assert isinstance(told, RefusedError) and told.message == reason(answer), (told, answer)
     elif isinstance(told, DecodeError):
-        # The answer to a line that is no JSON has the id null, and may fail the one call that waits at that moment.
+        # The answer to a line that is not JSON has the id null, and may fail the only call that waits at that moment.
         assert listed or has_null and "its id is null" in str(told), told
     else:
         assert not isinstance(told, BaseException), (told, answer)
         data = answer.get("result", answer.get("data"))
         if answer.get("command") == "get_state":
-            # Clients ask for the state by themselves too: whose question was first is open.
+            # Clients also request the state by themselves, so the order of the two requests is open.
             assert steady(plain(told)) in states, (told, answer)
         else:
             assert plain(told) == (None if decoder is None else data), (told, answer)
@@ -133,7 +133,7 @@ def check(told, answer, decoder, listed, states, has_null):
 
 
 def fits(command, members):
-    """Whether a typed client can send it: some lines were sent wrong on purpose."""
+    """Returns whether a typed client can send these members: some lines are invalid on purpose."""
     declared = TYPES[command["params"]]["members"]
     try:
         walk(getattr(types, command["params"]).from_dict(members))
@@ -142,20 +142,20 @@ def fits(command, members):
     for member in declared:
         kind = TYPES.get(member["type"].get("type")) if isinstance(member["type"], dict) else None
         if kind and kind["shape"] == "strings" and not kind["open"] and member["name"] in members:
-            # A closed list of strings is a type here; at run time it is a string.
+            # A closed list of strings is a type only for type checkers; at run time, any string is accepted.
             if members[member["name"]] not in [choice["value"] for choice in kind["values"]]:
                 return False
     return True
 
 
 def steady(state):
-    """A state without the member that the player changes when a client asks by itself."""
+    """Returns a state without the member that the player changes in answers to the client's own requests."""
     return {name: value for name, value in state.items() if name != "isStreaming"}
 
 
 def play(kind, dialect, path):
-    """Plays a session to its end: events arrive as they were sent, answers are those that were given, and every run
-    that ends there ends here."""
+    """Plays a session to its end: events arrive unchanged, answers equal the recorded ones, and every run that ends in
+    the recording ends in the test."""
     _, records = read(path)
     listed = f"{dialect}/{path.stem}" in ODD
     cut = ends_at_work(dialect, records)
@@ -190,7 +190,7 @@ def play(kind, dialect, path):
                     if sent is not None:
                         [event] = client.take(events, 1)
                         assert json.loads(event.raw) == sent
-                        # Some real agents send what their document does not name: it is kept.
+                        # Some real agents send events that their document does not name: the client keeps these.
                         assert isinstance(event, Unknown) == (sent["type"] not in module.EVENTS), event
                         assert listed or walk(event) > 0
                         counts["events"] += 1
@@ -202,7 +202,7 @@ def play(kind, dialect, path):
                     if name not in commands or not isinstance(members, dict) or None in members.values():
                         client.call("send_raw", line.rstrip("\r"))
                     elif name in STARTS and not fits(commands[name], members):
-                        # With an id that is nobody else's: the client numbers its own.
+                        # With an unused id: the client numbers its own commands.
                         client.call("send_raw", json.dumps({**frame, "id": f"wrong-{at}"}))
                     elif name in STARTS and commands[name]["run"] == "starts":
                         runs.append((frame.get("id"), pool.start(name, members)))
@@ -212,7 +212,7 @@ def play(kind, dialect, path):
                 counts["prompts"] += 1
                 try:
                     client.wait(pool.started(starting))
-                    # Of a session that was cut off it depends on time whether a run has ended before.
+                    # If the session is cut off, timing decides if the run has ended before.
                     counts["ended"] += not cut and prompt not in contested
                 except RefusedError as refused:
                     assert refused.message in refusals, refused
@@ -223,21 +223,21 @@ def play(kind, dialect, path):
                     decoder = client.client._data[name]
                     told = pool.answer(asked, decoder)
                     if isinstance(told, RefusedError) and told.attributed:
-                        # The agent did not say whose failure it was.
+                        # The agent did not name the failed command.
                         assert told.message in refusals, told
                     else:
                         check(told, answers[at], decoder, listed, states, has_null)
                     counts["answers"] += 1
             noise = [told for told in client.client.diagnostics() if told[0] in ("noise", "framing")]
             assert listed or not noise
-        # What the client said last is heard before the agent's side is taken away.
+        # The other side receives the client's last line before the agent's side is closed.
         end.close()
         assert played.wait(LIMIT)
     return counts
 
 
 class Calls:
-    """Calls that wait for their answers while the session goes on. They are sent in the order of their making."""
+    """Calls that wait for their answers while the session goes on. They are sent in the order of their creation."""
 
     def __init__(self, driver):
         self.driver = driver
@@ -295,7 +295,7 @@ class Calls:
 def test_every_session_is_played_to_its_end(dialect, kind):
     total = {"sessions": 0, "events": 0, "answers": 0, "prompts": 0, "ended": 0}
     paths = [path for path in sorted((FOLDER / dialect).glob("*.jsonl")) if not ABOUT_WRITING.search(path.stem)]
-    # They wait more than they work: several are played side by side.
+    # The sessions wait more than they compute, so several are played concurrently.
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         playing_all = {path.stem: pool.submit(play, kind, dialect, path) for path in paths}
     for scenario, played in playing_all.items():

@@ -17,12 +17,12 @@ from support.driver import DIALECTS, LIMIT
 from agentese import RefusedError, TerminatedError
 
 TABLE = json.loads((ROOT / "conformance/vectors/served.json").read_text())
-# Of each dialect its first revision, which is the one that is served where none is named.
+# The first revision of each dialect, which is served if no revision is named.
 MODEL = {row["name"]: row for row in reversed(json.loads((ROOT / "protocol/model.json").read_text())["dialects"])}
 
 
 class Play:
-    """One agent and its client."""
+    """An agent and its client."""
 
     def __init__(self, dialect: str, play: dict[str, Any], agent: Path, place: Path) -> None:
         self.dialect, self.play, self.agent = dialect, play, agent
@@ -47,7 +47,7 @@ class Play:
         return [*words, *(["-e", str(ROOT / self.play["extension"])] if "extension" in self.play else [])]
 
     def handlers(self, base: type) -> Any:
-        """Handlers that answer as the table says; `base` is that of the client."""
+        """Returns handlers with the answers of the table; `base` is the base class of the client's handlers."""
         module = DIALECTS[self.dialect]
         if not self.play["answers"]:
             return None
@@ -107,19 +107,19 @@ class Play:
                         given(await getattr(client, method)(**params))
 
     def hear(self, kind: str, step: dict[str, Any]) -> bool:
-        """Whether that is the event that the step waits for."""
+        """Records an event; returns whether the step waits for it."""
         self.events.add(kind)
         return bool(kind == step["until"])
 
     def touch(self, step: dict[str, Any]) -> bool:
-        """Makes the file that the step names; whether it names one."""
+        """Creates the file that the step names; returns whether the step names one."""
         if "touch" in step:
             (self.work / step["touch"]).touch()
         return "touch" in step
 
     @contextlib.contextmanager
     def called(self, step: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Callable[[Any], None]]]:
-        """Gives method, parameters, and what takes the result; checks what becomes of the call."""
+        """Returns the method, the parameters and the receiver of the result; checks the outcome of the call."""
         name = step.get("call") or step["start"]
         self.commands.add(name)
         params = self.filled(step.get("params", {}))

@@ -1,4 +1,4 @@
-"""Being an agent, in every dialect."""
+"""Services: an agent in every dialect."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ def test_edges_over_stdio():
 
 
 def served(service, drive):
-    """Serves one end of a socket and drives the other."""
+    """Serves one end of a socket and drives the other end."""
 
     async def main():
         ours, theirs = socket.socketpair()

@@ -1,4 +1,4 @@
-"""One run, one call, one stream, and several that wait for it."""
+"""Several tasks or threads that wait for one run, one call or one stream."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ WAITERS = 4
 
 
 def run_of_three(go):
-    """A run whose second half comes when `go` is set: by then everybody waits."""
+    """Plays a run whose second half follows `go`, which is set once all tasks wait."""
 
     def script(peer):
         peer.answer(peer.hear())
@@ -39,7 +39,7 @@ def test_fm_F41_tasks_iterate_and_wait_for_one_run():
             iterating = [asyncio.create_task(iterate()) for _ in range(WAITERS)]
             results = [asyncio.create_task(run.result()) for _ in range(WAITERS)]
             gone = asyncio.create_task(run.result())
-            # All of them are waiting before anything more comes.
+            # All tasks wait before the next event arrives.
             while sum(map(len, client._reactor._waiting.values())) < 2 * WAITERS + 1:
                 await asyncio.sleep(0)
             gone.cancel()

@@ -1,4 +1,4 @@
-"""What surprised people: each of these was lost, hung or ignored without a word."""
+"""Surprises reported by users: in each of these, a value was lost, a call hung, or a mistake was ignored silently."""
 
 import asyncio
 import copy
@@ -68,7 +68,7 @@ def test_a_failure_comes_back_from_a_worker_process():
 
 @pytest.mark.parametrize("how", ["cancelled", "closed", "run"])
 def test_a_call_that_never_began_leaves_nothing_behind(how):
-    """On one loop, which outlives its clients."""
+    """Uses clients on one loop, which outlives them."""
 
     async def use(end):
         async with pi.AsyncClient.connect(end) as client:
@@ -96,7 +96,7 @@ def test_a_call_that_never_began_leaves_nothing_behind(how):
             assert not reactor._waiting and not reactor._listening
             del reactor
             before = held() if cycle == 1 else before
-        # What the native core closes may still be on its way.
+        # Descriptors that the native core closes may still be open for a moment.
         limit = time.monotonic() + LIMIT
         while held() > before and time.monotonic() < limit:
             time.sleep(0.01)
@@ -104,7 +104,7 @@ def test_a_call_that_never_began_leaves_nothing_behind(how):
 
 
 def test_one_slow_dialog_holds_up_no_other():
-    """For threads; handlers for asyncio are tasks of their own."""
+    """Checks handlers for threads; handlers for asyncio are separate tasks."""
     second = threading.Event()
     answers = []
 
@@ -187,7 +187,7 @@ class TestOptions:
                 async def step():
                     assert aiter(run) is run
                     first = await anext(run)
-                    # What was not read is there for whoever goes on.
+                    # Unread events remain for the next reader.
                     return [first.type, *[event.type async for event in run]]
 
                 assert client.run(step()) == ["agent_start", "turn_start", "agent_end"]

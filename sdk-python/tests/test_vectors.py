@@ -24,7 +24,7 @@ def test_case(case, kind):
     before = held()
     for _ in range(int(os.environ.get("AGENTESE_CYCLES", case["repeat"]))):
         Stage(case, kind).play()
-    # What was closed last may still be on its way out.
+    # The descriptors that were closed last may still be open for a moment.
     end = time.monotonic() + LIMIT
     while (after := held()) > before and time.monotonic() < end:
         time.sleep(0.01)
@@ -32,7 +32,7 @@ def test_case(case, kind):
 
 
 def test_the_cases_cover_the_rows_that_name_clients():
-    """Rows that no client in memory or on a pipe can show are held elsewhere: docs/faults.md says where."""
+    """Checks the rows of the cases. docs/faults.md names the tests of rows without a client in memory or on a pipe."""
     rows = {case["row"] for case in CASES}
     named = {f"F{n:02}" for n in [*range(1, 26), *range(33, 44), 56]}
     # Of servers alone: a parse answer (F07), printing (F22), writing (F24). Of Python alone: the interpreter (F42).

@@ -1,4 +1,4 @@
-"""The view: every recorded session folds to what the vectors say, which are the same in every language."""
+"""The view: every recorded session folds to the values of the vectors, which are the same in every language."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ VECTORS = json.loads((ROOT / "conformance/vectors/view.json").read_text(encoding
 
 
 def canonical(value):
-    """A value as text that every language writes alike: names sorted, numbers in millionths."""
+    """Returns a value as text, equal in all languages: names are sorted, numbers are in millionths."""
     if value is None:
         return "n"
     if isinstance(value, bool):
@@ -39,7 +39,7 @@ def in_context(conversation):
 
 
 def compare(before, after):
-    """What an answer to the history command says of a view: how well the view knew the conversation before."""
+    """Compares a view before and after the answer to the history command."""
     old = {message.key: message for message in in_context(before)}
     told, untold, changed = 0, [], set()
     for message in in_context(after):
@@ -58,7 +58,7 @@ def compare(before, after):
 
 
 def is_history(view, before, line):
-    """Whether a line is the successful answer to the first of the commands that a late view asks."""
+    """Returns whether a line is the successful answer to the first command of a late view."""
     try:
         frame = json.loads(line)
     except ValueError:
@@ -157,7 +157,7 @@ def test_an_error_that_is_no_text_is_said_as_json():
 
 
 WRONG = [5, True, "abc", [], {}, [5, {}], {"toString": None}, None, math.inf, "constructor", "__class__", "__init__", "__proto__"]
-"""Values of which few fit any one member."""
+"""Values that fit few members."""
 
 HOSTILE = [
     ("pi", "ext-ui-values"),
@@ -171,7 +171,7 @@ HOSTILE = [
 
 
 def spoiled(value, wrong):
-    """The value with each of its members in turn replaced, at every depth; long ones by their first members alone."""
+    """Yields the value with each of its members replaced in turn, at every depth; long values only by their start."""
     if not isinstance(value, dict | list):
         return
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -183,7 +183,7 @@ def spoiled(value, wrong):
 
 
 def misshapen(conversation):
-    """Where a conversation is not what its types say, of what front ends rely on."""
+    """Returns the parts that front ends use and that are not of their declared types."""
 
     def texts(*values):
         return all(value is None or isinstance(value, str) for value in values)
@@ -213,7 +213,7 @@ def test_a_frame_of_a_wrong_shape_leaves_a_conversation_of_the_right_shape(diale
             continue
         frame, direction = json.loads(record["line"]), "sent" if record["dir"] == "c2s" else "received"
         kind = (direction, frame.get("type"), frame.get("method"), frame.get("command"))
-        # Of each kind of frame one is enough.
+        # One frame of each kind is enough.
         for wrong in WRONG if kind not in tried else []:
             for one in spoiled(frame, wrong):
                 after = fold(fold(conversation, direction, one, 7.0), "received", {"type": "x"}, 8.0)

@@ -1,4 +1,4 @@
-"""An agent behind a WebSocket, and what becomes of a connection that is lost."""
+"""An agent behind a WebSocket, and the effects of a lost connection."""
 
 import json
 import threading
@@ -15,7 +15,7 @@ from websockets.sync.server import serve  # noqa: E402
 
 
 class Server:
-    """A server on loopback that answers each command once, and lets connections be taken up again."""
+    """A server on loopback that answers each command once, and lets clients resume a lost connection."""
 
     def __init__(self):
         self.calls, self.heard, self.said, self.sockets = [], [], [], []

@@ -1,8 +1,8 @@
 /**
- * The client against a plain one that parses every line, in memory.
+ * Comparison of the client with a plain one that parses every line, in memory.
  *
- * Both read the same bytes in chunks of 64 KiB from a web stream, look at the type of every event
- * and at the delta of every `message_update`, and add up the lengths of the deltas.
+ * Both get the same bytes in chunks of 64 KiB from a web stream. They read the type of every event and the delta of
+ * every `message_update`, and add up the lengths of the deltas.
  */
 
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ import type { Transport } from "../src/transport.js";
 
 const CHUNK = 64 * 1024;
 
-/** How many frames a block has. */
+/** Number of frames in a block. */
 const BLOCK = 100;
 
 /** Text as models write it: words, code, quotes, line ends. */
@@ -38,7 +38,7 @@ function messageUpdate(size: number, delta: string): string {
   return JSON.stringify({ type: "message_update", assistantMessageEvent: kind, message });
 }
 
-/** Bytes of many frames, of which one block is kept and sent again and again. */
+/** Bytes of many frames: a head, and one block that is sent repeatedly. */
 interface Source {
   head: Uint8Array;
   block: Uint8Array;
@@ -60,7 +60,7 @@ function readable({ head, block, blocks }: Source): ReadableStream<Uint8Array> {
         controller.enqueue(head);
       },
       pull(controller) {
-        // A copy, as a pipe would give.
+        // Copies the chunk, as a pipe does.
         controller.enqueue(block.slice(at, at + CHUNK));
         at += CHUNK;
         if (at < block.length) return;
@@ -72,7 +72,7 @@ function readable({ head, block, blocks }: Source): ReadableStream<Uint8Array> {
   );
 }
 
-/** What a shared machine may take from a ratio before the benchmark fails; what is less than wanted is said anyway. */
+/** Part of a wanted ratio below which the benchmark fails, as the machine may be shared. Lower ratios are printed. */
 const NOISE = 0.85;
 
 interface Event {
@@ -112,7 +112,7 @@ async function withReadline(bytes: Source): Promise<number> {
   return deltas;
 }
 
-/** The same with events from an async iterator, as clients usually offer them. */
+/** Yields the events of the plain client as an async iterator, the usual interface of clients. */
 async function* plainEvents(bytes: Source): AsyncGenerator<Event> {
   const decoder = new TextDecoder();
   let held = "";
@@ -167,7 +167,7 @@ async function clientListener(bytes: Source): Promise<number> {
 
 type Reader = (bytes: Source) => Promise<number>;
 
-/** Nanoseconds of processor time per frame of one reading: other programs take turns on the processor. */
+/** Returns the processor time per frame of one pass in nanoseconds; elapsed time would include other programs. */
 async function timed(read: Reader, bytes: Source, count: number, expected: number): Promise<number> {
   const before = process.cpuUsage();
   if ((await read(bytes)) !== expected) throw new Error("a delta was lost");
@@ -175,12 +175,12 @@ async function timed(read: Reader, bytes: Source, count: number, expected: numbe
   return ((user + system) * 1000) / count;
 }
 
-/** The medians of several rounds, in which all take turns. */
+/** Returns the median of each reader over several rounds, in which all readers take turns. */
 async function measure(readers: Record<string, Reader>, bytes: Source, count: number): Promise<Record<string, number>> {
   const expected = await plain(bytes);
   const times = Object.keys(readers).map((): number[] => []);
   for (let round = 0; round < ROUNDS + WARM; round++) {
-    // Now forwards, now backwards: nobody always clears away what the same other one left behind.
+    // Forwards and backwards in turn, so that no reader always collects the garbage of the same other reader.
     const turns = [...Object.values(readers).entries()];
     for (const [at, read] of round % 2 === 0 ? turns : turns.reverse()) {
       const time = await timed(read, bytes, count, expected);
@@ -191,7 +191,7 @@ async function measure(readers: Record<string, Reader>, bytes: Source, count: nu
   return Object.fromEntries(Object.keys(readers).map((name, at) => [name, median(times[at])]));
 }
 
-/** Rounds that count, and rounds before them. */
+/** Number of measured rounds, and of rounds before them. */
 const ROUNDS = 21;
 const WARM = 2;
 
@@ -200,13 +200,13 @@ const cases = [
   { name: "small (150 B) message_update", frame: '{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"word "},"message":{"role":"assistant","content":[]}}', count: 100_000 },
 ];
 
-/** The client and who it is compared with, by the way in which events are taken. */
+/** The client and its competitors, by the way of reading events. */
 const styles: Record<string, Record<string, Reader>> = {
   loop: { "this client": client, "JSON.parse per line": plainIterated },
   listener: { "this client": clientListener, "JSON.parse per line": plain, "JSON.parse per line, node:readline": withReadline },
 };
 
-/** Measures one style with one kind of frame and says how many times as fast the client is. */
+/** Measures one style with one kind of frame and prints how many times as fast the client is. */
 async function compare(at: number, style: string): Promise<void> {
   const { frame, count } = cases[at] ?? assert.fail(`no case ${at}`);
   const times = await measure(styles[style] ?? assert.fail(`no style ${style}`), source(frame, count), count);
@@ -222,7 +222,7 @@ const [, script = "", at, style] = process.argv;
 if (at !== undefined && style !== undefined) {
   await compare(Number(at), style);
 } else {
-  // Each in a process of its own, as programs are: what one style makes the engine learn costs the other nothing.
+  // Each style has a process of its own, like programs, so that the engine does not optimise one style for another.
   for (const [at, { name, frame }] of cases.entries()) {
     console.log(`${name} (${frame.length} B)`);
     for (const style of Object.keys(styles)) {

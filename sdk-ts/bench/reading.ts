@@ -1,6 +1,6 @@
 /**
- * Reads so many events from a child that writes a file of frames, looks at the delta of every update, and says what it saw
- * and what it took. `tools/bench/clients` compares it with clients in other languages.
+ * Reads so many events from a child that writes a file of frames, reads the delta of every update, and prints the sums
+ * and the times. `tools/bench/clients` compares it with clients in other languages.
  *
  * `node build/bench/reading.js CLIENT FILE COUNT [MODULE]`, where the module is that of pi's own client.
  */
@@ -13,7 +13,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { pi } from "../src/index.js";
 import { spawn as spawnAgent } from "../src/stdio.js";
 
-/** The child holds its end open, so that what is measured is frames and not the end of a process. */
+/** The child keeps its end open, so that the time of frames is measured, not that of the end of a process. */
 const CHILD = ["sh", "-c", 'read go; cat "$0"; read end'] as const;
 
 interface Event {
@@ -21,7 +21,7 @@ interface Event {
   assistantMessageEvent?: { type: string; delta?: string };
 }
 
-/** Counts events up to a number; resolves with the characters of their deltas. */
+/** Counter of events up to a number, and of the characters of their deltas. */
 class Counter {
   seen = 0;
   characters = 0;
@@ -50,7 +50,7 @@ async function client(path: string, counter: Counter): Promise<void> {
   await client.close();
 }
 
-/** What most programs in Node have. */
+/** The loop of most programs in Node: lines and `JSON.parse`. */
 async function parsed(path: string, counter: Counter): Promise<void> {
   const child = spawn(CHILD[0], [...CHILD.slice(1), path], { stdio: ["pipe", "pipe", "inherit"] });
   createInterface({ input: child.stdout }).on("line", (line) => counter.take(JSON.parse(line) as Event));
@@ -79,7 +79,7 @@ async function ofPi(path: string, counter: Counter, module: string): Promise<voi
 
 const [name = "", path = "", count = "", module = ""] = process.argv.slice(2);
 if (name === "--mode") {
-  // As pi's client starts its agent: `--mode rpc FILE`.
+  // The arguments with which pi's client starts its agent: `--mode rpc FILE`.
   process.exitCode = (await once(spawn(CHILD[0], [...CHILD.slice(1), count], { stdio: "inherit" }), "exit"))[0] as number;
 } else {
   const counter = new Counter(Number(count));

@@ -1,4 +1,4 @@
-// An agent that repeats what it is told until it is stopped. Any client of pi can drive it: node streaming.js node agent.js
+// An agent that repeats each prompt until it is stopped. Any client of pi can drive it: node streaming.js node agent.js
 
 import { setTimeout as pause } from "node:timers/promises";
 

@@ -1,4 +1,4 @@
-// Asks an agent of any dialect, and prints what it says and does.
+// Sends a prompt to an agent of any dialect, and prints the text and the tools of the run.
 //
 //   node any.js 'What is in this folder?' pi --mode rpc
 

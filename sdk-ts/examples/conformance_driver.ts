@@ -1,6 +1,6 @@
 /**
- * The driver of this library for `agentese-conformance run --client`: instructions on stdin, reports on stdout, each
- * a line of JSON, as docs/conformance-clients.md has them.
+ * The driver of this library for `agentese-conformance run --client`: instructions on stdin and reports on stdout, one
+ * line of JSON each, as described in docs/conformance-clients.md.
  */
 
 import { readFileSync } from "node:fs";
@@ -42,7 +42,7 @@ function failure(error: unknown): { kind: string; message: string; code?: number
   return { kind: error instanceof TimedOutError || error instanceof StalledError ? "timed_out" : "failed", message };
 }
 
-/** Dialogs that wait until the suite has said how to answer them. */
+/** Dialogs that wait for the answer that the suite sends. */
 const waiting: ((answer: unknown) => void)[] = [];
 
 function handlers(spec: Client["spec"]): Json {
@@ -53,7 +53,7 @@ function handlers(spec: Client["spec"]): Json {
   return Object.fromEntries(Object.entries(spec.dialogs).map(([method, { name }]) => [name, asks(method)]));
 }
 
-/** What still has to be reported. */
+/** Reports that are still to be sent. */
 const tasks: Promise<void>[] = [];
 
 async function start({ dialect, command }: { dialect: string; command: string[] }): Promise<Client> {
@@ -81,7 +81,7 @@ async function listen(client: Client): Promise<void> {
 
 async function call(client: Client, { call, command, params }: Instruction): Promise<void> {
   const row = client.spec.commands[command];
-  // Where the answer comes at the end, the run is the call.
+  // If the answer comes at the end, the run is the call.
   const whole = row?.answer === undefined;
   try {
     const helper = command.replace(/[/_](.)/g, (_, letter: string) => letter.toUpperCase());
@@ -91,7 +91,7 @@ async function call(client: Client, { call, command, params }: Instruction): Pro
     if (!whole) report("result", { call, value: run.answer });
     await run.wait().then(
       ({ endedBy, failure: failed }) => {
-        // The answer to a prompt that is its end is refused where the run failed.
+        // If the run failed, the driver reports an answer at the end of a run as refused.
         if (failed !== undefined && endedBy === "answer") return report("error", { call, kind: "refused", message: failed.message });
         if (whole) report("result", { call });
         report("run_end", { call });
@@ -115,7 +115,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   } else if (told.instruction === "call") {
     tasks.push(call(client, told));
   } else if (told.instruction === "answer") {
-    // The library takes the value of the answer's one member; nothing dismisses the dialog.
+    // The library takes the value of the answer's only member; no dialog is dismissed.
     waiting[Number(told.dialog) - 1]?.(Object.values(told.answer ?? {})[0]);
   } else {
     await client.close();

@@ -1,4 +1,4 @@
-// A prompt for each line of stdin. Ctrl-C stops the run; while none is going on, it ends the program.
+// A prompt for each line of stdin. Ctrl-C stops the run; without a run it ends the program.
 // node ctrl_c.js agentese --mode rpc --provider scripted --no-session
 
 import { createInterface } from "node:readline";

@@ -1,4 +1,4 @@
-// Asks the user what the agent asks: one line of stdin for each answer, an empty one for none.
+// Shows the agent's dialogs to the user: one line of stdin for each answer, an empty line for no answer.
 // node dialogs.js agentese --mode rpc -e extensions/examples/python/dialogs.py
 
 import { createInterface } from "node:readline";

@@ -1,4 +1,4 @@
-// A unit test of code that uses an agent, without one: a recorded session is played to it.
+// A unit test of code that uses an agent, with a recorded session in place of the agent.
 // node --test replay.js
 
 import assert from "node:assert/strict";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { pi } from "agentese";
 import { memoryPair, replay } from "agentese/testing";
 
-/** The code that is tested. */
+/** The tested code. */
 async function ask(client: pi.Client, message: string): Promise<string> {
   let text = "";
   for await (const event of await client.prompt({ message })) {

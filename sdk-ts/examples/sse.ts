@@ -1,5 +1,5 @@
-// Gives an agent's events to browsers as server-sent events: new EventSource("/?message=Hello").
-// A browser that goes away stops its run.
+// Sends an agent's events to browsers as server-sent events: new EventSource("/?message=Hello").
+// The run of a browser that disconnects is aborted.
 // node sse.js agentese --mode rpc --provider scripted --no-session
 
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-// Streams an answer, and tells which tools the agent uses.
+// Streams an answer, and prints the names of the tools that the agent uses.
 // node streaming.js agentese --mode rpc --provider scripted --no-session
 
 import { pi } from "agentese";

@@ -1,4 +1,4 @@
-// Starts an agent again when it dies, and goes on with its session.
+// Restarts an agent after its end, and continues its session.
 // node supervisor.js agentese --mode rpc --provider scripted
 
 import { setTimeout as pause } from "node:timers/promises";

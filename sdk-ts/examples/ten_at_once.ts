@@ -1,4 +1,4 @@
-// Asks ten agents at once, takes the first five answers and stops the others.
+// Prompts ten agents at once, prints the first five answers and stops the other agents.
 // node ten_at_once.js agentese --mode rpc --provider scripted --no-session
 
 import { pi } from "agentese";

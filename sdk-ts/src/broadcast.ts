@@ -39,12 +39,12 @@ export class Broadcast {
     for (const queue of this.#queues) queue.isReachable = is;
   }
 
-  /** True if a reader has started. */
+  /** `true` if a reader has started. */
   get isRead(): boolean {
     return this.#isRead;
   }
 
-  /** True if a reader may still consume events. */
+  /** `true` if a reader may still consume events. */
   get isSubscribed(): boolean {
     return this.#queues.some((queue) => queue.isSubscribed);
   }

@@ -14,7 +14,7 @@ export interface Settled<W> {
   readonly id: string;
   readonly command: string;
   readonly waiter: W;
-  /** True if the response had no id. */
+  /** `true` if the response had no id. */
   readonly attributed: boolean;
   /** Session in which the command aborts work, if it names one. */
   readonly session?: string | undefined;
@@ -75,7 +75,7 @@ export class Table<W> {
     return waiter;
   }
 
-  /** Returns true if the call with that id is pending. */
+  /** Returns `true` if the call with that id is pending. */
   waits(id: string): boolean {
     return this.#calls.get(id)?.waiter !== undefined;
   }

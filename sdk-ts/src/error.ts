@@ -29,7 +29,7 @@ export abstract class AgentError extends Error {
   }
 
   /**
-   * True if the same call may be repeated on the same connection without a double effect, and may succeed
+   * `true` if the same call may be repeated on the same connection without a double effect, and may succeed
    * later.
    */
   readonly isRetryable: boolean = false;
@@ -47,7 +47,7 @@ export interface Refused {
   readonly code?: number | undefined;
   /** JSON-RPC data, if any. */
   readonly data?: unknown;
-  /** True if the response had no id and was assigned to the oldest possible call. */
+  /** `true` if the response had no id and was assigned to the oldest possible call. */
   readonly attributed: boolean;
 }
 
@@ -88,7 +88,7 @@ export class RunFailedError extends AgentError {
     message: string,
     /** Code of the failure, in dialects with such codes. */
     readonly code?: string | undefined,
-    /** True if the same prompt may succeed later: the agent retried by itself, or was restarted. */
+    /** `true` if the same prompt may succeed later: the agent retried by itself, or was restarted. */
     override readonly isRetryable: boolean = false,
   ) {
     super(message);

@@ -143,7 +143,7 @@ export class Context {
   get cwd(): string {
     return this.link.hello?.cwd ?? process.cwd();
   }
-  /** True if a user can answer dialogs. */
+  /** `true` if a user can answer dialogs. */
   get hasUI(): boolean {
     return this.link.hello?.hasUI ?? false;
   }
@@ -153,7 +153,7 @@ export class Context {
     const answer = await this.#dialog("select", { title, options: [...options], timeout: limit(how) }, how);
     return answer?.value as T | undefined;
   }
-  /** Prompts the user for yes or no; returns false if the user dismisses the dialog. */
+  /** Prompts the user for yes or no; returns `false` if the user dismisses the dialog. */
   async confirm(title: string, message: string, how?: DialogOptions): Promise<boolean> {
     return (await this.#dialog("confirm", { title, message, timeout: limit(how) }, how))?.confirmed ?? false;
   }
@@ -192,7 +192,7 @@ export class Context {
     this.link.tell("log", { level, message });
   }
 
-  /** Adds a message with a custom type to the conversation; it is displayed unless `display` is false. */
+  /** Adds a message with a custom type to the conversation; it is displayed unless `display` is `false`. */
   async sendMessage(
     message: Omit<ExtensionMessage, "display"> & { display?: boolean },
     how: { triggerTurn?: boolean; deliverAs?: DeliverAs } = {},
@@ -219,7 +219,7 @@ export class Context {
   async setActiveTools(tools: readonly string[]): Promise<void> {
     await this.link.ask("set_active_tools", { tools: [...tools] });
   }
-  /** Selects another model; returns false if the model does not exist. */
+  /** Selects another model; returns `false` if the model does not exist. */
   async setModel(provider: string, modelId: string): Promise<boolean> {
     return (await this.link.ask("set_model", { provider, modelId })).found;
   }
@@ -284,15 +284,15 @@ export class CommandContext extends Context {
   async waitForIdle(): Promise<void> {
     await this.link.ask("wait_for_idle", {});
   }
-  /** Starts a new session; returns false if an extension prevented it. */
+  /** Starts a new session; returns `false` if an extension prevented it. */
   async newSession(parentSession?: string): Promise<boolean> {
     return !(await this.link.ask("new_session", { parentSession })).cancelled;
   }
-  /** Forks the session before a user message; returns false if an extension prevented it. */
+  /** Forks the session before a user message; returns `false` if an extension prevented it. */
   async fork(entryId: string): Promise<boolean> {
     return !(await this.link.ask("fork", { entryId })).cancelled;
   }
-  /** Switches to another session; returns false if an extension prevented it. */
+  /** Switches to another session; returns `false` if an extension prevented it. */
   async switchSession(path: string): Promise<boolean> {
     return !(await this.link.ask("switch_session", { path })).cancelled;
   }
@@ -519,7 +519,7 @@ function contentOf(shown: string | ToolProgress["content"]): ToolProgress["conte
   return typeof shown === "string" ? [{ type: "text", text: shown }] : shown;
 }
 
-/** Returns true if an answer ends the sequence of handlers. */
+/** Returns `true` if an answer ends the sequence of handlers. */
 function ends(answer: unknown): boolean {
   const { block, cancel, action } = (answer ?? {}) as ToolCallAnswer & CancelAnswer & Partial<InputAnswer>;
   return block === true || cancel === true || action === "handled";

@@ -88,17 +88,17 @@ export class Framer {
   #tail = NOTHING;
   /** Number of these bytes. */
   #held = 0;
-  /** True after the error of a line that is too long, until its LF. */
+  /** `true` after the error of a line that is too long, until its LF. */
   #discarding = false;
   /** Number of consumed bytes of the stream, without the held ones. */
   #taken = 0;
-  /** True before the first line, which may begin with a byte order mark. */
+  /** `true` before the first line, which may begin with a byte order mark. */
   #atStart = true;
   /** Text from which lines are being cut. */
   #text = "";
-  /** True if this text may contain an escape; `undefined` until the first query. */
+  /** `true` if this text may contain an escape; `undefined` until the first query. */
   #escapes: boolean | undefined = true;
-  /** True if this text may contain a frame to strip; `undefined` until the first query. */
+  /** `true` if this text may contain a frame to strip; `undefined` until the first query. */
   #seals: boolean | undefined = true;
 
   constructor(options: FramerOptions = {}) {
@@ -117,14 +117,14 @@ export class Framer {
   }
 
   /**
-   * True if the current line may contain a `\u` escape. One search over all lines of a chunk takes a tenth of
+   * `true` if the current line may contain a `\u` escape. One search over all lines of a chunk takes a tenth of
    * the time of a search per line.
    */
   get mayEscape(): boolean {
     return (this.#escapes ??= this.#text.includes("\\u"));
   }
 
-  /** Like `mayEscape`: true if only the type of the frame in the line may be shown. */
+  /** Like `mayEscape`: `true` if only the type of the frame in the line may be shown. */
   get maySeal(): boolean {
     return (this.#seals ??= maySeal(this.#text));
   }
@@ -161,7 +161,7 @@ export class Framer {
 
   /**
    * Ends the stream and delivers a last line without LF. Afterwards the framer is at the start of a new
-   * stream. Returns true if there was such a line.
+   * stream. Returns `true` if there was such a line.
    */
   finish(sink: LineSink): boolean {
     const unterminated = this.#discarding || this.#held > 0;
@@ -173,7 +173,7 @@ export class Framer {
   }
 
   /**
-   * Delivers short lines, of which the last one lacks its LF. Returns false if the lines must be handled one
+   * Delivers short lines, of which the last one lacks its LF. Returns `false` if the lines must be handled one
    * by one.
    */
   #cut(lines: Uint8Array, sink: LineSink): boolean {

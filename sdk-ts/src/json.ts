@@ -19,7 +19,7 @@ export function parse(text: string, source: Source = ALONE): JsonValue {
 
 /** Origin of a line. */
 export interface Source {
-  /** True if the line may contain a `\u` escape. */
+  /** `true` if the line may contain a `\u` escape. */
   readonly mayEscape: boolean;
   /** Long strings of the preceding lines. */
   readonly seen?: Seen;
@@ -96,7 +96,7 @@ function look(value: JsonValue, text: string, report: Report | undefined): JsonV
   return parse(text.replace(NUMBERS, (match) => (/^-?\d/.test(match) && !isFinite(+match) ? `${match[0] === "-" ? "-" : ""}${Number.MAX_VALUE}` : match)));
 }
 
-/** Returns true if the value may contain an inexact number. `depth` is the number of enclosing brackets. */
+/** Returns `true` if the value may contain an inexact number. `depth` is the number of enclosing brackets. */
 function hasLarge(value: JsonValue, depth: number, text: string): boolean {
   if (typeof value === "number") return !(value <= Number.MAX_SAFE_INTEGER && value >= -Number.MAX_SAFE_INTEGER);
   if (typeof value !== "object" || value === null) return false;

@@ -22,7 +22,7 @@ export interface OutcomeRule {
   readonly text?: string;
   /** Paths of the code of the failure; the first one with a value applies. */
   readonly code?: readonly string[];
-  /** True if the same prompt may succeed later. */
+  /** `true` if the same prompt may succeed later. */
   readonly retryable?: boolean;
 }
 
@@ -59,7 +59,7 @@ export class Standing {
     this.#code ??= code;
   }
 
-  /** True if the run failed or was aborted according to its events. */
+  /** `true` if the run failed or was aborted according to its events. */
   get isAmiss(): boolean {
     return this.#told === "failed" || this.#told === "aborted";
   }

@@ -53,7 +53,7 @@ export class Queue<T extends Item> {
   #listener: Taker<T> | undefined;
   #waiting: (() => void)[] = [];
   #idle: () => void = () => undefined;
-  /** True if no item was consumed since the last call of `idle`. */
+  /** `true` if no item was consumed since the last call of `idle`. */
   #waitedFor = false;
   #state: "open" | "detached" | "closed" = "open";
   #error: unknown;
@@ -65,13 +65,13 @@ export class Queue<T extends Item> {
    * no limit.
    */
   #patience: number | undefined;
-  /** True if items without room are dropped. */
+  /** `true` if items without room are dropped. */
   #lossy = false;
   /** Number of items dropped for lack of room. */
   #lost = 0;
   #dropped = 0;
   #taken = 0;
-  /** True if a subscriber can consume items. Otherwise no item waits for room. */
+  /** `true` if a subscriber can consume items. Otherwise no item waits for room. */
   isReachable = true;
 
   constructor(cap: number, overflow: Overflow) {
@@ -84,7 +84,7 @@ export class Queue<T extends Item> {
     return this.#dropped;
   }
 
-  /** True while the subscriber may still consume items. */
+  /** `true` while the subscriber may still consume items. */
   get isSubscribed(): boolean {
     return this.#subscribed;
   }

@@ -52,7 +52,7 @@ export function redact(frame: string, isCut = false): string {
 }
 
 /**
- * Returns true if only the type of the frame may have to be shown: the text contains such a type, or
+ * Returns `true` if only the type of the frame may have to be shown: the text contains such a type, or
  * escapes that may spell one.
  */
 export function maySeal(text: string): boolean {
@@ -108,7 +108,7 @@ export function redactText(text: string): string {
   return withoutKeys(text, false);
 }
 
-/** Returns true if a member of that name holds a key. */
+/** Returns `true` if a member of that name holds a key. */
 export function holdsKey(name: string): boolean {
   const plain = name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
   return MEMBERS.some((member) => plain === member || (member.length >= SUFFIX_LENGTH && plain.endsWith(member)));

@@ -41,7 +41,7 @@ export interface Contradiction {
 
 /** Knowledge about the agent's revision. */
 export class Known {
-  /** True if no further frame can narrow down the revision. */
+  /** `true` if no further frame can narrow down the revision. */
   isSettled: boolean;
   readonly #dialect: string;
   readonly #revisions: readonly RevisionSpec[];
@@ -104,7 +104,7 @@ export class Known {
     return undefined;
   }
 
-  /** Returns true if a frame can still distinguish these revisions: some revision after the first has a sign. */
+  /** Returns `true` if a frame can still distinguish these revisions: some revision after the first has a sign. */
   #isOpen(from: number, to: number): boolean {
     return this.#revisions.slice(from + 1, to + 1).some(({ shows, excludes }) => shows.length + excludes.length > 0);
   }

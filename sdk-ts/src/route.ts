@@ -102,7 +102,7 @@ function jsonRpc(spec: Spec, frame: JsonObject, raw: string): Routed {
   return { kind: "answer", id: id === null && !success ? undefined : id, command: undefined, success, frame };
 }
 
-/** Returns true if the declaration names the command, event or dialog. */
+/** Returns `true` if the declaration names the command, event or dialog. */
 export function isKnown(spec: Spec<AnyTypes>, routed: Routed): boolean {
   switch (routed.kind) {
     case "answer":

@@ -20,11 +20,11 @@ export interface RunResult<T extends AnyTypes> {
   /** Last event that may end the run, for example `agent_end` in the pi family. */
   readonly last: EventOf<T> | UnknownEvent | undefined;
   /**
-   * True if it is certain that no further event follows. False if the agent did not confirm its state within
+   * `true` if it is certain that no further event follows. False if the agent did not confirm its state within
    * the declared limit (5 seconds).
    */
   readonly confirmed: boolean;
-  /** True if the run was aborted, by any client. An abort is not a failure. */
+  /** `true` if the run was aborted, by any client. An abort is not a failure. */
   readonly aborted: boolean;
   /** Reason of a failed run; only results of `wait` can have one. */
   readonly failure: RunFailedError | undefined;

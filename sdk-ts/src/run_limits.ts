@@ -1,11 +1,11 @@
-/** Limits of a run that a client keeps: fed with the events of the run. The declaration names the events with its usage. */
+/** Limits of a run, checked by the client. The declaration names the events that report the usage. */
 
 import { RunFailedError, UsageError } from "./error.js";
 import { measures } from "./generated/measures.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
 import { at, word } from "./outcome.js";
 
-/** Limits of a run; what is left out has no limit. */
+/** Limits of a run; an absent member is no limit. */
 export interface Limits {
   /** Maximum number of turns (`max_turns`). The run is stopped when another turn begins. */
   readonly maxTurns?: number | undefined;
@@ -20,15 +20,15 @@ export interface Limits {
   readonly maxEqualCalls?: number | undefined;
 }
 
-/** Events of a dialect with the usage of a run. Paths are names with dots between. */
+/** Events of a dialect that report the usage of a run. Paths are names separated by dots. */
 export interface Measures {
-  /** The event with which a turn begins. */
+  /** Event at the start of a turn. */
   readonly turn: string;
-  /** The event that has the cost of an answer, and the path of that. */
+  /** Event with the cost of an answer, and the path of the cost. */
   readonly cost?: readonly [string, string];
-  /** A call begins. */
+  /** Event at the start of a call, and the paths of its id, its tool and its arguments. */
   readonly call: { readonly event: string; readonly id: string; readonly tool: string; readonly arguments: string };
-  /** The result of a call; `failed` is the member that says so, and its value in that case. */
+  /** Event with the result of a call; `failed` is the path of the status, and its value after a failure. */
   readonly result: {
     readonly event: string;
     readonly id: string;
@@ -37,17 +37,17 @@ export interface Measures {
   };
 }
 
-/** Measures one run. */
+/** Meter of the usage of one run. */
 export interface Meter {
-  /** Takes an event of the run. */
+  /** Processes an event of the run. */
   hear(type: string, body: JsonObject): void;
-  /** The run is over. */
+  /** Ends the measurement, because the run has ended. */
   end(): void;
 }
 
 /**
- * Limits as the option `limits` of a prompt. When the run reaches one, the client sends the abort command, and the run
- * fails with a {@link RunFailedError} whose code is the name of the limit, as `max_turns`.
+ * Limits for the option `limits` of a prompt. When the run reaches a limit, the client sends the abort command, and the
+ * run fails with a {@link RunFailedError}. Its code is the name of the limit, for example `max_turns`.
  *
  * ```ts
  * const run = await client.prompt({ message: "go" }, { limits: new RunLimits({ maxTurns: 5 }) });
@@ -57,9 +57,9 @@ export class RunLimits {
   constructor(readonly limits: Limits) {}
 
   /**
-   * Begins to measure a run of that dialect. `reached` is called once, with the failure of the run.
+   * Starts to measure a run of that dialect. `reached` is called once, with the failure of the run.
    *
-   * @throws UsageError The dialect does not report what a limit needs.
+   * @throws UsageError The dialect does not report a value that a limit needs.
    */
   meter(dialect: string, reached: (failure: RunFailedError) => void): Meter {
     const found = Object.hasOwn(measures, dialect) ? measures[dialect] : undefined;
@@ -78,10 +78,10 @@ class RunMeter implements Meter {
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   #turns = 0;
   #cost = 0;
-  /** Calls that have no result yet, by id. */
+  /** Calls without a result, by id. */
   readonly #calls = new Map<string, { tool: string; key: string }>();
   readonly #failures = new Map<string, number>();
-  /** Last result of each call that succeeded. */
+  /** Last result of each successful call. */
   readonly #results = new Map<string, string>();
 
   constructor(limits: Limits, found: Measures, reached: (failure: RunFailedError) => void) {
@@ -154,7 +154,7 @@ function text(value: JsonValue | undefined): string {
   return word(value) ?? "";
 }
 
-/** The same value with the members of its objects in order. */
+/** Returns the value with sorted members in all its objects. */
 function sorted(value: JsonValue | undefined): JsonValue | undefined {
   if (Array.isArray(value)) return value.map((item) => sorted(item) ?? null);
   if (typeof value !== "object" || value === null) return value;

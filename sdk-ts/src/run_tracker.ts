@@ -83,15 +83,15 @@ export class RunTracker {
   #phase: "waiting" | "running" | "asking" | "gap" | "over" = "waiting";
   #answered = false;
   #begun = false;
-  /** True if the agent was idle at the last query, before any work began. */
+  /** `true` if the agent was idle at the last query, before any work began. */
   #isIdle = false;
-  /** True if an event of the session arrived. */
+  /** `true` if an event of the session arrived. */
   #heard = false;
-  /** True if the last relevant event shows that the run may be over. */
+  /** `true` if the last relevant event shows that the run may be over. */
   #mayBeOver = false;
   /** Requested time since the acknowledged abort; `undefined` without one, or after new work. */
   #stopping: number | undefined;
-  /** True if the last event may be in an unreadable line, because no readable event ended the run. */
+  /** `true` if the last event may be in an unreadable line, because no readable event ended the run. */
   #isLost = false;
   /** Numbers of busy and of unanswered queries since that line. */
   #busy = 0;
@@ -100,12 +100,12 @@ export class RunTracker {
   /** Creates a tracker. The rules are replaced once the agent's revision is known. */
   constructor(public rules: RunEnd) {}
 
-  /** True if work of the run was seen. */
+  /** `true` if work of the run was seen. */
   get hasBegun(): boolean {
     return this.#begun;
   }
 
-  /** True if the agent confirmed the end. False if the connection ended before the confirmation. */
+  /** `true` if the agent confirmed the end. False if the connection ended before the confirmation. */
   isCertain = true;
 
   /** Processes an input and returns the next action. */

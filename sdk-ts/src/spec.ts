@@ -20,7 +20,7 @@ export interface CommandSpec {
   readonly run?: RunRole;
   /** Default time limit in milliseconds: 30 000 if absent; 0 is no limit. */
   readonly timeout?: number;
-  /** True if the command changes nothing, so that it may be repeated after a timeout. */
+  /** `true` if the command changes nothing, so that it may be repeated after a timeout. */
   readonly reads?: boolean;
   /** Parameters with another name in some revisions, with that name. */
   readonly renamed?: Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ export interface EventSpec {
   readonly run?: RunEffect;
   /** Boolean member that `may_end_unless`, `may_end_if` and `holds_if` evaluate. */
   readonly member?: string;
-  /** True if a newer event contains the whole content of an older one. */
+  /** `true` if a newer event contains the whole content of an older one. */
   readonly snapshot?: boolean;
   /** Rules for the outcome of the run. */
   readonly outcome?: readonly OutcomeRule[];
@@ -77,7 +77,7 @@ export interface Chunks {
 /** Command with a response that shows if work continues. */
 export interface StateCommand {
   readonly command: string;
-  /** Member with that state; a boolean is true while work continues. */
+  /** Member with that state; a boolean is `true` while work continues. */
   readonly busy: string;
   /** Value of this member while the agent is idle, if the member is text. */
   readonly idle?: string;
@@ -93,7 +93,7 @@ export interface RunEnd {
   readonly state?: StateCommand;
   /** Time after the barrier in which events may still follow, in milliseconds. */
   readonly gap: number;
-  /** True if the response to the command that started the run ends it. */
+  /** `true` if the response to the command that started the run ends it. */
   readonly answerEnds: boolean;
 }
 
@@ -202,12 +202,12 @@ export function row<V>(table: Readonly<Record<string, V>>, name: unknown): V | u
   return typeof name === "string" && Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** Returns true if a dialog requires an answer. */
+/** Returns `true` if a dialog requires an answer. */
 export function isAnswered(dialog: DialogSpec): boolean {
   return dialog.member !== undefined || dialog.frames?.answer !== undefined;
 }
 
-/** Returns true if frames of that type answer dialogs, or show progress before an answer. */
+/** Returns `true` if frames of that type answer dialogs, or show progress before an answer. */
 export function isAnswer(spec: Spec<AnyTypes>, type: unknown): boolean {
   if (type === spec.dialogFrames?.answer) return true;
   return Object.values(spec.dialogs).some(({ frames }) => frames?.answer === type || frames?.progress === type);

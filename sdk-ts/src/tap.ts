@@ -56,7 +56,7 @@ export interface Tap {
 /** Wrapper that contains the exceptions of a tap. */
 export class SafeTap {
   #tap: Tap | undefined;
-  /** True if the tap receives frames. */
+  /** `true` if the tap receives frames. */
   readonly seesFrames: boolean;
 
   constructor(tap: Tap | undefined) {

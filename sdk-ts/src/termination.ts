@@ -15,7 +15,7 @@ export interface TerminationFacts {
   readonly exit?: Exit | undefined;
   /** Error of a read or write. */
   readonly cause?: unknown;
-  /** True if this side closed the connection. */
+  /** `true` if this side closed the connection. */
   readonly isClosedByUs?: boolean;
   readonly lastFrames?: readonly string[];
   readonly pending?: readonly string[];
@@ -24,7 +24,7 @@ export interface TerminationFacts {
 /** End of the connection. Every open call, run and stream fails with the same object. */
 export class Termination extends AgentError {
   override readonly kind = "terminated";
-  /** True if this side closed the connection: `close` was called before the agent ended by itself. */
+  /** `true` if this side closed the connection: `close` was called before the agent ended by itself. */
   readonly isClosedByUs: boolean;
   /** Exit of the process; `undefined` without a process, or after another end. */
   readonly exit: Exit | undefined;

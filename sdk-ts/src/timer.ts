@@ -26,7 +26,7 @@ export function pause(milliseconds: number): Promise<void> {
 }
 
 /**
- * Waits for a promise that never fails, for at most that many milliseconds. Returns true if the promise
+ * Waits for a promise that never fails, for at most that many milliseconds. Returns `true` if the promise
  * resolved.
  */
 export async function within(milliseconds: number, promise: Promise<unknown>): Promise<boolean> {

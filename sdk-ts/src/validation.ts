@@ -9,7 +9,7 @@ export interface Misfit {
   readonly path: string;
   /** Description of the mismatch. */
   readonly message: string;
-  /** True if the value is outside of a closed set. */
+  /** `true` if the value is outside of a closed set. */
   readonly outsideSet: boolean;
 }
 

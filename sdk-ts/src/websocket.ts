@@ -187,7 +187,7 @@ class Link {
   }
 
   /**
-   * Returns true if a frame with that id answers a command. All lines before that command have arrived too.
+   * Returns `true` if a frame with that id answers a command. All lines before that command have arrived too.
    */
   #settled(id: string): boolean {
     if (!this.#unsettled.has(id)) return false;
@@ -270,9 +270,9 @@ function greeting(data: string): Hello | undefined {
 /** First message of a server of `agentese web`. */
 interface Hello {
   readonly agentese: string;
-  /** True if the connection resumes at its last position. */
+  /** `true` if the connection resumes at its last position. */
   readonly back?: boolean;
-  /** True if the server cannot resume as requested. */
+  /** `true` if the server cannot resume as requested. */
   readonly lost?: boolean;
   /** Events of the current run. */
   readonly begun?: readonly string[];

@@ -10,14 +10,14 @@ import { soon } from "./support/agent.js";
 import { REPOSITORY } from "./support/files.js";
 
 /**
- * The reference agent, driven as Opal's own client for TypeScript drives its server: ids are integers from 1, names of
- * members are camel case on this side and snake case on the wire, however deep they stand, and so are types of events.
+ * The reference agent, driven like the server of Opal's own TypeScript client. Ids are integers from 1. Names of
+ * members and types of events are camel case on this side and snake case on the wire, at any depth.
  */
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type Members = { [name: string]: Json };
 
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
-/** How much of the end of stderr is told with an exit. */
+/** Number of characters from the end of stderr that are reported with an exit. */
 const TAIL = 2000;
 
 const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
@@ -33,7 +33,7 @@ class Adapter {
   readonly child: ChildProcessWithoutNullStreams;
   readonly events: Members[] = [];
   readonly handlers = new Map<string, (params: Members) => Members>();
-  /** Requests of the server that had no handler. */
+  /** Requests of the server without a handler. */
   readonly unhandled: string[] = [];
   readonly #calls = new Map<number, { done: (result: Json) => void; failed: (error: Error) => void }>();
   #last = 0;
@@ -65,7 +65,7 @@ class Adapter {
     return soon(answer) as Promise<Members>;
   }
 
-  /** The events of a prompt, up to the one with which it is over. */
+  /** Returns the events of a prompt, up to the last one of its run. */
   async prompt(sessionId: Json, text: string): Promise<Members[]> {
     const begin = this.events.length;
     await this.call("agent/prompt", { sessionId, text });
@@ -142,7 +142,7 @@ test("members change their letter case at every depth, both ways", async () => {
   assert.ok(events.every((event) => event["sessionId"] === sessionId));
   const { settings } = await server.call("settings/save", { settings: { anthropicApiKey: "example-key", defaultModel: "scripted:scripted" } });
   assert.deepEqual(settings, { defaultModel: "scripted:scripted", anthropicApiKey: "********" });
-  // What comes back masked changes nothing.
+  // A masked value that is sent back changes nothing.
   await server.call("settings/save", { settings: settings ?? null });
   const { auth: now } = await server.call("auth/status");
   const anthropic = ((now as Members)["providers"] as Members[]).find(({ id }) => id === "anthropic");

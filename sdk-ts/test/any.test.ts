@@ -15,7 +15,7 @@ import { soon } from "./support/agent.js";
 import { REPOSITORY, readText, transcripts } from "./support/files.js";
 import { digestOf } from "./support/view.js";
 
-/** What a recorded session tells, in a few words. */
+/** Summary of a recorded session: the events by type, and a digest. */
 interface Told {
   transcript: string;
   events: Record<string, number>;
@@ -56,7 +56,7 @@ test("every recorded session tells what the vectors say", () => {
 /** The reference agent. */
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
 
-/** What is started, the dialect that is seen in it, and the tool that runs commands. Pisces looks like omp while it is idle. */
+/** The agent to start, the dialect that is detected, and the tool that runs commands. An idle pisces looks like omp. */
 const AGENTS = [
   ["pi", "pi", "bash"],
   ["pi@1.5", "pi", "bash"],
@@ -127,7 +127,7 @@ describe("an agent of any dialect", () => {
       if (agent.can("messages")) assert.equal((await agent.messages()).filter(({ role }) => role === "assistant").length, words(agent, "assistant").length);
       const state = await agent.state();
       assert.equal(state.working, false);
-      // Operator's counts entries.
+      // Operator counts entries instead.
       if (agent.can("stats")) {
         const { messages } = await agent.stats();
         assert.equal(messages, seen === "operator" ? undefined : state.messages);
@@ -148,7 +148,7 @@ describe("an agent of any dialect", () => {
         default: { text: "Then." },
       });
       const run = await agent.prompt("Hello");
-      // What comes tells the revision.
+      // The events that arrive reveal the revision.
       for await (const { type } of run) if (type === "textGrew") break;
       if (agent.can("steer")) {
         assert.ok(["queued", undefined].includes(await soon(agent.steer("other way"))));
@@ -223,7 +223,7 @@ describe("an agent of any dialect", () => {
     assert.equal((await run.result()).text, "You said right.");
     assert.equal(agent.client.revision, "operator@live");
     assert.ok(events.some(({ type }) => type === "toolEnded"));
-    // What carries the key has come, and it is in none of the events below either.
+    // The frame with the key has arrived, and the key is not in the events below either.
     const lines: string[] = [];
     for await (const { raw } of heard) {
       lines.push(raw);

@@ -6,7 +6,7 @@ import { Channel } from "../src/any/channel.js";
 import { size } from "../src/any/event.js";
 import { failure } from "./support/agent.js";
 
-/** A tool that has printed a million characters so far. */
+/** Returns the event of a tool with a million characters of output so far. */
 const printed = (at: number): AnyEvent => ({ type: "toolUpdated", callId: "c", output: [{ type: "text", text: `${at}`.padEnd(1 << 20) }] });
 
 test("a reader is cut off by what waits for it, not by how many events", async () => {

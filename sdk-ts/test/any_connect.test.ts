@@ -1,4 +1,4 @@
-/** Agents of any dialect in memory: how one is found out, and how its connection ends. */
+/** Agents of any dialect in memory: detection of the dialect, and the end of the connection. */
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -24,7 +24,7 @@ const STATE = {
   pendingMessageCount: 0,
 };
 
-/** Answers the two questions that find out the dialect, as pi does. */
+/** Answers the two queries of the detection, as pi does. */
 async function recognise(agent: FakeAgent): Promise<void> {
   for (let asked = 0; asked < 2; asked++) {
     const question = await agent.hear();
@@ -44,7 +44,7 @@ test("the session is followed that the answer to the command that opens it names
   const second = connected.newSession();
   const { id } = await agent.hear();
   await agent.say(result("asked before", "one"));
-  // What is wrong in a long frame shows when it is read.
+  // A mistake in a long frame is only found when the frame is parsed.
   await agent.say(`{"jsonrpc":"2.0","method":"session/title","params":{"a":tru,"text":"${"x".repeat(5000)}"}}`);
   await agent.say(result(id, "two"));
   await agent.say(result("asked before", "one"));
@@ -72,7 +72,7 @@ test("of two sessions opened at once the last that is answered is spoken to", as
   await agent.end();
 });
 
-/** A call that opens the first session, and one that opens another meanwhile; and what they have asked. */
+/** Starts a call that opens the first session, and one that opens another; returns both, with their requests' ids. */
 async function opensTwo(agent: FakeAgent) {
   const connected = await soon(connect(agent.transport, { dialect: "opal" }));
   const [calling, opening] = [connected.abort(), connected.openSession("other")];
@@ -81,7 +81,7 @@ async function opensTwo(agent: FakeAgent) {
   return { connected, calling, opening, first: id(false), other: id(true) };
 }
 
-/** Hears of an abort, answers it, and gives the session that it is for. */
+/** Receives an abort, answers it, and returns the session that it is for. */
 async function aborted(agent: FakeAgent): Promise<unknown> {
   const { id, params } = await agent.expect("agent/abort");
   await agent.say({ jsonrpc: "2.0", id, result: {} });
@@ -149,7 +149,7 @@ test("an older answer between those to two openings takes nobody back to the ses
 
 const UNTAKEN: readonly (readonly [string, Intent, Record<string, unknown>, string])[] = [
   ["omp", "bash", { command: "ls" }, "hidden"],
-  // It is not known to be of the revision that has it.
+  // The agent is not known to be of the revision with this parameter.
   ["pi", "bash", { command: "ls" }, "hidden"],
   ["pi@0.55", "bash", { command: "ls" }, "hidden"],
   ["opal", "compact", {}, "instructions"],

@@ -43,7 +43,7 @@ describe("every recorded frame", () => {
         assert.deepEqual(encode(decoded), bytes, "bytes");
         const view = decoded.known ? decoded.frame : decoded.value;
         assert.deepEqual(JSON.parse(encodeFrame(view)), JSON.parse(line), "value");
-        // Agents send events and dialogs that are younger than their documents; nothing else may be unknown.
+        // Agents send events and dialogs that are newer than their documents; no other frame may be unknown.
         if (!decoded.known) assert.ok(excepted || decoded.kind === "event" || decoded.kind === "dialog", `${side} ${count[side]}: ${line.slice(0, 200)}`);
         if (side === "s2c" && decoded.known && !excepted) fits(spec, view as JsonObject, line);
       }
@@ -51,7 +51,7 @@ describe("every recorded frame", () => {
   }
 });
 
-/** Events fit their declared types. */
+/** Checks that an event fits its declared type. */
 function fits(spec: Spec<AnyTypes>, frame: JsonObject, line: string): void {
   const routed = route(spec, frame, line);
   if (routed.kind !== "event") return;
@@ -81,7 +81,7 @@ test("fm_F20 what is not declared is known to be unknown, with its bytes", () =>
   assert.equal(decodeServer(dialects.pi.spec, dialog).known, false);
   const command = '{"id":"1","type":"teleport"}';
   assert.equal(decodeClient(dialects.pi.spec, command).known, false);
-  // What every JavaScript object inherits is no event.
+  // Members that every JavaScript object inherits are no events.
   assert.equal(decodeServer(dialects.pi.spec, '{"type":"constructor"}').known, false);
   assert.equal(decodeServer(dialects.pi.spec, '{"type":"__proto__"}').known, false);
 });

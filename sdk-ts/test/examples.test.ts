@@ -15,7 +15,7 @@ const NAMES = ["streaming", "dialogs", "ten_at_once", "supervisor", "agent", "re
 /** The reference agent. */
 const AGENT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
 
-/** How long an example may take, in milliseconds: a busy machine starts ten agents slowly. */
+/** Folder for the files of the examples. */
 const scratch = mkdtempSync(join(tmpdir(), "agentese-examples-"));
 const started: ChildProcessWithoutNullStreams[] = [];
 after(() => {
@@ -25,7 +25,7 @@ after(() => {
 
 const compiled = (name: string): string => join(PACKAGE, "build", "examples", `${name}.js`);
 
-/** The command line of the reference agent, with what its model says. */
+/** The command line of the reference agent, with the answers of its model. */
 function agent(responses: object[] | undefined, ...more: string[]): string[] {
   assert.ok(existsSync(AGENT), `${AGENT} is missing: cargo build -p agentese-cli`);
   const script = join(scratch, `script-${crypto.randomUUID()}.json`);
@@ -34,7 +34,7 @@ function agent(responses: object[] | undefined, ...more: string[]): string[] {
   return [AGENT, "--mode", "rpc", ...model, ...more];
 }
 
-/** An example that runs. */
+/** A running example. */
 class Example {
   output = "";
   errors = "";
@@ -44,7 +44,7 @@ class Example {
 
   constructor(name: string, ...args: string[]) {
     const env = { ...process.env, AGENTESE_HOME: join(scratch, "home"), HOME: scratch };
-    // The examples are run as tests by `node --test` too, and must not take this run for their own.
+    // `node --test` sets this variable; with it, an example with tests would report them to this run.
     delete (env as Record<string, unknown>)["NODE_TEST_CONTEXT"];
     this.child = start(process.execPath, [compiled(name), ...args], { cwd: scratch, env });
     started.push(this.child);
@@ -60,7 +60,7 @@ class Example {
     }));
   }
 
-  /** Waits until the output fits. */
+  /** Waits until the output matches. */
   async shows(pattern: RegExp): Promise<RegExpMatchArray> {
     for (const deadline = Date.now() + PATIENCE; ; ) {
       const found = this.output.match(pattern);
@@ -70,7 +70,7 @@ class Example {
     }
   }
 
-  /** Waits for the end, and gives everything that was printed. */
+  /** Waits for the end, and returns the whole output. */
   async end(): Promise<string> {
     const code = await soon(this.#ended);
     assert.equal(code, 0, this.output + this.errors);
@@ -129,7 +129,7 @@ test("a supervisor restarts its agent and resumes the session", async () => {
   const sessions = join(scratch, "sessions");
   const example = new Example("supervisor", ...agent(responses, "--session-dir", sessions));
   const [, pid] = await example.shows(/attempt 1: process (\d+) works/);
-  // A prompt is accepted before it is in the session's file.
+  // The agent accepts a prompt before it writes the session's file.
   const kept = (): boolean => existsSync(sessions) && readdirSync(sessions).some((file) => statSync(join(sessions, file)).size > 0);
   for (const deadline = Date.now() + PATIENCE; !kept(); ) {
     assert.ok(Date.now() < deadline, "the session's file is there");
@@ -168,7 +168,7 @@ test("a bridge to server-sent events", async () => {
   const responses = [{ when: { user: "slow" }, first_ms: 600_000, text: "late" }, { text: "Hello there." }];
   const example = new Example("sse", ...agent(responses, "--no-session"));
   const [address] = await example.shows(/http:\S+/);
-  // A browser that goes away stops its run, so that the next prompt is taken.
+  // The run of a browser that disconnects is aborted, so that the next prompt is accepted.
   const gone = new AbortController();
   const response = await fetch(`${address}/?message=slow`, { signal: gone.signal });
   const reader = (response.body ?? assert.fail("no body")).getReader();

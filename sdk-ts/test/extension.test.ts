@@ -32,7 +32,7 @@ class Agent {
     this.child.stdin.write(`${JSON.stringify(frame)}\n`);
   }
 
-  /** Asks the extension something; gives the id of the question. */
+  /** Sends a request to the extension; returns its id. */
   ask(frame: { type: HostFrame["type"]; [member: string]: JsonValue }): string {
     const id = String(++this.#last);
     this.send({ ...frame, id });
@@ -47,7 +47,7 @@ class Agent {
     return this.ask({ type: "event", extension: "/x", event });
   }
 
-  /** What the extension sends next, but for what only the log gets. */
+  /** Returns the next frame of the extension, without the debug lines of the log. */
   async next(): Promise<JsonObject> {
     for (;;) {
       const { value, done } = await within(this.#lines.next(), () => `nothing came; stderr: ${this.stderr}`);
@@ -57,7 +57,7 @@ class Agent {
     }
   }
 
-  /** The answer to a question of ours, which comes next. */
+  /** Sends a request and returns its answer, which has to be the next frame. */
   async asked(frame: { type: HostFrame["type"]; [member: string]: JsonValue }): Promise<JsonObject> {
     return this.answerTo(this.ask(frame));
   }
@@ -198,7 +198,7 @@ test("each action is asked for, and its result comes back", async (context) => {
     ["shutdown", {}],
   ];
   for (const [type, members, result] of exchange) {
-    // Words in the user's place are answered by what comes of them.
+    // A message in place of the user has no response; the client receives the events of its run.
     const said = type === "send_user_message" ? await agent.next() : await agent.reply(type, result);
     assert.deepEqual(said, { type, ...members });
   }
@@ -278,7 +278,7 @@ test("what fails is said in one line, wherever it fails", async (context) => {
   const { id } = await agent.next();
   agent.send({ type: "response", id: id as string, error: "there is no entry nowhere" });
   assert.equal((await agent.answerTo(refused))["error"], "there is no entry nowhere");
-  // Nobody waits for these.
+  // The result of these handlers is not used.
   agent.send({ type: "event", extension: "/x", event: { type: "turn_start", turnIndex: 0, timestamp: 0 } });
   assert.deepEqual(await agent.next(), { type: "failed", event: "turn_start", error: "nobody waits" });
   await agent.answerTo(agent.command("late"));

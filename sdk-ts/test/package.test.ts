@@ -11,18 +11,19 @@ import { build } from "esbuild";
 import { PACKAGE, REPOSITORY, readText } from "./support/files.js";
 
 /**
- * How large a client may be, minified and compressed, in bytes. Of these, 2 KiB are what keys look like and the texts of
- * documented failures, which a client cannot do without, 1 KiB is how it tells revisions apart and what they lack, half a KiB
- * how it knows the long strings of a growing answer again, which makes reading them 1.4 times as fast, and a quarter how it
- * drops what an event carries beside a key: whoever takes an agent for one of another dialect must not show it either. Another
- * quarter is how keys behind escapes are found. One and a half KiB are how calls and runs fail by name in place of waiting
- * for ever: at an agent of another dialect, at answers and last events that cannot be read, and at answers of handlers that
- * do not fit. The last 1.25 KiB are how a client knows that a run failed, when it is over though the agent is gone or does
- * not obey, and when it has reached a limit.
+ * Maximum size of a client, minified and compressed, in bytes. Shares of the parts that a client cannot do without:
+ * - 2 KiB: the patterns of keys, and the texts of documented failures;
+ * - 1 KiB: the detection of revisions, and the commands that they lack;
+ * - 0.5 KiB: the recognition of the long strings of a growing answer, which makes reading them 1.4 times as fast;
+ * - 0.25 KiB: the removal of the rest of an event with a key, also if the agent is of another dialect;
+ * - 0.25 KiB: the detection of keys behind escapes;
+ * - 1.5 KiB: failures of calls and runs in place of endless waits: at an agent of another dialect, at answers and last
+ *   events that cannot be read, and at answers of handlers that do not fit;
+ * - 1.25 KiB: failures of runs whose agent is gone or does not obey, and of runs that reached a limit.
  */
 const BUDGET = 20 * 1024;
 
-/** What omp takes beyond that: it has three revisions, and the code that puts frames together which come in pieces. */
+/** Number of additional bytes for omp, which has three revisions and joins frames that arrive in pieces. */
 const OMP_MORE = 1536;
 
 const scratch = mkdtempSync(join(tmpdir(), "agentese-package-"));
@@ -32,7 +33,7 @@ function run(program: string, args: string[], cwd = scratch): string {
   return execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** A tool from the package's own dependencies. */
+/** Runs a tool from the package's own dependencies. */
 function tool(name: string, args: string[], cwd = scratch): string {
   const path = join(PACKAGE, "node_modules", ".bin", name);
   try {
@@ -44,7 +45,7 @@ function tool(name: string, args: string[], cwd = scratch): string {
 }
 
 before(() => {
-  // What is published, as a consumer has it.
+  // The package as a consumer installs it.
   run("npm", ["pack", "--silent", "--pack-destination", scratch], PACKAGE);
   const folder = join(scratch, "node_modules", "agentese");
   mkdirSync(folder, { recursive: true });
@@ -126,7 +127,7 @@ for (const [name, options, source] of [
   });
 }
 
-/** An extension as a stranger writes it. */
+/** A third-party extension. */
 const EXTENSION = `
   import { Extension, type JsonObject, type ToolCallAnswer } from "agentese/extension";
   const extension = new Extension();
@@ -179,7 +180,7 @@ async function bundle(contents: string, platform: "browser" | "node"): Promise<{
 
 for (const dialect of ["pi", "omp", "pisces", "operator", "opal"]) {
   test(`the ${dialect} client fits the budget, without anything of Node`, async () => {
-    // For a browser: an import of a Node module would fail.
+    // The bundle is for a browser: an import of a Node module would fail.
     const { bytes, inputs } = await bundle(`import { ${dialect} } from "agentese"; (globalThis as any).client = ${dialect}.Client;`, "browser");
     const size = gzipSync(bytes, { level: 9 }).length;
     console.log(`${dialect}: ${bytes.length} bytes minified, ${size} compressed`);

@@ -7,7 +7,7 @@ import { EventFrame } from "../src/event.js";
 import { type Overflow, Queue as Sized } from "../src/queue.js";
 import { failure, settle, soon } from "./support/agent.js";
 
-/** A queue of plain values with the sizes and keys that the tests give. */
+/** A queue of plain values with the sizes and keys of the tests. */
 class Queue<T> {
   readonly #queue: Sized<{ value: T; size: number; key: string | undefined }>;
   constructor(cap: number, overflow: Overflow) {
@@ -98,7 +98,7 @@ test("while nobody can take anything nothing waits, and only what blocks takes a
     assert.equal(few.push(item, 2, "update"), "queued");
     none.push(item, 2, "update");
   }
-  // What cannot take the place of another one would have to wait, for somebody who comes later.
+  // An item that cannot replace another one waits for a later reader.
   assert.equal(few.push("other", 2, undefined), "queued");
   await soon(few.room(2));
   for (const queue of [all, few, none]) {

@@ -27,7 +27,7 @@ const guides = ["pi", "omp"].flatMap((agent) => {
   return [...guide.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
 });
 
-/** An agent in place of the real ones: streams a text, and asks where it is told to. */
+/** An agent in place of the real ones: streams a text, and sends a dialog if the prompt requests one. */
 const AGENT = `
   import { pi, serve } from "agentese/serve";
   import { stdio } from "agentese/stdio";
@@ -76,7 +76,7 @@ test("all examples compile", () => {
   execFileSync(join(PACKAGE, "node_modules", ".bin", "tsc"), ["-p", scratch], { stdio: ["ignore", "inherit", "inherit"] });
 });
 
-/** What each example prints where nothing is said to it. */
+/** Output of each example without input. */
 const PRINTS: [title: string, output: RegExp][] = [
   ["the first example", /^Hello\.$/],
   ["Runs", /^0 messages\nthe session\n$/],
@@ -87,7 +87,7 @@ const PRINTS: [title: string, output: RegExp][] = [
   ["Write an extension", /^$/],
 ];
 
-/** What a compiled example prints. */
+/** Returns the output of a compiled example. */
 function printed(name: string, input = ""): string {
   return execFileSync(process.execPath, [join(scratch, "out", name)], {
     encoding: "utf8",
@@ -97,7 +97,7 @@ function printed(name: string, input = ""): string {
   });
 }
 
-/** The compiled example under that heading. */
+/** Returns the name of the compiled example under that heading. */
 function compiled(title: string): string {
   return `example${examples.findIndex((example) => example.title === title)}.mjs`;
 }

@@ -14,7 +14,7 @@ interface Vector {
   frame?: string;
   text?: string;
   cut?: boolean;
-  /** The revision in which decoding the frame gives the same. */
+  /** The revision in which a decoded frame has the same form. */
   decoded?: string;
   expect: string;
 }

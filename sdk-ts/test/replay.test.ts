@@ -16,13 +16,13 @@ import { soon } from "./support/agent.js";
 
 const odd = exceptions();
 
-/** How one dialect's prompts are sent by its own client. */
+/** Functions that connect the client of a dialect and send its prompts. */
 interface Driver<C> {
   connect(diagnostic: (diagnostic: Diagnostic) => void): { client: C; agent: ReturnType<typeof memoryPair>[1] };
   prompt(client: C, command: string, members: JsonObject): Promise<Run<AnyTypes>>;
 }
 
-/** The method of a command, as every client has it. */
+/** The methods of a client that start runs, by name. */
 type Starter = Record<string, (members: JsonObject) => Promise<Run<AnyTypes>>>;
 
 function driver<C extends RpcClient<AnyTypes>>(
@@ -53,7 +53,7 @@ interface Played {
   events: number;
 }
 
-/** Plays a session to its end: the events arrive to the byte, and every run that ends there ends here. */
+/** Plays a session to its end: events arrive byte for byte, and every run that ends in the recording ends here. */
 async function play(dialect: string, scenario: string, text: string): Promise<Played> {
   const how = drivers[dialect];
   assert.ok(how !== undefined);
@@ -97,7 +97,7 @@ async function play(dialect: string, scenario: string, text: string): Promise<Pl
     played.prompts++;
     try {
       await soon((await soon(starting)).wait());
-      // Of a session that was cut off it depends on time whether a run has ended before.
+      // If the session is cut off, timing decides if the run has ended before.
       if (!cut) played.ended++;
     } catch (error) {
       assert.ok(error instanceof RefusedError || (cut && error instanceof Termination), String(error));
@@ -109,7 +109,7 @@ async function play(dialect: string, scenario: string, text: string): Promise<Pl
   return played;
 }
 
-/** Failures of what was sent wrong on purpose are of no interest. */
+/** Ignores failures of commands that are invalid on purpose. */
 function quiet<V>(promise: Promise<V>): Promise<V> {
   promise.catch(() => undefined);
   return promise;
@@ -130,7 +130,7 @@ function isEvent(line: string, rpc: boolean, request: string | undefined): boole
   return typeof frame?.["type"] === "string" && frame["type"] !== "response" && frame["type"] !== request;
 }
 
-/** The event fits the declared type with its tag; where dialects share a tag, one of them. */
+/** Checks that an event fits the declared type with its tag, or one of them if dialects share the tag. */
 function fits(event: JsonObject): void {
   const types = Object.entries(shapes).filter(([, shape]) => {
     const tag = "members" in shape ? shape.members["type"] : undefined;
@@ -139,12 +139,12 @@ function fits(event: JsonObject): void {
   assert.ok(types.some(([name]) => check(shapes, name, event) === undefined), JSON.stringify(event).slice(0, 300));
 }
 
-/** Recordings that are about framing, whose clients wrote half lines; the framing has tests of its own. */
+/** Recordings about framing, whose clients wrote half lines; the framing has tests of its own. */
 const ABOUT_WRITING = /ext-stdout-noise|split-writes|trailing-newline|partial_line|long-line|proto-malformed|proto-empty-lines/;
 
 /**
- * Sessions, prompts that their clients sent, and those that ran to their end. The replay in Rust has fewer prompts of
- * pi, omp and Opal: what was sent wrong on purpose is nothing that its types let pass.
+ * Numbers of sessions, of sent prompts, and of prompts with a completed run. The replay in Rust has fewer prompts of
+ * pi, omp and Opal, because its types cannot express prompts that are invalid on purpose.
  */
 const EXPECTED: Record<string, [sessions: number, prompts: number, ended: number]> = {
   pi: [96, 143, 139],
@@ -159,7 +159,7 @@ describe("recorded sessions of all five agents", () => {
     test(`${dialect}: every session is played to its end`, { timeout: 120_000 }, async () => {
       const total: Played & { sessions: number } = { sessions: 0, prompts: 0, ended: 0, events: 0 };
       const files = transcripts().filter((file) => file.dialect === dialect && !ABOUT_WRITING.test(file.scenario));
-      // They wait more than they work: several are played side by side.
+      // The sessions wait more than they compute, so several are played concurrently.
       const next = files.values();
       const player = async (): Promise<void> => {
         for (const { scenario, text } of next) {

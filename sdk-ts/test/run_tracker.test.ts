@@ -22,7 +22,7 @@ function told(action: Action): string[] {
   return [action.want === "end" ? `end by ${action.by}` : action.want];
 }
 
-// What the clients of all languages do.
+// Cases that the clients of all languages share.
 for (const one of JSON.parse(readText("conformance", "vectors", "run_tracker.json")) as Case[]) {
   test(one.name, () => {
     const state = one.state ? { state: barrier } : {};

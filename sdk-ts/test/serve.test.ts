@@ -136,7 +136,7 @@ test("a line that cannot be read fails the question that it names itself, and no
   ]) {
     assert.match(await client.ask(quoting), /"command":"parse"/, quoting.slice(0, 80));
   }
-  // Of a skipped answer whose id is not seen nothing better is known than which question is the oldest.
+  // A skipped answer whose id is unknown fails the oldest question.
   await isFailed(`{"type":"extension_ui_response","value":"${long}","id":"${id}"}`);
   await client.end();
 });
@@ -213,10 +213,10 @@ test("events of a command wait for its answer", async () => {
   assert.match(await client.line(), /^\{"id":"2".*"success":true\}$/);
   assert.equal(await client.line(), '{"type":"agent_start"}');
   await client.line();
-  // A refusal comes first as well.
+  // The response to a rejected command precedes its events as well.
   assert.match(await client.ask('{"id":"4","type":"prompt","message":"no"}'), /"error":"no"/);
   assert.deepEqual([await client.line(), await client.line()], ['{"type":"agent_start"}', '{"type":"agent_end","messages":[]}']);
-  // What is answered when it is done tells of its work before; it can be answered earlier, and once.
+  // The answer to a command that is answered at its end follows its events; it can be sent earlier, and once.
   assert.equal(await client.ask('{"id":"5","type":"steer","message":"x"}'), '{"type":"turn_start"}');
   assert.match(await client.line(), /^\{"id":"5".*"success":true\}$/);
   assert.equal(await client.line(), '{"type":"turn_start"}');
@@ -274,7 +274,7 @@ test("operator and opal have envelopes of their own", async () => {
     ['{"jsonrpc":"2.0","id":2}', -32600],
     ['{"id":2,"method":"opal/ping"}', -32600],
     ['{"jsonrpc":"2.0","id":2,"method":"no/such"}', -32601],
-    // Nobody looks at parameters of a method that has none, and null is as good as left out: it is only not served here.
+    // Parameters of a method without any are not checked, and null is an absent member: these are just not served.
     ['{"jsonrpc":"2.0","id":2,"method":"opal/ping","params":"x"}', -32603],
     ['{"jsonrpc":"2.0","id":2,"method":"session/start","params":{"model":null,"tools":null}}', -32603],
     ['{"jsonrpc":"2.0","id":2,"method":"session/start","params":{"tools":"x"}}', -32602],
@@ -363,7 +363,7 @@ test("every command of every dialect has a method, in the client and in the serv
   };
   const clients: Record<string, { Client: { prototype: object }; spec: { commands: object; events: object; dialogs: object } }> = await import("../src/generated/index.js");
   const services: Record<string, { Service: { prototype: object }; serving: { commands: object } }> = await import("../src/generated/serve/index.js");
-  // The model has every revision by itself; a client and a service have what any of them has.
+  // The model lists the revisions separately; a client and a service have the rows of all of them.
   const rowsOf = <Row extends object>(name: string, list: (dialect: (typeof model.dialects)[number]) => Row[], key: keyof Row): Row[] =>
     [...new Map(model.dialects.filter((dialect) => dialect.name === name).flatMap(list).map((row) => [row[key], row])).values()];
   const known = [...new Set(model.dialects.map(({ name }) => name))];

@@ -39,7 +39,7 @@ const MODEL = JSON.parse(readText("protocol", "model.json")) as {
 };
 const CLIENTS: Record<string, typeof opal.Client | typeof operator.Client> = { opal: opal.Client, operator: operator.Client };
 const BUILT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug");
-/** What was used and heard of a dialect. */
+/** Commands, events and dialogs of a dialect that the tests have used or received. */
 class Seen {
   readonly commands = new Set<string>();
   readonly events = new Set<string>();

@@ -13,7 +13,7 @@ import { PATIENCE, failure, soon } from "./support/agent.js";
 const scratch = mkdtempSync(join(tmpdir(), "agentese-ts-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/** A small agent: answers every command with its own members, and does what some of them say. */
+/** A small agent: answers every command with its own members; some types of commands have effects on the process. */
 const AGENT = `
   const lines = require("node:readline").createInterface({ input: process.stdin });
   const say = (frame) => process.stdout.write(JSON.stringify(frame) + "\\n");
@@ -90,12 +90,12 @@ test("an agent that ends while a subscriber does not read: calls fail at once, a
   assert.ok(error instanceof Termination && error.exit?.code === 4);
   let seen = 0;
   assert.equal(await failure((async () => { for await (const _ of events) seen++; })()), error);
-  // The rest was in the pipe of a process that ended before it could write it.
+  // The process ended before it could write the rest into the pipe.
   assert.ok(seen > 60 && seen <= 300, String(seen));
 });
 
 test("fm_F39 an agent that leaves a process behind which holds the pipe ends all the same", async () => {
-  // The process lives longer than the test waits: it is ended by its number. The shell goes on once it has left the group.
+  // The process outlives the test, which kills it by its id. The shell continues once the process has left the group.
   const left = join(scratch, "holds");
   const holds = `(trap "" TERM HUP; exec setsid sh -c 'echo $$ > ${left}; exec sleep 1000') & until [ -s ${left} ]; do sleep 0.01; done`;
   const script = `${holds}; echo '{"type":"turn_start"}'; exit 5`;
@@ -215,7 +215,7 @@ test("a large line's memory is given back", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const held = (): number => {
-    // What a buffer held is counted until the collection after the one that found it.
+    // The memory of a buffer counts as used until the collection after the one that found it.
     collect();
     collect();
     const { heapUsed, external } = process.memoryUsage();

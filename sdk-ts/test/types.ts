@@ -1,4 +1,4 @@
-// Compiled, never run: what the types accept and refuse.
+// Tests of the types: this file is compiled and never run.
 
 import type { Extension, JsonValue } from "../src/extension.js";
 import type { omp, operator } from "../src/index.js";
@@ -69,7 +69,7 @@ function update(kind: pi.AssistantMessageEvent): string {
     case "error":
       return kind.type;
     default: {
-      // What the declaration does not name.
+      // A kind that the declaration does not name.
       const unknown: UnknownVariant = kind;
       const value: JsonValue | undefined = unknown["anything"];
       return `${unknown.type} ${JSON.stringify(value)}`;
@@ -131,7 +131,7 @@ export async function params(client: pi.Client, other: omp.Client, agent: operat
   await client.newSession({ parentSession: undefined });
   await client.prompt({ message: "hello", images: undefined }, { signal: undefined, abortRun: true });
 
-  // What a dialect lacks is absent.
+  // Commands that a dialect lacks are absent.
   await client.getForkMessages();
   // @ts-expect-error omp has branches
   await other.getForkMessages();
@@ -237,7 +237,7 @@ export class Agent extends served.pi.Service {
   }
 }
 
-/** Answers of extensions are those that the event has. */
+/** Handlers of extensions return answers of their event. */
 export function extend(extension: Extension): void {
   extension.on("tool_call", async (event) => (event.toolName === "bash" ? { block: true, reason: "no" } : undefined));
   extension.on("tool_result", ({ content }) => ({ content, isError: false }));
@@ -246,7 +246,7 @@ export function extend(extension: Extension): void {
   extension.on("agent_end", () => undefined);
   // @ts-expect-error: a tool call is blocked, not cancelled.
   extension.on("tool_call", () => ({ cancel: true }));
-  // @ts-expect-error: nobody waits for it.
+  // @ts-expect-error: the result of the handler is not used.
   extension.on("agent_end", () => ({ block: true }));
   // @ts-expect-error: there is no such event.
   extension.on("tool_called", () => undefined);

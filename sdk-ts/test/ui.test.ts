@@ -9,7 +9,7 @@ import { REPOSITORY, readText, transcripts } from "./support/files.js";
 import { type Folded, foldTranscript } from "./support/view.js";
 
 interface Vectors {
-  /** By dialect: messages that no frame announces, and members that events leave out, each with its reason. */
+  /** Messages that no frame announces, and members that events omit, by dialect, each with its reason. */
   unannounced: Record<string, Record<string, string>>;
   sessions: Folded[];
 }
@@ -69,7 +69,7 @@ describe("the end of a run, and of the agent", () => {
   }
 });
 
-/** A view of pi that was shown frames: those with an id and no `response` were sent. */
+/** Returns a view of pi after these frames: frames with an id that are no `response` count as sent. */
 function shown(...frames: object[]): View {
   const view = View.open("pi");
   for (const frame of frames) {
@@ -270,13 +270,13 @@ test("the beginning of a JSON text is read as far as it goes", () => {
     ['{"a": 1 "b"', undefined],
   ];
   for (const [text, value] of cases) assert.deepEqual(readPartial(text), value, text);
-  // Every beginning of a whole text can be read, and none of them takes back what was read before.
+  // Every beginning of a whole text can be read, and no value takes back an earlier one.
   const text = JSON.stringify({ path: "a.txt", edits: [{ old: 'one "two"\n', new: "ü\u2028" }, {}], all: true, none: null, count: -1.5e3 });
   for (let end = 1; end <= text.length; end++) assert.notEqual(readPartial(text.slice(0, end)), undefined, text.slice(0, end));
 });
 
 test("long arguments that are not over are read in one pass", () => {
-  // Reading that looked back from every letter or space would take hours for these.
+  // A parser that looked back from every letter or space would take hours for these.
   for (const letter of ["a", " ", '\\"', "\\\\"]) {
     const content = letter.repeat(500_000);
     const value = readPartial(`{"path": "a", "content": "${content}`) as { content: string };
@@ -285,12 +285,12 @@ test("long arguments that are not over are read in one pass", () => {
   }
 });
 
-/** Names that every object inherits something under. */
+/** Names of members that every object inherits. */
 const INHERITED = ["constructor", "__proto__", "hasOwnProperty", "toString"];
-/** Values of which few fit any one member. */
+/** Values that fit few members. */
 const WRONG: readonly JsonValue[] = [5, true, "abc", [], {}, [5, {}], { toString: null }, JSON.parse('{"__proto__":{"type":5}}') as JsonValue, ...INHERITED];
 
-/** The value with each of its members in turn replaced, at every depth; long lists by their first members alone. */
+/** Yields the value with each of its members replaced in turn, at every depth; long values only by their start. */
 function* spoiled(value: JsonValue, wrong: JsonValue): Generator<JsonValue> {
   if (typeof value !== "object" || value === null) return;
   for (const [name, member] of Object.entries(value).slice(0, 12)) {
@@ -301,7 +301,7 @@ function* spoiled(value: JsonValue, wrong: JsonValue): Generator<JsonValue> {
   }
 }
 
-/** Where a conversation is not what its types say, of what front ends rely on. */
+/** Returns the parts that front ends use and that are not of their declared types. */
 function misshapen({ messages, dialogs, notices, status, widgets, waiting, models, commands, forkPoints, run, session, title }: Conversation): string[] {
   const faults: string[] = [];
   const check = (holds: boolean, what: string) => holds || faults.push(what);
@@ -345,7 +345,7 @@ describe("a frame of a wrong shape", () => {
         const frame = JSON.parse(line ?? "") as { type?: string; method?: string; command?: string };
         const direction = dir === "c2s" ? "sent" : "received";
         const kind = JSON.stringify([direction, frame.type, frame.method, frame.command]);
-        // Of each kind of frame a few are enough.
+        // A few frames of each kind are enough.
         if (!tried.has(kind)) {
           for (const wrong of WRONG) {
             for (const one of spoiled(frame as JsonValue, wrong)) {

@@ -48,7 +48,7 @@ type Step =
   | { over: number }
   | { diagnostics: string[] };
 
-/** A question that a handler holds: it answers when a step says so, whether or not anyone waits any more. */
+/** A question that a handler holds until a step answers it, even if no caller waits any more. */
 interface Held {
   readonly signal: AbortSignal;
   answer(value: unknown): void;
@@ -89,7 +89,7 @@ const cases = ["client.json", "client_ends.json", "client_failures.json", "clien
 const clients = { pi: pi.Client, omp: omp.Client, pisces: pisces.Client, operator: operator.Client, opal: opal.Client };
 type Make = new (transport: Transport, options?: object) => RpcClient<AnyTypes>;
 
-/** The options of a case, for a client and its process. */
+/** Returns the options of a case for a client and its process. */
 function optionsOf({ options }: Case, told: string[], held: Held[]): object {
   const fail = (): never => {
     throw new Error("on purpose");
@@ -123,7 +123,7 @@ class Stage {
   readonly #ids = new Map<string, string>();
   #events: ReturnType<Events<AnyTypes>["withRaw"]> | undefined;
 
-  /** An agent in memory, where there is no process. */
+  /** Opens the client of a case; its agent is in memory if the case starts no process. */
   static async open(vector: Case): Promise<Stage> {
     const told: string[] = [];
     const held: Held[] = [];
@@ -150,12 +150,12 @@ class Stage {
     this.#connect = connect;
   }
 
-  /** The question with that number, which was asked. */
+  /** Returns the question with that number, which must exist. */
   #question(number: number): Held {
     return this.#held[number] ?? assert.fail("nobody asked that");
   }
 
-  /** A call that is answered: everything said before has been looked at then, and the client said nothing else. */
+  /** Sends a call and answers it: the client has then processed all earlier lines, and has sent no other line. */
   async #roundTrip(): Promise<void> {
     const call = this.client.request("are_you_there", {});
     const { id, ...line } = await soon(this.agent.expect("are_you_there"));
@@ -282,7 +282,7 @@ function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The text of an event's own object, where an envelope is around it. */
+/** Returns the text of an event's own object, without an envelope. */
 function withoutEnvelope(line: string): string {
   const envelope = /^\{(?:"jsonrpc":"2\.0","method":"agent\/event","params"|"type": ?"event", ?"event"): ?(.*)\}$/;
   return line.match(envelope)?.[1] ?? line;
@@ -296,10 +296,10 @@ async function eventually(holds: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** Whether a failure is the one that a case expects. */
+/** Fails if a failure is not the one that a case expects. */
 function check(error: unknown, expected: Failure): void {
   assert.ok(error instanceof AgentError, String(error));
-  // Of a refusal the kind may be that of a documented failure.
+  // The kind of a rejection may be the one of a documented failure.
   assert.equal(error instanceof RefusedError ? "refused" : error.kind, expected.kind);
   for (const name of expected.names ?? []) assert.ok(error.message.includes(name), `${name} is not in: ${error.message}`);
   if (expected.reason !== undefined) assert.ok(error instanceof RefusedError && error.message === expected.reason);
@@ -314,13 +314,13 @@ function check(error: unknown, expected: Failure): void {
   if (expected.stderr !== undefined) assert.equal(error.stderrTail.trimEnd().split("\n").at(-1), expected.stderr);
 }
 
-/** Whether a run failed as a case expects. */
+/** Fails if a run did not fail as a case expects. */
 function isFailure(error: unknown, { message, code, retryable }: RunFailure): void {
   assert.ok(error instanceof RunFailedError, String(error));
   assert.deepEqual([error.message, error.code ?? null, error.isRetryable], [message, code, retryable]);
 }
 
-/** Whether a process of that group lives. */
+/** Returns whether a process of that group lives. */
 function aliveInGroup(group: number): boolean {
   return readdirSync("/proc").some((name) => {
     if (!/^\d+$/.test(name)) return false;

@@ -11,22 +11,22 @@ import { type Socket, connectWebSocket } from "../src/websocket.js";
 import { PATIENCE, failure, soon } from "./support/agent.js";
 import { PACKAGE, REPOSITORY } from "./support/files.js";
 
-/** A server in memory: one agent of pi, and what it has said. */
+/** A server in memory: one agent of pi, and the frames that it has sent. */
 class Server {
-  /** The addresses at which it was called, and the sockets that were made. */
+  /** Addresses of the connections; `sockets` are their sockets. */
   readonly calls: URL[] = [];
   readonly sockets: FakeSocket[] = [];
   readonly heard: string[] = [];
-  /** Whether it lets connections be taken up again, as `agentese web`. */
+  /** `true` if a lost connection can be resumed, as with `agentese web`. */
   resumes = true;
-  /** Whether it has forgotten what was missed. */
+  /** `true` if the server no longer has the frames that a resumed connection missed. */
   hasForgotten = false;
-  /** What it says first instead of its greeting. */
+  /** The first message, in place of the greeting. */
   greeting: string | undefined;
   refuses = false;
-  /** Whether what it says does not arrive. */
+  /** `true` if frames of the server do not arrive. */
   isMute = false;
-  /** What every socket seems to have waiting in it, in bytes, and how often somebody looked. */
+  /** Number of bytes that every socket reports as buffered; `looks` is the number of reads of it. */
   full = 0;
   looks = 0;
   readonly #said: string[] = [];
@@ -63,7 +63,7 @@ class Server {
     if (!this.isMute) this.sockets.at(-1)?.deliver(JSON.stringify(frame));
   }
 
-  /** The commands of that type that it heard. */
+  /** Returns the received commands of that type. */
   commands(type: string): { id: string }[] {
     return this.heard.map((text) => JSON.parse(text) as { id: string; type: string }).filter((frame) => frame.type === type);
   }
@@ -75,7 +75,7 @@ class FakeSocket implements Socket {
   onmessage: ((event: never) => void) | null = null;
   onclose: ((event: never) => void) | null = null;
   onerror: ((event: never) => void) | null = null;
-  /** Resolves when the connection is over. */
+  /** Resolves when the connection has ended. */
   readonly closed: Promise<void>;
   readonly #server: Server;
   #isClosed: () => void = () => undefined;
@@ -117,7 +117,7 @@ class FakeSocket implements Socket {
   }
 }
 
-/** Resolves when that holds. */
+/** Resolves when the condition holds. */
 const until = (holds: () => boolean): Promise<void> =>
   soon(
     (async () => {
@@ -142,7 +142,7 @@ describe("an agent behind a WebSocket", () => {
     const server = new Server();
     const client = await connect(server);
     await soon(client.abort());
-    // The answer to this one is lost with the connection.
+    // The answer to this call is lost with the connection.
     server.isMute = true;
     const call = client.setAutoRetry({ enabled: false });
     await until(() => server.commands("set_auto_retry").length > 0);
@@ -262,7 +262,7 @@ describe("an agent behind a WebSocket", () => {
     server.full = 2 * 1024 * 1024;
     const client = await connect(server);
     const call = client.abort();
-    // Whoever looks a second time has not written after the first.
+    // A second check shows that the client has not written after the first.
     await until(() => server.looks >= 2);
     assert.equal(server.commands("abort").length, 0);
     server.full = 0;
@@ -289,10 +289,10 @@ test("a connection to `agentese web` that is lost in the middle of an answer los
   const agentese = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
   assert.ok(existsSync(agentese), `${agentese} is missing: cargo build -p agentese-cli`);
   const env = { ...process.env };
-  // The program is no test of its own.
+  // The program is not a test.
   delete env["NODE_TEST_CONTEXT"];
   const program = join(PACKAGE, "build", "test", "support", "web_session.js");
-  // Before version 22 the platform has a WebSocket only where it is asked for.
+  // Before version 22 the platform has a WebSocket only with a flag.
   const flags = "WebSocket" in globalThis ? [] : ["--experimental-websocket", "--no-warnings"];
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, program, agentese], { env, timeout: PATIENCE });
   const told = JSON.parse(stdout) as { sockets: number; events: number; run: string; told: number; shown: [string, string][] };

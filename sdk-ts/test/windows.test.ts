@@ -20,7 +20,7 @@ test("Windows: batch files are run by the command interpreter, and no argument m
   assert.equal(started.file, "C:\\Windows\\cmd.exe");
   assert.deepEqual(started.args.slice(0, 3), ["/d", "/s", "/c"]);
   assert.ok(started.verbatim);
-  // What is left after the interpreter has read the line, and the batch file's own once more, is what was meant.
+  // The interpreter unescapes the line once, and the batch file once more; the result is the original arguments.
   const line = (started.args[3] ?? "").slice(1, -1);
   const read = (text: string): string => {
     assert.doesNotMatch(text.replace(/\^[^]/g, ""), /[&|<>%"]/, "nothing is left unescaped");

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Refuses tests that compare elapsed time, in all languages; CONTRIBUTING.md, "Tests and time", says what to write instead.
+"""Rejects tests that compare elapsed time, in all languages; CONTRIBUTING.md, "Tests and time", names the alternatives.
 
-A clock may be read in a test for one purpose: to bound a wait by the shared constant of the language, a minute (`LONG` in
-Rust, `LIMIT` in Python, `PATIENCE` in TypeScript and JavaScript), or by a longer one of the same file. A Rust test whose
-runtime's clock stands still (`start_paused = true`) may read that clock. Programs in strings are read like the test around them.
-Other readings are listed in ALLOWED, each with its reason; an entry that no reading needs is refused, too.
+A test may read a clock for one purpose: to bound a wait. The bound is the shared constant of the language, a minute
+(`LONG` in Rust, `LIMIT` in Python, `PATIENCE` in TypeScript and JavaScript), or a longer constant of the same file. A
+Rust test with a paused clock of the runtime (`start_paused = true`) may read that clock. Programs in strings are read
+like the test around them. ALLOWED lists other readings, each with its reason; an entry without a reading is an error.
 """
 
 import re
@@ -48,7 +48,7 @@ CLOCK = re.compile(
     r"|\bperformance\.now\(|\bDate\.now\(|\bhrtime\b|\bnew Date\(\)"
     r"|\bdate \+%s|\$\{?(?:SECONDS|EPOCHSECONDS|EPOCHREALTIME)\b|\$\(\(\s*SECONDS\b"
 )
-# A span of time that a program tells of itself.
+# A duration that a program reports about itself.
 FIGURE = r"\b(?:duration|elapsed|took)_?(?:[mM]s|[sS]econds)\b"
 TOLD = re.compile(rf"{FIGURE}.*?(?:(?<![-=])>=?\s*\d|<=?\s*\d|\bin range\()|\.contains\(&.*?{FIGURE}")
 INLINE = r"(?m)^#\[cfg\(test\)\]\n(?=(?:#\[.*\]\n)*mod \w+ \{)"
@@ -74,7 +74,7 @@ def constants(text, kind):
 
 
 def is_paused(lines, at):
-    """Whether a line stands in a test of Rust whose runtime's clock stands still."""
+    """Returns whether a line is in a Rust test with a paused clock of the runtime."""
     while at > 0 and not FUNCTION.match(lines[at]):
         at -= 1
     while at > 0 and lines[at - 1].lstrip().startswith(("#[", "///")):
@@ -85,7 +85,7 @@ def is_paused(lines, at):
 
 
 def only_bounds(lines, at, name, names):
-    """Whether the moment that a line of Rust binds does nothing in its function but bound waits."""
+    """Returns whether the function uses the moment that a line of Rust binds only to bound waits."""
     good = re.compile(rf"\b{name}\.elapsed\(\)" + BOUND.format(names=names))
     for line in lines[at + 1 :]:
         if FUNCTION.match(line):
@@ -116,7 +116,7 @@ def bounds_a_wait(kind, lines, at, names, ends):
 
 
 def findings(path, text):
-    """The lines of a test that read a clock for something else than to bound a wait: their numbers, texts, and what is wrong."""
+    """Yields the lines of a test that read a clock other than to bound a wait: number, text, and error."""
     kind = language(Path(path))
     lines = text.split("\n")
     known = list(constants(text, kind))
@@ -139,7 +139,7 @@ def findings(path, text):
 
 
 def is_test(path):
-    """Whether all of a file belongs to tests."""
+    """Returns whether a file contains only tests."""
     parts = Path(path).parts
     name = parts[-1]
     return (
@@ -152,7 +152,7 @@ def is_test(path):
 
 
 def modules_of_tests(path, text):
-    """The files of modules that a Rust source declares for its tests alone."""
+    """Yields the files of modules that a Rust source declares only for its tests."""
     file = Path(path)
     folder = file.parent if file.name in ("mod.rs", "lib.rs", "main.rs") else file.parent / file.stem
     for name in re.findall(r"(?m)^#\[cfg\(test\)\]\n(?:pub(?:\([a-z]+\))? )?mod (\w+);", text):
@@ -160,7 +160,7 @@ def modules_of_tests(path, text):
 
 
 def test_files():
-    """Yields the paths of tests and their text; of a Rust source with tests in it, the tests alone, on their lines."""
+    """Yields the paths of tests and their text; for a Rust source with tests in it, only the tests, on their lines."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     paths = sorted(set(listed.splitlines()))
@@ -180,13 +180,13 @@ def test_files():
             yield path, text
         elif re.search(INLINE, text):
             before, tests = re.split(INLINE, text, maxsplit=1)
-            # What the tests import stands above them.
+            # The imports of the tests precede the module.
             imports = [line if re.match(r"\s*use ", line) else "" for line in before.split("\n")]
             yield path, "\n".join(imports) + "\n" + tests
 
 
 def judged(files, allowed):
-    """What is wrong in these files: readings that are not allowed, then entries that nothing needs."""
+    """Yields the errors in these files: readings that are not allowed, then entries without a reading."""
     used = set()
     for path, text in files:
         for number, line, what in findings(path, text):

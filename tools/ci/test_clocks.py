@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What clocks.py refuses in each language, and what looks like it and is let through."""
+"""Tests of clocks.py: rejected readings in each language, and similar ones that are allowed."""
 
 import unittest
 
@@ -10,7 +10,7 @@ def rust(body, head="use std::time::Instant;\n", attribute="#[test]"):
     return f"{head}\n{attribute}\nfn it_ends_soon() {{\n{body}\n}}\n"
 
 
-# What is wrong: a path, and the text of a file with one line that is refused.
+# Rejected texts: a path, and the text of a file with one rejected line.
 REFUSED = {
     "rust: an upper bound": ("a/tests/b.rs", rust("    let start = Instant::now();\n    work();\n    assert!(start.elapsed() < Duration::from_secs(10));")),
     "rust: a lower bound": ("a/tests/b.rs", rust("    let start = Instant::now();\n    assert!(start.elapsed() >= Duration::from_millis(280));")),

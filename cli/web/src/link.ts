@@ -8,9 +8,9 @@ import { laidOut } from "./text/json.js";
 export interface Hello {
   readonly agentese: "hello";
   readonly version: string;
-  /** True if the tab resumes its connection. */
+  /** `true` if the tab resumes its connection. */
   readonly back: boolean;
-  /** True if the server no longer has the messages that the tab missed. */
+  /** `true` if the server no longer has the messages that the tab missed. */
   readonly lost: boolean;
   readonly dialect: string;
   /** Revision of the dialect, if configured at the server. */
@@ -35,7 +35,7 @@ export interface Ended {
   readonly agentese: "ended";
   readonly text: string;
   readonly stderr: string;
-  /** True if the server restarts the agent. */
+  /** `true` if the server restarts the agent. */
   readonly restarts: boolean;
 }
 
@@ -80,7 +80,7 @@ export class CallError extends Error {
     super(message);
   }
 
-  /** True if the command is unknown to the agent. */
+  /** `true` if the command is unknown to the agent. */
   get isUnknown(): boolean {
     return this.kind === "unknown_command";
   }
@@ -98,7 +98,7 @@ interface Waiting {
   readonly number: number;
   readonly command: string;
   readonly line: string;
-  /** True after transmission; false for a call during connection setup. */
+  /** `true` after transmission; `false` for a call during connection setup. */
   sent: boolean;
   resolve(data: unknown): void;
   reject(error: Error): void;
@@ -251,7 +251,7 @@ export class Link {
     });
   }
 
-  /** Sends a line. Returns false without a connection. */
+  /** Sends a line. Returns `false` without a connection. */
   #send(line: string): boolean {
     const isOpen = this.#socket?.readyState === WebSocket.OPEN;
     if (isOpen) this.#socket?.send(line);

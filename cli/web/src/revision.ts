@@ -13,19 +13,19 @@ export class Revision {
     this.#name = told ?? undefined;
   }
 
-  /** True if the detection is complete. */
+  /** `true` if the detection is complete. */
   get isKnown(): boolean {
     return this.#name !== undefined || (this.#spec.revisions ?? []).length === 0;
   }
 
-  /** Returns true if the agent may have the command, in its revision or in any candidate. */
+  /** Returns `true` if the agent may have the command, in its revision or in any candidate. */
   has(command: string): boolean {
     const all = this.#spec.revisions ?? [];
     const known = all.find(({ name }) => name === this.#name);
     return !(known ? [known] : all).some(({ lacks }) => lacks.includes(command));
   }
 
-  /** Inspects a frame of the agent. Returns true if the frame shows the revision. */
+  /** Inspects a frame of the agent. Returns `true` if the frame shows the revision. */
   look(kind: "event" | "answer", type: string, body: unknown): boolean {
     if (this.#name !== undefined || typeof body !== "object" || body === null) return false;
     const shown = (this.#spec.revisions ?? []).findLast(({ shows }) =>

@@ -1,4 +1,4 @@
-// The page in front of the reference agent in the other dialects: what each of them has, and what it says is missing.
+// The page in front of the reference agent in the other dialects: available controls, and the list of missing ones.
 
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
@@ -9,7 +9,7 @@ import { withSite } from "./support/site_tests.mjs";
 
 const run = (id, name, command) => ({ tool: { id, name, args: { command } } });
 
-/** The tool that runs commands, whether others can be steered, and what is missing. */
+/** The tool that runs commands, `true` if runs of the dialect can be steered, and the missing actions. */
 const DIALECTS = [
   { dialect: "pi@1.5", shell: "bash", steers: true, missing: [] },
   { dialect: "omp", shell: "bash", steers: true, missing: ["Slash commands", "Session tree"] },

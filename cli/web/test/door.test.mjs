@@ -1,4 +1,4 @@
-// Who may come in, and what the page weighs.
+// Access to the page, and its size.
 
 import assert from "node:assert/strict";
 import { createServer, request } from "node:http";
@@ -23,7 +23,7 @@ describe("the door", () => {
   });
   after(() => site?.stop());
 
-  /** The status of an answer. */
+  /** Returns the status of the response to a request. */
   const status = (path, headers = {}) =>
     new Promise((resolve, reject) => {
       const { port } = new URL(site.address);

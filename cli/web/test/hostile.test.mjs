@@ -1,4 +1,4 @@
-// The page in front of what nobody should send: it shows what it can, and goes on.
+// The page in front of an agent with invalid frames: it draws as much as it can, and goes on.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -11,18 +11,18 @@ import { withSite } from "./support/site_tests.mjs";
 
 const AGENT = join(REPOSITORY, "cli/web/test/support/agent.mjs");
 
-/** A site whose agent plays these turns. */
+/** Returns a site whose agent plays these turns. */
 const plays = (...turns) => ({ files: { "turns.json": JSON.stringify(turns) }, command: [process.execPath, AGENT, "../turns.json"] });
 
 const text = (words) => ({ say: { role: "assistant", content: [{ type: "text", text: words }], stopReason: "stop" } });
 
-/** A call of a tool that is over. */
+/** Returns the frames of a finished tool call. */
 const call = (name, args, details) => [
   { say: { role: "assistant", content: [{ type: "toolCall", id: "c1", name, arguments: args }], stopReason: "toolUse" } },
   { say: { role: "toolResult", toolCallId: "c1", toolName: name, content: [{ type: "text", text: "ok" }], details, isError: false } },
 ];
 
-/** Says something, and waits until what comes behind what was said before is drawn. */
+/** Sends a prompt, and waits until the page has drawn the text after the turns. */
 async function goesOn(page) {
   await say(page, "again");
   await page.locator(".message.assistant", { hasText: "THE-END" }).waitFor();
@@ -56,7 +56,7 @@ const HARD = {
   "code of one bracket": `\`\`\`markdown\n${"[".repeat(49_000)}\n\`\`\``,
 };
 
-/** Waits for what no page shows; at most a minute. */
+/** Waits for a condition that no page shows; at most a minute. */
 async function until(holds) {
   const end = Date.now() + PATIENCE;
   while (!holds()) {
@@ -65,7 +65,7 @@ async function until(holds) {
   }
 }
 
-/** The answers that the agent has got to its questions. */
+/** Returns the answers that the agent has received to its questions. */
 function readAnswers(site) {
   const file = join(site.folder, "turns.json.answers");
   return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").map((line) => JSON.parse(line)) : [];
@@ -124,7 +124,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     { say: { role: "assistant", content: [{ type: "text", text: "The **second**." }, { type: "toolCall", id: "c", name: "n", arguments: { a: 1 } }], usage: { output: 1, cost: { total: 0.125 } }, stopReason: "stop" } },
     text("The **third**."),
   ]), async (page) => {
-    // What fails is made up: nothing that an agent can say is known to.
+    // An artificial failure: no frame of an agent is known to cause one.
     await page.addInitScript(() => {
       const { toFixed } = Number.prototype;
       Number.prototype.toFixed = function (digits) {
@@ -137,7 +137,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     await page.locator(".as-text pre", { hasText: "The **second**." }).waitFor();
     await page.locator(".as-text pre", { hasText: '"name": "n"' }).waitFor();
     assert.deepEqual(await page.locator(".message strong").allTextContents(), ["first", "third"]);
-    // The line of state has the cost as well.
+    // The line of state contains the cost as well.
     await page.locator(".banner.warning", { hasText: "The line of state cannot be shown: made up." }).waitFor();
     await goesOn(page);
     await page.click("nav >> text=Files");
@@ -173,7 +173,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
   }
 
   const deep = (depth) => `${"[".repeat(depth)}1${"]".repeat(depth)}`;
-  /** Names that every object inherits something under. */
+  /** Names of members that every object inherits. */
   const INHERITED = ["constructor", "__proto__", "hasOwnProperty", "toString", "valueOf"];
   const wrong = [5, true, "abc", [], {}, [5, {}], { toString: null }];
   on("frames with names that every object has, and of wrong shapes, are drawn or left out, and the panels open", plays([

@@ -83,7 +83,7 @@ describe("a recorded session", { skip, timeout: 180_000 }, () => {
       await page.locator(".as-text pre", { hasText: ">>>>a" }).waitFor();
       const count = sent.length + received.length + 2;
       await page.getByText(`${count} of ${count}`, { exact: true }).waitFor();
-      // Each frame is chosen, with its details.
+      // Selects each frame, which draws its details.
       await page.locator(".stepper input").fill("0");
       for (let step = 1; step < count; step++) {
         await page.getByRole("button", { name: "Next" }).click();

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { DIALECTS, Link, Socket, begin } from "./support/memory.mjs";
 
-/** A link to an agent of a dialect, that stands; and the steps of losing the connection and taking it up again. */
+/** Returns a connected link to an agent of a dialect, and the steps of losing the connection and resuming it. */
 function linked(t, dialect = "pi") {
   begin(t);
   const link = new Link({ word() {}, frame() {}, state() {} });

@@ -145,7 +145,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   on("keeps what was written before the page knew the session for that session, and for no other one", {
     responses: [{ text: "One." }, { text: "Two." }],
   }, async (page) => {
-    // From the answer to the new session on, nothing is heard until the page is let go on.
+    // After the answer to `new_session`, the page receives nothing until `goOn`.
     let held;
     let goOn;
     await page.routeWebSocket(/./, (socket) => {
@@ -169,7 +169,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     await page.waitForFunction(() => document.querySelectorAll(".message").length === 0);
     await page.fill(".composer > textarea", "second");
     goOn();
-    // The text has got its place when nothing is kept without a session any more.
+    // The text has its session once no draft without a session is stored any more.
     await page.waitForFunction(() => localStorage.getItem("agentese draft ") === null);
     assert.equal(await page.inputValue(".composer > textarea"), "second");
     await page.press(".composer > textarea", "Enter");
@@ -183,7 +183,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   on("keeps the text that a fork gives back where the fork's session becomes known a picture later, on a busy machine", {
     responses: [{ text: "One." }, { text: "Two." }],
   }, async (page) => {
-    // What is heard behind the answer to the fork comes after the picture that has the text, and before the effects of that picture.
+    // The messages after the answer to the fork arrive after the paint with the text, and before that paint's effects.
     let held;
     let goOn;
     await page.routeWebSocket(/./, (socket) => {
@@ -228,7 +228,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     ],
   }, async (page) => {
     await say(page, "try");
-    // In one look: the wait may be over behind another one.
+    // One query for both: the pause may be over before a second one.
     await page.locator(".doing.retrying", { hasText: /Overloaded.*try 1 of \d+/s }).waitFor();
     await page.getByText("At last.").waitFor();
     await settled(page);
@@ -262,7 +262,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     await settled(page);
     site.killAgent();
     await page.getByText(/The agent was killed by SIGKILL/).first().waitFor();
-    // Soon after its start it is started again only by a click.
+    // An agent that ends soon after its start is restarted only by a click.
     const again = page.getByText("Start it again");
     if (await again.isVisible()) await again.click();
     await page.locator(".banner").waitFor({ state: "detached" });
@@ -312,7 +312,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
       await page.getByText("answer 9999").waitFor();
       const drawn = await page.locator(".message").count();
       assert.ok(drawn < 400, `${drawn} messages are drawn`);
-      // What a step of scrolling costs is what it draws anew: a message for each that comes into sight, or a few.
+      // The cost of a scroll step is the number of newly drawn messages: one for each that comes into sight, or a few.
       const steps = await page.evaluate(async () => {
         const box = document.querySelector(".scroller");
         const steps = [];

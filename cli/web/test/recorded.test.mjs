@@ -1,4 +1,4 @@
-// The page in front of recorded sessions of the real agents: `agentese-conformance replay` plays what they said.
+// The page in front of recorded sessions of the real agents, which `agentese-conformance replay` plays.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -12,10 +12,10 @@ import { withSite } from "./support/site_tests.mjs";
 const PLAYER = join(dirname(AGENTESE), "agentese-conformance");
 if (!existsSync(PLAYER)) throw new Error(`${PLAYER} is missing: cargo build -p agentese-conformance`);
 
-/** The options of a site with that recording behind it. */
+/** Returns the options of a site with that recording as its agent. */
 const recorded = (dialect, name) => ({ dialect, command: [PLAYER, "replay", "--dialect", dialect, name] });
 
-/** Loads the page again in the middle of an answer, loses the connection, and stops: what was said so far is there, once. */
+/** Reloads the page in the middle of an answer, loses the connection, and stops: the text so far appears once. */
 async function loadAgain(page, soFar) {
   const isThere = () => page.locator(".message.assistant", { hasText: soFar }).first().waitFor();
   await isThere();
@@ -27,16 +27,16 @@ async function loadAgain(page, soFar) {
   await isOnce();
   await stop(page);
   await settled(page);
-  // What is told again after the connection came back has come by now.
+  // Messages that the server repeats after the reconnection have arrived by now.
   await isOnce();
 }
 
 const stop = (page) => page.getByRole("button", { name: "Stop" }).click();
-/** Calls a command; a refusal fails. */
+/** Calls a command; fails if the agent rejects it. */
 const call = (page, command, params) =>
   page.evaluate(([command, params]) => globalThis.agenteseLink.call(command, params), [command, params]);
 
-/** Asks what the recorded client asked at this place; the recording goes on then. */
+/** Sends the commands that the recorded client sent at this place; the recording then goes on. */
 async function asked(page, ...commands) {
   for (const command of commands) await call(page, command, {});
 }

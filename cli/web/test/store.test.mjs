@@ -1,14 +1,14 @@
-// What the page asks for when its agent was started again.
+// Requests of the page after a restart of its agent.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Socket, Store, begin } from "./support/memory.mjs";
 
-/** Resolves when the page has asked for all that it can ask for without an answer. */
+/** Resolves when the page has sent all requests that need no earlier answer. */
 const asked = () => new Promise((resolve) => setImmediate(resolve));
 
-/** The first command after an agent was started again that had said this of its session. */
+/** Returns the page's first command after a restart; `state` is the session state before the restart. */
 async function afterRestart(t, dialect, state) {
   begin(t);
   const store = new Store();
@@ -61,7 +61,7 @@ test("a tab that does not open the session again waits for the one that does", a
   assert.equal(socket.heard[0].type, "get_state");
 });
 
-/** A page in front of opal whose first session is being opened, and what it sent for that. */
+/** Returns a page in front of opal during the opening of its first session, and the request for that session. */
 async function opening(t) {
   begin(t);
   const store = new Store();
@@ -119,7 +119,7 @@ test("where the first session cannot be opened, the agent refuses what is said, 
 test("what is said while the agent ends and is started again goes to the session that is opened again", async (t) => {
   const { store, socket } = await opening(t);
   void store.try("prompt", "hello", [], "prompt");
-  // The call that opens the session fails with this.
+  // The end of the agent fails the call that opens the session.
   socket.say({ agentese: "ended", text: "exited", stderr: "", restarts: true });
   await asked();
   socket.say({ agentese: "started", resume: true });

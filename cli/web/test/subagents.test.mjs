@@ -1,4 +1,4 @@
-// Which calls of tools the page draws as subagents.
+// Tool calls that the page draws as subagents.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

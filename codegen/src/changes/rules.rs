@@ -1,6 +1,6 @@
 //! The compatibility of changes with a client of the older revision, and their effect on it.
 
-/// True if the change is compatible, and the effect.
+/// `true` if the change is compatible, and the effect.
 pub(super) type Rule = (bool, &'static str);
 
 pub(super) const COMMAND_ADDED: Rule = (true, "it never sends it");

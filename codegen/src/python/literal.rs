@@ -33,7 +33,7 @@ const KEYWORDS: &[&str] = &[
 /// Names that every record already has.
 const TAKEN: &[&str] = &["raw", "to_dict", "from_json", "from_dict"];
 
-/// Returns true if the name of a member is a keyword.
+/// Returns `true` if the name of a member is a keyword.
 pub fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }

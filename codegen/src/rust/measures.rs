@@ -1,4 +1,4 @@
-//! The events that tell what a run uses.
+//! The events that report the usage of a run.
 
 use std::fmt::Write as _;
 

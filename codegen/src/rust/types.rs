@@ -331,8 +331,8 @@ fn initializers(out: &mut String, fields: &[&Field], required: impl Fn(&Field) -
     out.push_str("            extra: crate::wire::Extra::default(),\n");
 }
 
-/// Returns true if the empty value of a record is meaningful: all required members are amounts or
-/// collections, or there are none.
+/// Returns `true` if the empty value of a record is meaningful: no member is required, or all required members are
+/// amounts or collections.
 fn has_default(def: &TypeDef) -> bool {
     let Shape::Record { constants, fields } = def.shape else { return false };
     let mut required = fields.iter().filter(|field| field.presence.is_required());

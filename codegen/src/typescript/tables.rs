@@ -88,7 +88,7 @@ pub fn others(index: &Index) -> &'static str {
     }
 }
 
-/// Returns true if revisions rename parameters, limit the length of commands, or send partially read events.
+/// Returns `true` if revisions rename parameters, limit the length of commands, or send partially read events.
 pub fn has_own_lines(index: &Index) -> bool {
     index.events.iter().any(|event| SEALED.contains(&event.name))
         || index.commands.iter().any(|command| !index.renamed(command).is_empty())

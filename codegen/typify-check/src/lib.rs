@@ -1,6 +1,6 @@
-//! Rust types that typify makes of the published draft-07 schemas, as a stranger would: no
-//! settings, no knowledge of the declaration. That this compiles is half of the proof; the tests
-//! decode the examples and the recordings with it.
+//! Rust types that typify makes of the published draft-07 schemas, as a third party would: without settings and without
+//! knowledge of the declaration. One half of the proof is that this crate compiles. The other half are the tests, which
+//! decode the examples and the recordings.
 
 #![allow(missing_docs, clippy::all, unused_qualifications, irrefutable_let_patterns)]
 

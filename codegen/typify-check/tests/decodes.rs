@@ -1,4 +1,4 @@
-//! What typify made decodes every example and every recorded frame that the schemas accept.
+//! The code of typify decodes every example and every recorded frame that the schemas accept.
 
 #![allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
 

@@ -1,7 +1,7 @@
-"""What a defect can do to the frames of an agent. Nothing here knows how the suite compares.
+"""Changes that a defect makes to the frames of an agent. Nothing here knows how the suite compares.
 
-A change of what is said takes a frame and what the change remembers, and gives the frame, several items, or None for
-nothing. An item is a frame, a line as text, or a `Pause`.
+A change of the output takes a frame and the state of the change. It returns the frame, a list of items, or `None` for
+no output. An item is a frame, a line as text, or a `Pause`.
 """
 
 import copy
@@ -11,17 +11,17 @@ import json
 
 @dataclasses.dataclass
 class Pause:
-    """A wait before what follows, in seconds."""
+    """A wait before the next item, in seconds."""
 
     seconds: float
 
 
 @dataclasses.dataclass
 class Defect:
-    """A defect of an agent, or a neutral change where `words` is empty.
+    """A defect of an agent; a neutral change if `words` is empty.
 
-    `cases` are the cases in which it can be seen; `words` are those of which the first line of the report has to have one:
-    the member, the event or the command that is wrong.
+    `cases` are the cases that show the defect. The first line of the report has to contain one of `words`: the name of
+    the wrong member, event or command.
     """
 
     dialect: str
@@ -57,7 +57,7 @@ class Book:
 
 
 def body(frame):
-    """The event within its envelope, where it has one; else the frame."""
+    """Returns the event within its envelope; without an envelope, the frame."""
     if frame.get("type") == "event" and isinstance(frame.get("event"), dict):
         return frame["event"]
     if frame.get("method") == "agent/event":
@@ -74,7 +74,7 @@ def is_answer(frame, command):
 
 
 def of(kind):
-    """Whether a frame is of a kind: an event's type, or `command NAME` for a success."""
+    """Returns a test for frames of a kind: the type of an event, or `command NAME` for a success."""
     if callable(kind):
         return kind
     if kind.startswith("command "):
@@ -83,7 +83,7 @@ def of(kind):
 
 
 def at(value, path):
-    """The object or list that a path ends in, and its last name; none where it is not there."""
+    """Returns the object or list at the end of a path, and the last name; `(None, None)` if the path does not exist."""
     *names, last = path.split(".") if isinstance(path, str) else path
     for name in names:
         if isinstance(value, list) and int(name) < len(value):
@@ -109,7 +109,7 @@ def edit(kind, change):
 
 
 def put(kind, path, value):
-    """Another value where one stands; a function makes it from that one."""
+    """Replaces an existing value with `value`, or with its result for the old value if it is a function."""
 
     def change(frame):
         holder, name = at(frame, path)
@@ -120,7 +120,7 @@ def put(kind, path, value):
 
 
 def without(kind, path):
-    """A member less."""
+    """Removes a member."""
 
     def change(frame):
         holder, name = at(frame, path)
@@ -131,7 +131,7 @@ def without(kind, path):
 
 
 def renamed(kind, path, name):
-    """A member has another name."""
+    """Renames a member."""
 
     def change(frame):
         holder, old = at(frame, path)
@@ -150,7 +150,7 @@ def twice(kind):
 
 
 def late(kind, until):
-    """Keeps a frame back until another one has gone out."""
+    """Delays a frame until another one has been sent."""
 
     def said(frame, state):
         if of(kind)(frame) and "kept" not in state:
@@ -165,7 +165,7 @@ def late(kind, until):
 
 
 def answers(change):
-    """Changes every answer: `change(frame)` gives what is said instead."""
+    """Changes every answer: `change(frame)` returns the replacement."""
     return lambda frame, state: change(frame) if frame.get("type") == "response" else frame
 
 
@@ -182,7 +182,7 @@ def decoded(line):
 
 
 def deaf(command, answer=None):
-    """The agent never hears a command; it is answered without it."""
+    """Withholds a command from the agent; the proxy answers it."""
 
     def heard(line, state):
         frame = decoded(line)
@@ -195,7 +195,7 @@ def deaf(command, answer=None):
 
 
 def misheard(command, change):
-    """The agent hears other parameters of a command."""
+    """Changes the parameters of a command on its way to the agent."""
 
     def heard(line, state):
         frame = decoded(line)

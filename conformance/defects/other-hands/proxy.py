@@ -1,4 +1,4 @@
-"""Stands between a client and an agent and makes one change in what is said: proxy.py DIALECT/NAME COMMAND…"""
+"""Runs between a client and an agent and makes one change in the frames: proxy.py DIALECT/NAME COMMAND…"""
 
 import json
 import os
@@ -68,7 +68,7 @@ class Proxy:
         speaker.join()
         if code < 0:
             os.kill(os.getpid(), -code)
-        # The thread that hears may stand in the middle of a read.
+        # The thread that reads from the client may be in the middle of a read.
         os._exit(code)
 
 

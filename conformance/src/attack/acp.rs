@@ -1,4 +1,4 @@
-//! An agent as an editor drives it, and an editor that does everything wrong.
+//! An agent as an editor drives it, and an editor with every kind of mistake.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ pub(super) const ATTACK: Attack = Attack {
     carry_out: |round| Box::pin(attack(round)),
 };
 
-/// The text of an editor's file that is longer than any agent has to take.
+/// Length of the text of an editor's file, in bytes: more than any agent must accept.
 const GIANT: usize = 65 << 20;
 /// The prompt for which the model reads that file.
 const READ_IT: &str = "read the giant file";
-/// The most cancelled turns of one agent.
+/// Maximum number of cancelled turns of one agent.
 const MOST: u64 = 60;
 
 fn script(file: &str) -> Value {
@@ -75,7 +75,7 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
     found.or(vec![("odd requests", odd), ("cancels", cancels), ("giant answers", giants)])
 }
 
-/// The one command of a kind.
+/// Returns the only command of a kind.
 fn command(wanted: impl Fn(&CommandSpec) -> bool) -> &'static CommandSpec {
     SPEC.commands.iter().find(|command| wanted(command)).expect("the protocol has the command")
 }
@@ -86,7 +86,7 @@ fn needs(command: &CommandSpec, names: &[&str]) -> bool {
 
 struct Editor {
     agent: Victim,
-    /// The answers of each request: successes and failures.
+    /// Number of answers to each request by its id: successes and failures.
     answers: BTreeMap<String, [u32; 2]>,
     asked: Vec<String>,
     giants: u64,
@@ -123,7 +123,7 @@ impl Editor {
         self.agent.send(format!("{frame}\n"));
     }
 
-    /// The next frame. What the agent asks is answered.
+    /// Returns the next frame, and answers a request of the agent.
     async fn next(&mut self, what: &str) -> Result<Value, Trouble> {
         let Some(line) = self.agent.line(what).await? else {
             return Err(Trouble::found(format!("{what}: it ended")));
@@ -143,7 +143,7 @@ impl Editor {
         Ok(frame)
     }
 
-    /// Answers a question of the agent: a giant text for a file, and a failure for all others.
+    /// Answers a request of the agent: a giant text for a file, and a failure for all others.
     fn reply(&mut self, id: &Value, params: &Value) {
         if params.get("path").is_some() && params.get("content").is_none() {
             self.giants += 1;
@@ -165,7 +165,7 @@ impl Editor {
         }
     }
 
-    /// A turn to its end. Returns how many updates it had.
+    /// Runs a turn to its end. Returns the number of its updates.
     async fn turn(&mut self, session: &Value, id: &str, text: &str) -> Result<u64, Trouble> {
         self.say(session, id, text);
         let what = format!("the end of the turn {id}");
@@ -212,7 +212,7 @@ fn is_update(frame: &Value) -> bool {
     matches!(SPEC.framing, Framing::JsonRpc { notification } if frame["method"] == *notification)
 }
 
-/// A turn that is cancelled after so many updates, and one that works.
+/// Cancels a turn after `at` updates, and runs another one that must succeed.
 async fn cancelled(editor: &mut Editor, session: &Value, number: u64, at: u64) -> Result<(), Trouble> {
     let id = format!("cancelled-{number}");
     editor.say(session, &id, "go");
@@ -231,7 +231,7 @@ async fn cancelled(editor: &mut Editor, session: &Value, number: u64, at: u64) -
     editor.each_once()
 }
 
-/// Requests with parameters of every wrong kind, for sessions that nobody opened, and with methods that do not exist.
+/// Sends requests with parameters of every wrong kind, for unknown sessions, and with methods that do not exist.
 async fn odd_requests(editor: &mut Editor, round: &mut Round) -> Result<u64, Trouble> {
     let values = [
         json!(null),

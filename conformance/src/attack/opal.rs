@@ -75,7 +75,7 @@ fn is_small(victim: &Victim, sessions: u64) -> Result<(), Trouble> {
     )))
 }
 
-/// Opens a session by its name and uses it from then on. Returns true if the agent opened it.
+/// Opens a session by its name and uses it from then on. Returns `true` if the agent opened it.
 async fn named(
     victim: &mut Victim,
     id: &str,

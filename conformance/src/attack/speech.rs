@@ -38,7 +38,7 @@ struct Head<'a> {
 /// Kind of a line from an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Said {
-    /// A response: the id of the command, if present, and true for success.
+    /// A response: the id of the command, if present, and `true` for success.
     Answer(Option<String>, bool),
     /// An event by its name.
     Event(String),
@@ -101,7 +101,7 @@ impl Speech {
         &self.tables.matching.sessions
     }
 
-    /// Returns true if an event reports a finished message.
+    /// Returns `true` if an event reports a finished message.
     pub(super) fn finishes(&self, event: &str) -> bool {
         self.tables.matching.snapshots.as_ref().is_some_and(|snapshots| snapshots.ends == event)
     }
@@ -217,7 +217,7 @@ impl Speech {
         self.sessions().shell
     }
 
-    /// Returns true if an event may be the last one of a run.
+    /// Returns `true` if an event may be the last one of a run.
     pub(super) fn may_end(&self, event: &str) -> bool {
         let effect = self.spec.event(event).map(|event| event.run);
         matches!(

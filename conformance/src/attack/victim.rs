@@ -1,4 +1,4 @@
-//! An agent under attack: what it says, how much memory it takes, what it leaves behind.
+//! An agent under attack: its lines, its memory, and the processes that it leaves behind.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,25 +17,25 @@ use super::{Trouble, usage};
 use crate::model::ScriptedModel;
 use crate::player::{Ground, PlayError, PlayOptions, child_options, find_program, lay_out};
 
-/// How long an agent may take to say something that has to come.
+/// Time limit for a line that the agent has to send.
 pub(super) const LONG: Duration = Duration::from_secs(60);
-/// Time limit for the end of the processes that the agent started. The commands of the attacks run for 60 seconds, so
-/// that one which is left behind is still there when the limit has passed.
+/// Time limit for the end of the processes that the agent started. The commands of the attacks run for 60 seconds, so a
+/// process that is left behind still runs at this limit.
 const GONE: Duration = Duration::from_secs(15);
-/// The variable by which an agent's processes are known, wherever they went.
+/// Environment variable that marks the agent and all of its descendants.
 const MARK: &str = "AGENTESE_ATTACKED";
 
-/// How agents are started.
+/// Settings for the start of agents.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
     pub profile: Profile,
     pub command: Option<Vec<String>>,
-    /// The most memory that an agent may take, in MiB.
+    /// Limit of an agent's memory in MiB.
     pub memory: u64,
     pub surfaces: Surfaces,
 }
 
-/// A directory with files and a model in which agents are started, one after the other or side by side.
+/// A directory with files and a model in which agents run, one after the other or side by side.
 pub(super) struct Site {
     ground: Ground,
     speech: Speech,
@@ -43,12 +43,12 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Lays out files and starts a model that plays a script.
+    /// Creates the files and starts a model that plays a script.
     pub(super) async fn new(field: &Field, script: Value) -> Result<Self, Trouble> {
         Self::with(field, script, Value::Null).await
     }
 
-    /// As [`Site::new`], with more members of the case: `files`, `settings`, `setup`.
+    /// Does the same as [`Site::new`], with more members of the case: `files`, `settings`, `setup`.
     pub(super) async fn with(field: &Field, script: Value, more: Value) -> Result<Self, Trouble> {
         let mut case = json!({
             "scenario": 1, "name": "attack", "dialect": field.profile.dialect, "title": "an attack", "steps": [],
@@ -67,33 +67,33 @@ impl Site {
         Ok(Self { ground, speech, mark })
     }
 
-    /// The agent's home directory.
+    /// Returns the agent's home directory.
     pub(super) fn home(&self) -> Option<&str> {
         let mut all = self.ground.environment.iter();
         all.find(|(name, _)| name == "HOME").map(|(_, value)| value.as_str())
     }
 
-    /// Starts an agent and asks it its first question.
+    /// Starts an agent and sends its first query.
     pub(super) async fn start(&self) -> Result<Victim, Trouble> {
         self.start_within(&[]).await
     }
 
-    /// Starts an agent by a program that becomes it.
+    /// Starts an agent through a wrapper program that turns into the agent with `exec`.
     pub(super) async fn start_within(&self, wrapper: &[String]) -> Result<Victim, Trouble> {
         let mut agent = self.ground.argv.clone();
         if let (false, Some(program)) = (wrapper.is_empty(), agent.first_mut()) {
-            // The wrapper starts it from another directory.
+            // The wrapper starts the agent from another directory.
             *program = find_program(program).to_string_lossy().into_owned();
         }
         self.open(self.spawn(&[wrapper, &agent].concat(), self.speech.clone())?).await
     }
 
-    /// Starts an agent with more arguments.
+    /// Starts an agent with additional arguments.
     pub(super) async fn start_with(&self, more: &[String]) -> Result<Victim, Trouble> {
         self.open(self.spawn(&[&self.ground.argv, more].concat(), self.speech.clone())?).await
     }
 
-    /// Opens a session where the dialect needs one, and asks the first question.
+    /// Opens a session if the dialect needs one, and sends the first query.
     pub(super) async fn open(&self, mut victim: Victim) -> Result<Victim, Trouble> {
         if let Some(line) = victim.speech.opening("open") {
             let answer = victim.ask("open", line).await?;
@@ -104,7 +104,7 @@ impl Site {
         Ok(victim)
     }
 
-    /// The command line of a surface: its line with the words of this place. `agent` is what stands behind it.
+    /// Returns the command line of a surface, with the values of this site. `agent` is the command behind the surface.
     pub(super) fn surface(&self, line: &str, agent: &[String], more: &[(&str, Vec<String>)]) -> Vec<String> {
         let found = |program: &String| find_program(program).to_string_lossy().into_owned();
         let program = self.ground.argv.first().map(found).unwrap_or_default();
@@ -122,7 +122,7 @@ impl Site {
         fill(line, &values)
     }
 
-    /// The agent's command line.
+    /// Returns the agent's command line.
     pub(super) fn agent(&self) -> &[String] {
         &self.ground.argv
     }
@@ -131,7 +131,7 @@ impl Site {
         self.ground.directory.work()
     }
 
-    /// The requests that the model has had.
+    /// Returns the requests that the model has received.
     pub(super) fn requests(&self) -> Vec<ModelRequest> {
         self.ground.model.as_ref().map(ScriptedModel::requests).unwrap_or_default()
     }
@@ -140,13 +140,13 @@ impl Site {
         &self.speech
     }
 
-    /// Starts a program here whose lines are in a dialect.
+    /// Starts a program at this site; its lines are in the dialect of `speech`.
     pub(super) fn spawn(&self, argv: &[String], speech: Speech) -> Result<Victim, Trouble> {
         let options = child_options(argv, self.ground.directory.work(), &self.ground.environment)
             .graces(Duration::from_secs(5), Duration::from_secs(3));
         let (stdout, stdin, process) = Transport::from_child(options).map_err(PlayError::from)?.into_parts();
         let process = process.ok_or_else(|| Trouble::Ground("there is no agent to start".to_owned()))?;
-        // As narrow as a pipe: who does not read from here does not read from the agent.
+        // As narrow as a pipe: a caller that stops reading here stops reading from the agent.
         let (lines, heard) = mpsc::channel(1);
         tokio::spawn(read(stdout, lines));
         let (writes, written) = mpsc::unbounded_channel();
@@ -154,7 +154,7 @@ impl Site {
         Ok(Victim { process, writes: Some(writes), heard, speech, answers: BTreeMap::new() })
     }
 
-    /// Waits until nothing that was started here lives any more; names what does.
+    /// Waits until no process from this site lives. Fails with the names of those that still live.
     pub(super) async fn nothing_is_left(&self) -> Result<(), Trouble> {
         let begun = Instant::now();
         loop {
@@ -174,14 +174,14 @@ impl Site {
     }
 }
 
-/// Living processes with this mark in their environment. There are none where the system does not show them.
+/// Returns the living processes with this mark in their environment; an empty list if the system does not show them.
 fn marked(mark: &str) -> Vec<(Pid, String)> {
     let wanted = format!("{MARK}={mark}");
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
     all.filter_map(|entry| {
         let path = entry.ok()?.path();
         let pid = Pid::from_raw(path.file_name()?.to_str()?.parse().ok()?)?;
-        // One that has ended and was not waited for has no environment.
+        // An ended process that was not reaped has no environment.
         let environment = std::fs::read(path.join("environ")).ok()?;
         let has = environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes());
         let name = || std::fs::read_to_string(path.join("comm")).unwrap_or_default().trim().to_owned();
@@ -207,26 +207,26 @@ impl Heard {
     }
 }
 
-/// A running agent. It is killed when it is dropped.
+/// A running agent, killed on drop.
 pub(super) struct Victim {
     process: ChildProcess,
-    /// None once stdin is closed.
+    /// `None` once stdin is closed.
     writes: Option<mpsc::UnboundedSender<Vec<u8>>>,
     heard: mpsc::Receiver<Vec<u8>>,
     pub speech: Speech,
-    /// How many answers each command has, by its id: successes and failures.
+    /// Number of answers to each command by its id: successes and failures.
     pub answers: BTreeMap<String, [u32; 2]>,
 }
 
 impl Victim {
-    /// Writes as the agent reads, and does not wait for it.
+    /// Queues a line for the agent; does not wait until the agent reads it.
     pub(super) fn send(&self, bytes: impl Into<Vec<u8>>) {
         if let Some(writes) = &self.writes {
             let _ = writes.send(bytes.into());
         }
     }
 
-    /// The next line; none once there is none any more.
+    /// Returns the next line; `None` at the end. Fails if the line is no frame, or if no line arrives in time.
     pub(super) async fn next(&mut self, what: &str, limit: Duration) -> Result<Option<Heard>, Trouble> {
         let line = match tokio::time::timeout(limit, self.heard.recv()).await {
             Ok(line) => line,
@@ -262,7 +262,7 @@ impl Victim {
         if last.is_empty() { String::new() } else { format!("; last on its stderr: {last}") }
     }
 
-    /// The lines until one is as wanted, each of them seen by `found`.
+    /// Reads lines until `found` returns `true` for one of them; returns that line.
     pub(super) async fn until(
         &mut self,
         what: &str,
@@ -281,19 +281,19 @@ impl Victim {
         }
     }
 
-    /// Says something and waits for its answer.
+    /// Sends a line and waits for its answer.
     pub(super) async fn ask(&mut self, id: &str, line: String) -> Result<Vec<u8>, Trouble> {
         self.send(line);
         Ok(self.until(&format!("the answer to {id}"), |_, heard| heard.answers(id)).await?.bytes)
     }
 
-    /// Asks what changes nothing: it has to be answered.
+    /// Sends a query without effects, and waits for the answer.
     pub(super) async fn is_well(&mut self, id: &str) -> Result<(), Trouble> {
         let line = self.speech.question(id);
         self.ask(id, line).await.map(drop)
     }
 
-    /// Every id was answered once, or as often as its command may be.
+    /// Checks that every id was answered once, or as often as its command allows.
     pub(super) fn each_is_answered_once(
         &self,
         ids: impl Iterator<Item = (String, bool)>,
@@ -311,7 +311,7 @@ impl Victim {
         Ok(count)
     }
 
-    /// The most memory that it took so far, in MiB; none where the system does not say.
+    /// Returns the peak of the agent's memory in MiB; `None` if the system does not report it.
     pub(super) fn memory(&self) -> Option<u64> {
         usage::peak(self.process.id())
     }
@@ -320,7 +320,7 @@ impl Victim {
         self.process.id()
     }
 
-    /// The next line, whatever it is; `None` at the end.
+    /// Returns the next line of any kind; `None` at the end.
     pub(super) async fn line(&mut self, what: &str) -> Result<Option<Vec<u8>>, Trouble> {
         match tokio::time::timeout(LONG, self.heard.recv()).await {
             Ok(line) => Ok(line),
@@ -328,7 +328,7 @@ impl Victim {
         }
     }
 
-    /// It took no more memory than it may.
+    /// Checks that the agent used no more memory than the limit.
     pub(super) fn memory_is_bounded(&self, field: &Field) -> Result<u64, Trouble> {
         match self.memory() {
             Some(taken) if taken > field.memory => {
@@ -346,7 +346,7 @@ impl Victim {
         }
     }
 
-    /// Closes stdin and waits for the end; reads what is still said.
+    /// Closes stdin and waits for the end of the agent; reads the remaining output.
     pub(super) async fn finish(mut self, grace: Duration) -> Result<(Exit, String), Trouble> {
         self.writes = None;
         self.process.close_stdin();
@@ -356,7 +356,7 @@ impl Victim {
             // The end of stdout is not the end of the agent.
             std::future::pending::<()>().await;
         };
-        // Nor is the end of the agent that of stdout: what it left behind may hold it open.
+        // Nor is the end of the agent the end of stdout: a process that it left behind may hold it open.
         let exit = self.process.exit();
         let exit = async {
             tokio::select! {
@@ -377,7 +377,7 @@ impl Drop for Victim {
     }
 }
 
-/// Hands on lines, without their end, as they are taken.
+/// Forwards lines without their end, at the speed of the receiver.
 async fn read(mut stdout: BoxReader, lines: mpsc::Sender<Vec<u8>>) {
     let mut buffer: Vec<u8> = Vec::new();
     let mut searched = 0;
@@ -402,7 +402,7 @@ async fn read(mut stdout: BoxReader, lines: mpsc::Sender<Vec<u8>>) {
 
 async fn write(mut stdin: BoxWriter, mut written: mpsc::UnboundedReceiver<Vec<u8>>) {
     while let Some(bytes) = written.recv().await {
-        // An agent that does not read any more is noticed by what it does not answer.
+        // An agent that no longer reads is detected by missing answers.
         if stdin.write_all(&bytes).await.and(stdin.flush().await).is_err() {
             return;
         }

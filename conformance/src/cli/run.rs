@@ -64,7 +64,7 @@ pub(super) struct Run {
     /// Multiplies all waits by this factor, for slow machines.
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = positive)]
     patience: f64,
-    /// File of expected failures, in place of the profile's; `none` for none.
+    /// File of expected failures, in place of the profile's; `none` for no file.
     #[arg(long, value_name = "FILE")]
     expected: Option<String>,
     /// Shows the lines of each case before the report.

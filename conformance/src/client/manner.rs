@@ -25,7 +25,7 @@ pub(super) enum Pieces {
     Bytes,
     /// Anywhere, also within characters; a piece may contain several lines.
     Anywhere,
-    /// None: all output up to a wait of the agent comes at once.
+    /// No boundaries: all output up to a wait of the agent arrives at once.
     Merged,
 }
 

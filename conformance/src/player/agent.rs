@@ -210,7 +210,7 @@ async fn read_while(mut stdout: BoxReader, recorder: Arc<Recorder>, mut held: wa
     let mut buffer: Vec<u8> = Vec::new();
     let mut searched = 0;
     loop {
-        // If the sender is gone, reading goes on.
+        // Without the sender, reading continues.
         let _ = held.wait_for(|held| !held).await;
         buffer.reserve(64 << 10);
         let read = tokio::select! {

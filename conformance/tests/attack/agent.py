@@ -1,4 +1,4 @@
-"""An agent of a few commands in the pi dialect, with one defect: `agent.py DEFECT`; `none` for none."""
+"""An agent of a few commands in the pi dialect, with one defect: `agent.py DEFECT`; `none` for no defect."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-//! Areas that need a whole agent: what they find with a defect before it, and that they hold without.
+//! Areas that need a whole agent: their findings about an agent with a defect, and about one without.
 
 use std::process::Command;
 
@@ -13,8 +13,8 @@ fn program() -> String {
 
 const SPOIL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attack/spoil.py");
 
-/// Carries out one attack on the reference agent in a dialect, from always the same seed. `spoiled` is the defect of the
-/// agent itself.
+/// Carries out one attack on the reference agent in a dialect, always with the same seed. `spoiled` is the defect of
+/// the agent itself.
 fn attacked(area: &str, dialect: &str, spoiled: Option<&str>, more: &[&str]) -> (Option<i32>, Value) {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report.json");
@@ -43,7 +43,7 @@ fn finds(area: &str, dialect: &str, spoiled: Option<&str>, more: &[&str], says: 
     assert!(report["reason"].as_str().unwrap().contains(says), "{report:#}");
 }
 
-/// The line of a surface with a defect before it.
+/// Returns the line of a surface whose program has a defect.
 fn spoiled(defect: &str, line: &str) -> String {
     format!("python3 {SPOIL} {defect} {} {line}", program())
 }
@@ -100,7 +100,7 @@ fn acp_finds_an_answer_that_comes_twice() {
     finds("acp", "pi", None, &["--acp", &line], "was answered 2 times");
 }
 
-/// An attack that was not carried out does not hold.
+/// An attack that cannot be carried out is reported as broken, not as held.
 #[test]
 fn acp_tells_of_an_agent_that_asks_the_editor_for_nothing() {
     let line = spoiled("ignores-the-editor", "--mode acp --provider scripted --script {script}");

@@ -1,4 +1,4 @@
-//! Attacks find what is wrong with an agent, and nothing where nothing is.
+//! Attacks find the defects of an agent, and report nothing about an agent without a defect.
 
 mod areas;
 
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Attacks the agent of `agent.py` with one of its defects, from always the same seed. The exit code and the report.
+/// Attacks the agent of `agent.py` with one of its defects, always with the same seed. Returns exit code and report.
 fn attacked(defect: &str, only: &[&str], more: &[&str]) -> (Option<i32>, Value) {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report.json");
@@ -25,7 +25,7 @@ fn attacked(defect: &str, only: &[&str], more: &[&str]) -> (Option<i32>, Value) 
     (output.status.code(), serde_json::from_str(&text).unwrap())
 }
 
-/// What was found by the one attack that was carried out.
+/// Returns the finding of the only attack.
 fn found(report: &Value) -> &str {
     let attack = &report["attacks"][0];
     assert_eq!(attack["outcome"], "found", "{report:#}");

@@ -1,4 +1,4 @@
-"""An agent, or a bridge, with one defect: `spoil.py DEFECT COMMAND…` becomes the command, and spoils what it does."""
+"""An agent, or a bridge, with one defect: `spoil.py DEFECT COMMAND…` runs the command and changes its behaviour."""
 
 import json
 import os
@@ -9,7 +9,7 @@ DEFECT, COMMAND = sys.argv[1], sys.argv[2:]
 
 
 def relay(source: int, target: int) -> None:
-    """Passes lines on, each answer twice."""
+    """Forwards lines, and repeats each answer."""
     with os.fdopen(source, "rb") as lines, os.fdopen(target, "wb") as out:
         for line in lines:
             out.write(line)
@@ -52,7 +52,7 @@ elif DEFECT == "ignores-the-editor":
     os.close(source)
 elif DEFECT == "answers-twice":
     source, target = os.pipe()
-    # The process that passes lines on is nobody's child: whose children are looked at is the command.
+    # The relay is an orphan, because the attack inspects the children of the command.
     if os.fork() == 0:
         os.close(target)
         if os.fork() == 0:

@@ -1,7 +1,7 @@
 // Bundles the host to one file, here for the npm package and in the server's folder for the binary.
 //
 //   node scripts/build.mjs           writes
-//   node scripts/build.mjs --check   fails where the server's copy is not what would be written
+//   node scripts/build.mjs --check   fails if the server's copy differs from the build
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,11 +13,11 @@ import { build } from "esbuild";
 const here = join(dirname(fileURLToPath(import.meta.url)), "..");
 const repository = join(here, "../..");
 const name = "agentese-pi-host.mjs";
-/** What the binary embeds. It is committed: building the binary needs no Node. */
+/** Folder that the binary embeds. It is committed: building the binary needs no Node. */
 export const embedded = join(repository, "server/src/extensions/node_host");
 export const command = "npm ci && npm run build";
 
-/** The bundle and the notices of what is in it. */
+/** Returns the files of the bundle: the code, its hash, and the notices of the packages in it. */
 export async function bundle() {
   const result = await build({
     absWorkingDir: here,
@@ -71,7 +71,7 @@ function licenceText(folder, name) {
   throw new Error(`no licence text in the package ${name}`);
 }
 
-/** The files in the server's folder that are not what would be written. */
+/** Returns the paths of the server's files that differ from the build. */
 export async function stale() {
   return Object.entries(await bundle())
     .filter(([file, content]) => {

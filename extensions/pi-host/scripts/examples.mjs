@@ -1,7 +1,7 @@
 // Loads each of pi's own example extensions, and writes the table of docs/pi-extensions.md.
 //
 //   node scripts/examples.mjs PACKAGE           writes; PACKAGE is a folder with @mariozechner/pi-coding-agent
-//   node scripts/examples.mjs PACKAGE --check   fails where the table is another one
+//   node scripts/examples.mjs PACKAGE --check   fails if the table in the page differs
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const here = join(dirname(fileURLToPath(import.meta.url)), "..");
 export const page = join(here, "../../docs/pi-extensions.md");
 const BEGIN = "<!-- written by extensions/pi-host/scripts/examples.mjs -->";
 const END = "<!-- end of what is written -->";
-/** What is used beside imported names, and how it looks. */
+/** Uses of unsupported functions beside imported names, with their patterns. */
 const USES = [
   ["`pi.registerProvider()`", /\bpi\.registerProvider\(/],
   ["`ctx.modelRegistry.getApiKey()`", /modelRegistry\.getApiKey\w*\(/],
@@ -26,7 +26,7 @@ const USES = [
   ["the program `pi`, which it runs", /spawn\("pi"/],
   ["`ctx.newSession({ setup })`", /newSession\(\{[^}]*\bsetup\b/],
 ];
-/** Nobody sees these without a terminal, in pi neither. */
+/** Packages and classes that are only drawn in a terminal, in pi as well. */
 const DRAWN = ["@mariozechner/pi-tui"];
 const DRAWN_CLASSES = /^(DynamicBorder|BorderedLoader|CustomEditor|\w+Component)$/;
 
@@ -43,7 +43,7 @@ function examples(folder) {
     });
 }
 
-/** Why an extension does not load; nothing where it does. */
+/** Loads an extension; returns the error, or `undefined` if it loads. */
 async function load(file) {
   const cwd = mkdtempSync(join(tmpdir(), "agentese-pi-examples-"));
   const child = spawn(process.execPath, [join(embedded, "agentese-pi-host.mjs")], { cwd, stdio: ["pipe", "pipe", "ignore"] });
@@ -72,7 +72,7 @@ async function load(file) {
   }
 }
 
-/** The names that the host has of each of pi's packages. */
+/** Returns the names that the host provides from each of pi's packages. */
 async function supported() {
   const folder = mkdtempSync(join(tmpdir(), "agentese-pi-modules-"));
   try {
@@ -88,7 +88,7 @@ async function supported() {
   }
 }
 
-/** What sources use that the host does not support. */
+/** Returns the uses in the sources that the host does not support. */
 function missing(sources, modules) {
   const found = new Set();
   for (const file of sources) {
@@ -105,12 +105,12 @@ function missing(sources, modules) {
   return [...found];
 }
 
-/** A text that stays within its cell. */
+/** Returns a text that fits into a cell of the table. */
 function cell(text) {
   return text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
 }
 
-/** The table, in Markdown. */
+/** Returns the table in Markdown. */
 async function table(root) {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const modules = await supported();

@@ -14,7 +14,7 @@ export interface Shared {
   readonly link: Link;
   readonly mirror: Mirror;
   readonly events: EventBus;
-  /** True after the registration of the extension at the agent; before that, actions fail. */
+  /** `true` after the registration of the extension at the agent; before that, actions fail. */
   readonly ready: boolean;
   /** Registers the extension at the agent again. */
   registered(extension: Extension): void;

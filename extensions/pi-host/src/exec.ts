@@ -21,7 +21,7 @@ export interface ExecResult {
   stderr: string;
   /** Exit code; 128 plus the signal's number after a signal, and 1 if the program could not be started. */
   code: number;
-  /** True if the signal or the timeout ended the program. */
+  /** `true` if the signal or the timeout ended the program. */
   killed: boolean;
 }
 

@@ -21,9 +21,9 @@ export interface TruncationResult {
   totalBytes: number;
   outputLines: number;
   outputBytes: number;
-  /** True if the last line exceeded the limit, and only its end remains (tail only). */
+  /** `true` if the last line exceeded the limit, and only its end remains (tail only). */
   lastLinePartial: boolean;
-  /** True if the first line exceeded the limit, and no content remains (head only). */
+  /** `true` if the first line exceeded the limit, and no content remains (head only). */
   firstLineExceedsLimit: boolean;
   maxLines: number;
   maxBytes: number;

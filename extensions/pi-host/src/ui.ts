@@ -47,7 +47,7 @@ export class UserInterface {
     return answer?.value;
   }
 
-  /** Prompts the user for a confirmation; returns false if the user dismisses the dialog. */
+  /** Prompts the user for a confirmation; returns `false` if the user dismisses the dialog. */
   async confirm(title: string, message: string, how?: DialogOptions): Promise<boolean> {
     const answer = await this.#ask(
       { type: "confirm", ...this.#whose(), title: textOf(title), message: textOf(message), ...limit(how) },

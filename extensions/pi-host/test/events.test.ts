@@ -18,7 +18,7 @@ async function extended(t: TestContext, body: string, head = ""): Promise<Agent>
   return agent;
 }
 
-/** What the handlers of `body` answer to an event; every failure is looked at by the caller. */
+/** Returns the answer of the handlers of `body` to an event; the caller checks all failures. */
 async function answer(t: TestContext, body: string, event: HookEvent): Promise<unknown> {
   return (await (await extended(t, body)).event("a.ts", event)).result;
 }
@@ -232,7 +232,7 @@ test("fm_f22_what_an_extension_or_its_child_prints_goes_to_stderr", async (t) =>
   const agent = new Agent(t, { "a.ts": extension(body, head) }, "pipes");
   await agent.initialize("a.ts");
   const id = agent.command("a.ts", "noise");
-  // The child would read this, if it could.
+  // The child would read this line if it had access to stdin.
   const another = agent.command("a.ts", "another");
   assert.equal((await agent.next("notify")).message, "whole");
   await agent.response(id);

@@ -137,7 +137,7 @@ test("more extensions can be loaded later, into the same process", async (t) => 
     `pi.registerCommand("${name}", { handler: async (_: string, ctx: any) => ctx.ui.notify("${name} " + process.pid) });`;
   const agent = new Agent(t, {
     "a.ts": extension(`pi.events.on("b", () => pi.registerCommand("late", { handler: async () => {} })); ${says("a")}`),
-    // Nobody has been told of it yet when it registers this.
+    // This extension is not yet registered at the agent when it registers the flag.
     "b.ts": extension(`${says("b")} pi.events.emit("b"); pi.registerFlag("plan", { type: "boolean" });`),
     "bad.ts": extension(`throw new Error("load failed");`),
   });
@@ -145,7 +145,7 @@ test("more extensions can be loaded later, into the same process", async (t) => 
   assert.equal(early.error, "`load` came before `initialize`");
   assert.equal((await agent.initialize("a.ts")).loadsMore, true);
   const id = agent.question({ type: "load", extensions: ["b.ts", "bad.ts"].map((name) => agent.path(name)) });
-  // The one that is known already says what it brings besides.
+  // The registered extension sends its additional command at once.
   const { offered } = await agent.next("register");
   assert.deepEqual([offered.path, offered.commands?.length], [agent.path("a.ts"), 2]);
   const { result } = await agent.response(id);

@@ -22,7 +22,7 @@ async function start(t: TestContext): Promise<Agent> {
   return agent;
 }
 
-/** What an expression gives in a command, where it asks nothing of the agent. */
+/** Returns the value of an expression within a command; the expression must not query the agent. */
 async function value(agent: Agent, expression: string): Promise<unknown> {
   const id = agent.command("probe.ts", "probe", expression);
   const { message } = await agent.next("notify");
@@ -174,7 +174,7 @@ test("a program that a signal ended has 128 and the signal's number as its code"
     const ended = await value(agent, `pi.exec('sh', ['-c', 'echo last; kill -${signal} $$'])`);
     assert.deepEqual(ended, { stdout: "last\n", stderr: "", code, killed: false }, signal);
   }
-  // A program may catch its signal, and says itself how it ended.
+  // A program that catches its signal chooses its exit code.
   const caught = await value(agent, `pi.exec('sh', ['-c', 'trap "exit 3" TERM; kill -TERM $$'])`);
   assert.deepEqual(caught, { stdout: "", stderr: "", code: 3, killed: false });
 });
@@ -184,10 +184,10 @@ test("fm_f94 a program that hangs, flees or floods ends with its time, and with 
   const run = (script: string, timeout: number): Promise<unknown> =>
     value(agent, `pi.exec('sh', ['-c', ${JSON.stringify(script)}], { timeout: ${timeout} })
       .then(({ killed, stdout }) => ({ killed, length: stdout.length, end: stdout.slice(-2) }))`);
-  // On a busy machine a program has not begun yet when its time is over: then it gets more.
+  // On a busy machine a program may not have started at its time limit: it then gets a longer one.
   const LIMITS = [1000, 8000, 30_000];
   for (const script of [
-    // It waits for its child, it ignores the signal, it has ended but for a child that holds its pipes.
+    // A program that waits for its child, one that ignores the signal, one that leaves a child with its pipes.
     "sleep 1000 & echo $! > child; wait",
     "(trap '' TERM; sleep 1000 & echo $! > child; while :; do wait; done) & wait",
     "sleep 1000 & echo $! > child",
@@ -198,7 +198,7 @@ test("fm_f94 a program that hangs, flees or floods ends with its time, and with 
       if (existsSync(`${agent.folder}/child`)) break;
     }
     const child = Number(readFileSync(`${agent.folder}/child`, "utf8"));
-    // The last one's child is nobody's any more: it ends with the agent.
+    // The child of the last program has no living parent any more: it ends with the agent.
     if (script.endsWith("child")) process.kill(child, "SIGKILL");
     await gone(child);
   }

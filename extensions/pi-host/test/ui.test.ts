@@ -3,7 +3,7 @@ import { test, type TestContext } from "node:test";
 
 import { Agent, extension } from "./support/agent.js";
 
-/** Runs an expression in a command and gives what came of it as JSON in a notice. */
+/** Extension with a command that evaluates an expression, and sends the result as JSON in a notice. */
 const PROBE = extension(
   `pi.registerCommand("probe", { handler: async (args: string, ctx: any) => {
      const value = await new Function("ctx", "pi", "return (async () => (" + args + "))()")(ctx, pi);

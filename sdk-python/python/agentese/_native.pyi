@@ -81,10 +81,10 @@ class Member:
         """Wire name."""
     @property
     def required(self) -> bool:
-        """True if the member is always present."""
+        """`True` if the member is always present."""
     @property
     def nullable(self) -> bool:
-        """True if the member may be null."""
+        """`True` if the member may be null."""
     def __get__(self, record: Any, owner: Any = None, /) -> Any: ...
     def __set__(self, record: Any, value: Any, /) -> None: ...
 
@@ -100,7 +100,7 @@ class Decoder:
 
 @final
 class EventTable:
-    """Class of each event, and of all other events."""
+    """Classes of the declared events, and the class of all other events."""
 
     def __new__(cls, classes: dict[str, type[Record]], unknown: type[Record]) -> Self: ...
     def decode(self, dialect: str, line: str) -> Any:
@@ -115,7 +115,7 @@ class Mailbox:
         """Returns the descriptor that is readable while tickets are available."""
     @property
     def inherited(self) -> bool:
-        """True if this process inherited the mailbox by a fork."""
+        """`True` if this process inherited the mailbox by a fork."""
     def drain(self) -> list[int]:
         """Removes and returns all tickets."""
 
@@ -124,12 +124,12 @@ class Pending:
     """Operation of the runtime in progress. Dropping the object cancels it."""
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Blocks until the operation is done, at most `seconds`. Returns false after the time limit."""
+        """Blocks until the operation is done, at most `seconds`. Returns `False` after the time limit."""
     def take(self, decoder: Decoder | None = None) -> Any:
         """Returns the result of the operation. Raises its error."""
     @property
     def done(self) -> bool:
-        """True if the operation is done."""
+        """`True` if the operation is done."""
     def cancel(self) -> None:
         """Cancels the operation."""
 
@@ -140,7 +140,7 @@ class Stream:
     def __iter__(self) -> Iterator[Any]: ...
     def __next__(self) -> Any: ...
     def fill(self) -> bool | None:
-        """Looks for events. Returns true if events are available, false at the end, and `None` if no event
+        """Looks for events. Returns `True` if events are available, `False` at the end, and `None` if no event
         has arrived. Raises the error of the stream once."""
     def take(self, most: int | None = None) -> list[Any]:
         """Removes and returns the events that `fill` found, at most `most` of them."""
@@ -148,9 +148,9 @@ class Stream:
         """Returns the next events, blocking: an empty list at the end, and `None` after `seconds` without an
         event."""
     def skip(self) -> bool:
-        """Drops the available events. Returns true at the end."""
+        """Drops the available events. Returns `True` at the end."""
     def wait_end(self, seconds: float | None = None) -> bool:
-        """Drops events until the end. Returns true at the end."""
+        """Drops events until the end. Returns `True` at the end."""
     def outcome(self) -> tuple[Any, Any, bool, bool, Any] | None:
         """Returns cause of the end, last event, confirmation, abort and failure of a run; `None` before the
         end. Raises the error of the run."""
@@ -165,8 +165,8 @@ class Question:
     def record(self, class_: type[Record], /) -> Any:
         """Returns the parameters as an instance of the class."""
     def withdrawn(self, timeout: float | None = 0.0) -> bool:
-        """Returns true if the agent has withdrawn the question or the connection has ended; waits up to
-        `timeout` seconds for it."""
+        """Returns `True` if the agent has withdrawn the question or the connection has ended. Waits up to
+        `timeout` seconds for that."""
     def answer(self, members: str | None = None) -> None:
         """Answers with the members of a JSON object; `None` applies the declared policy."""
     def fail(self, reason: str) -> None:
@@ -211,7 +211,7 @@ class Connection:
         """Connects to an agent that was opened before."""
     @property
     def inherited(self) -> bool:
-        """True if this process inherited the connection by a fork, and cannot use it."""
+        """`True` if this process inherited the connection by a fork, and cannot use it."""
     @property
     def dialect(self) -> str:
         """`NAME@REVISION`."""
@@ -259,7 +259,7 @@ class Connection:
     def frames(self) -> list[tuple[Any, str]]:
         """Returns the available frames of both directions."""
     def wait_watched(self) -> bool:
-        """Waits until `watched` has frames, blocking. Returns false at the end, and if frames are not stored.
+        """Waits until `watched` has frames, blocking. Returns `False` at the end, and if frames are not stored.
         """
     def watched(self) -> list[tuple[Any, str]]:
         """Returns the available complete frames without redaction."""
@@ -306,7 +306,7 @@ class Server:
     ) -> tuple[Server, Pending]:
         """Serves stdin and stdout of this process, or a connected Unix socket."""
     def calls(self) -> tuple[list[ServerCall], bool]:
-        """Returns the available commands, and true if running work must stop."""
+        """Returns the available commands, and `True` if running work must stop."""
 
 @final
 class ServerCall:
@@ -335,8 +335,8 @@ def commands(dialect: str) -> list[str]:
     returns those of all revisions."""
 
 def facts(dialect: str) -> tuple[bool, tuple[str, str] | None, str | None]:
-    """Returns facts about a dialect: true for JSON-RPC; the barrier command, with the member of its
-    response that is true during a run; the `type` of answers to dialogs."""
+    """Returns facts about a dialect: `True` for JSON-RPC; the barrier command, with the member of its
+    response that is `True` during a run; the `type` of answers to dialogs."""
 
 def shut_down(seconds: float) -> None:
     """Ends all agents and waits for them, at most `seconds`."""

@@ -52,7 +52,7 @@ class AsyncEvents(AsyncBatch, Generic[E]):
         raise StopAsyncIteration
 
     async def _more(self) -> bool:
-        """Waits for events, which the caller then takes from the stream. Returns false at the end. Raises the
+        """Waits for events, which the caller then takes from the stream. Returns `False` at the end. Raises the
         error of the stream once."""
         while (found := self._stream.fill()) is None:
             await self._reactor.wait(self._ticket)
@@ -109,7 +109,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         self.session = session
         self.answer = None
         self._answer, self._answer_ticket = answer
-        # True after the acceptance, or the error of a rejection.
+        # `True` after the acceptance, or the error of a rejection.
         self._accepted: bool | BaseException = False
 
     async def _accept(self) -> Self:

@@ -38,7 +38,7 @@ class Backend(Protocol):
         """Stops these calls."""
 
     async def within(self, seconds: float | None, work: Awaitable[object]) -> bool:
-        """Waits for `work`, at most `seconds`. Returns false after the time limit."""
+        """Waits for `work`, at most `seconds`. Returns `False` after the time limit."""
 
     async def yield_(self) -> None:
         """Lets other tasks run."""

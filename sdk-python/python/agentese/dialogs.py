@@ -53,11 +53,11 @@ def refuse_misspelt(cls: type, known: "frozenset[str]", what: str, parameter: st
 
 
 def withdrawn(timeout: float | None = 0.0) -> bool:
-    """Returns true if the question of the calling handler is withdrawn: the agent withdrew it, its time limit
-    passed, or the connection ended. An answer is not sent then.
+    """Returns `True` if the question of the calling handler is withdrawn: the agent withdrew the question, its time
+    limit passed, or the connection ended. An answer is not sent then.
 
-    Waits up to `timeout` seconds for it; `None` waits without a limit. Always false outside of a handler. A
-    handler for asyncio does not need this function, because its task is cancelled.
+    Waits up to `timeout` seconds for a withdrawal; `None` waits without a limit. Always returns `False` outside of
+    a handler. A handler for asyncio does not need this function, because its task is cancelled.
     """
     question = asked.get()
     return question is not None and question.withdrawn(timeout)

@@ -25,7 +25,7 @@ class Termination:
     text: str
     """Complete description in one line."""
     closed_by_us: bool = False
-    """True if this side ended the connection: by `close`, by the end of a `with` block, or by dropping the
+    """`True` if this side ended the connection: by `close`, by the end of a `with` block, or by dropping the
     client."""
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class AgenteseError(Exception):
     """Base of all errors. All of them can be pickled and copied."""
 
     is_retryable: bool = False
-    """True if the same call may be repeated on the same connection without a double effect: it was not sent,
+    """`True` if the same call may be repeated on the same connection without a double effect: it was not sent,
     or its command changes nothing."""
 
     _fields: ClassVar[tuple[str, ...]] = ()
@@ -95,7 +95,7 @@ class RefusedError(AgenteseError):
         self.data = data
         """JSON-RPC data, if any."""
         self.attributed = attributed
-        """True if the response had no id and was assigned to the oldest possible call."""
+        """`True` if the response had no id and was assigned to the oldest possible call."""
 
 
 class RunFailedError(AgenteseError):
@@ -110,7 +110,7 @@ class RunFailedError(AgenteseError):
         self.code = code
         """Code of the failure, in dialects with such codes."""
         self.retryable = retryable
-        """True if the same prompt may succeed later: the agent retried by itself, or was restarted.
+        """`True` if the same prompt may succeed later: the agent retried by itself, or was restarted.
         `is_retryable` has the same value."""
         self.is_retryable = retryable
 

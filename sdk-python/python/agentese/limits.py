@@ -7,9 +7,9 @@ from dataclasses import dataclass
 class RunLimits:
     """Limits of a run; `None` stands for no limit.
 
-    When the run reaches one, the client tells the agent to abort, and the run fails with `RunFailedError`, whose `code` is
-    the name of the limit, as `max_turns`. A prompt raises `UsageError` for a limit of something that agents of the dialect
-    do not tell.
+    When the run reaches a limit, the client sends an abort, and the run fails with `RunFailedError`. Its `code` is the
+    name of the limit, for example `max_turns`. A prompt raises `UsageError` for a limit of an amount that agents of the
+    dialect do not report.
     """
 
     max_turns: int | None = None
@@ -24,7 +24,7 @@ class RunLimits:
 
 
 def native(limits: RunLimits | None) -> tuple[int | None, float | None, float | None, int | None] | None:
-    """The limits as the native core takes them."""
+    """Returns the limits in the form of the native core."""
     if limits is None:
         return None
     return (limits.max_turns, limits.max_cost, limits.max_time, limits.max_equal_calls)

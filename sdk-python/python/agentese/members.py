@@ -19,8 +19,8 @@ class Default(enum.Enum):
 
 
 DEFAULT = Default.DEFAULT
-"""Omits a parameter that would otherwise be sent as `None`; as a time limit, the declared one of the command.
-"""
+"""Value that omits a parameter which would otherwise be sent as `None`. As a time limit, it stands for the declared
+limit of the command."""
 
 Timeout: TypeAlias = float | None | Default
 """Time limit of a call in seconds; `None` is no limit."""

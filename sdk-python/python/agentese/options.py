@@ -28,9 +28,9 @@ class ClientOptions(TypedDict, total=False):
     max_line: int
     """Limit of a line in bytes; longer lines are skipped, with a diagnostic. Default: 64 MiB."""
     on_frame: OnFrame | None
-    """Callback with `"sent"` or `"received"` and the text of every frame, in order, with keys redacted. It
-    runs on its own thread, or on the event loop, shortly after each frame. Beyond a backlog of 16 MiB,
-    frames are dropped and counted in `dropped_frames`. An exception of the callback is logged, and the
+    """Callback that receives `"sent"` or `"received"` and the text of each frame, in order, with keys redacted.
+    The callback runs on its own thread, or on the event loop, shortly after each frame. Beyond a backlog of
+    16 MiB, frames are dropped and counted in `dropped_frames`. An exception of the callback is logged, and the
     callback is not called again."""
 
 
@@ -38,7 +38,7 @@ class SpawnOptions(ClientOptions, total=False):
     """Options of a client that starts a program."""
 
     on_stderr: OnStderr | None
-    """Callback with each line of the agent's stderr, under the rules of `on_frame`."""
+    """Callback that receives each line of the agent's stderr; the rules of `on_frame` apply."""
     cwd: "str | os.PathLike[str] | None"
     """Working directory."""
     env: Mapping[str, str]

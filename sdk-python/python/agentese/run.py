@@ -27,10 +27,10 @@ class RunResult(Generic[E]):
     last: E | None
     """Last event that may end the run, for example `agent_end` in the pi family."""
     confirmed: bool = True
-    """True if it is certain that no further event follows. In the pi family the client queries the state. If
+    """`True` if it is certain that no further event follows. In the pi family the client queries the state. If
     the agent rejects the query or does not respond within 5 seconds, this is false."""
     aborted: bool = False
-    """True if the run was aborted, by any client. An abort is not a failure."""
+    """`True` if the run was aborted, by any client. An abort is not a failure."""
     failure: RunFailedError | None = None
     """Reason of a failed run; only results of `wait` can have one."""
 

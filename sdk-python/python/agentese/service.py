@@ -91,7 +91,7 @@ class ServiceBase:
 
 
 Failed: TypeAlias = Callable[[Exception], object]
-"""Callback with the exception of a handler."""
+"""Callback that receives the exception of a handler."""
 
 
 async def serve_async(

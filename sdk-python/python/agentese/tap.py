@@ -12,11 +12,11 @@ Direction: TypeAlias = Literal["sent", "received"]
 """Direction of a frame from the client's point of view."""
 
 OnFrame: TypeAlias = Callable[[Direction, str], object]
-"""Callback with each frame when it is read, before its subscribers receive it: a line without its end, with
-keys redacted."""
+"""Callback that receives each frame after its reading and before its subscribers: the direction, and the line without
+its end and with keys redacted."""
 
 OnStderr: TypeAlias = Callable[[str], object]
-"""Callback with each line of the agent's stderr, without its end."""
+"""Callback that receives each line of the agent's stderr, without its end."""
 
 
 class Tap:
@@ -42,7 +42,7 @@ class Tap:
         return any(self.wants.values())
 
     def show(self, connection: Connection, seen: Iterable[tuple[Any, str]]) -> bool:
-        """Passes frames to the observers in order. Returns false if no observer wants more."""
+        """Passes frames to the observers in order. Returns `False` if no observer wants more."""
         for kind, text in seen:
             if self._log:
                 logger.debug("%s %s", kind, text)

@@ -39,7 +39,7 @@ class LastText:
     _pieces: list[str] = field(default_factory=list)
     _begins: bool = False
     has_seen: bool = False
-    """True after the first event."""
+    """`True` after the first event."""
 
     def see(self, event: Any) -> None:
         """Processes the next event of the run."""

@@ -132,7 +132,7 @@ class _Link:
         self.close()
 
     def _again(self) -> bool:
-        """Resumes the connection. Returns false after the time limit."""
+        """Resumes the connection. Returns `False` after the time limit."""
         from websockets.exceptions import WebSocketException
 
         until = time.monotonic() + self._patience
@@ -154,7 +154,7 @@ class _Link:
         logger.warning("%s no longer has what was missed", self._address.netloc)
 
     def _greeted(self, hello: dict[str, Any]) -> bool:
-        """Processes the greeting of a server of `agentese web`. Returns false if missed messages are lost."""
+        """Processes the greeting of a server of `agentese web`. Returns `False` if missed messages are lost."""
         from websockets.exceptions import WebSocketException
 
         if hello.get("back") is True:
@@ -173,7 +173,7 @@ class _Link:
         return True
 
     def _heard(self, message: str) -> bool:
-        """Processes a message. Returns false for the last one."""
+        """Processes a message. Returns `False` for the last one."""
         if self._have is not None:
             self._have += 1
             if message.startswith(MARK):
@@ -192,7 +192,7 @@ class _Link:
         self._end.sendall(line.encode() + b"\n")
 
     def _settled(self, id: str) -> bool:
-        """Returns true if a frame with that id answers a command. All lines before that command have arrived
+        """Returns `True` if a frame with that id answers a command. All lines before that command have arrived
         too."""
         keys = list(self._unsettled)
         if id not in keys:
@@ -212,7 +212,7 @@ class _Link:
         self.close()
 
     def _sent(self, line: str) -> bool:
-        """Sends a line, on the next WebSocket if this one is lost. Returns false after the end of the
+        """Sends a line, on the next WebSocket if this one is lost. Returns `False` after the end of the
         connection."""
         from websockets.exceptions import WebSocketException
 

@@ -1,4 +1,4 @@
-"""One way to use both clients, so that a test is written once."""
+"""A common interface to both clients, so that each test is written once."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ from agentese import omp, opal, operator, pi, pisces
 
 DIALECTS = {"pi": pi, "omp": omp, "pisces": pisces, "operator": operator, "opal": opal}
 LIMIT = 60.0
-"""The bound of every wait in these tests, in seconds: nothing takes as long, however busy the machine is."""
+"""Time limit of every wait in these tests, in seconds: long enough for any busy machine."""
 
 
 class Sync:
@@ -45,7 +45,7 @@ class Sync:
 
 
 class Async:
-    """The client for asyncio, driven from a loop of its own."""
+    """The client for asyncio, on a loop of its own."""
 
     name = "asyncio"
 

@@ -1,4 +1,4 @@
-"""The declaration as clients see it: a dialect with what any of its revisions has."""
+"""The declaration from the view of clients: each dialect with the rows of all its revisions."""
 
 import json
 
@@ -8,7 +8,7 @@ MODEL = json.loads((ROOT / "protocol/model.json").read_text())
 
 
 def merged():
-    """One model for each dialect. A row that several revisions have is the oldest one's."""
+    """Returns one model for each dialect. A row of several revisions is the one of the oldest revision."""
     dialects = {}
     for revision in MODEL["dialects"]:
         dialect = dialects.setdefault(revision["name"], dict(revision))

@@ -11,7 +11,7 @@ from support.driver import LIMIT
 
 
 class Peer:
-    """Says and hears lines; every wait is bounded."""
+    """The other side of a connection: sends and receives lines; every wait is bounded."""
 
     def __init__(self, end: socket.socket) -> None:
         self.socket = end
@@ -37,7 +37,7 @@ class Peer:
         self.say({"id": call["id"], "type": "response", "command": call["type"], "success": False, "error": error})
 
     def rest(self) -> None:
-        """Answers states until the client goes."""
+        """Answers requests for the state until the client disconnects."""
         try:
             while True:
                 call = self.hear()
@@ -57,7 +57,7 @@ STATE = {
 
 @contextmanager
 def playing(script: Callable[[Peer], None]) -> Iterator[socket.socket]:
-    """Plays a script on a thread; gives the client's end. The script's failures are the test's."""
+    """Plays a script on a thread; yields the client's end. Failures of the script fail the test."""
     ours, theirs = socket.socketpair()
     failures: list[BaseException] = []
 
@@ -76,7 +76,7 @@ def playing(script: Callable[[Peer], None]) -> Iterator[socket.socket]:
         with ours:
             yield ours
     finally:
-        # The native core has a descriptor of its own; whoever still waits for us is told.
+        # The native core holds a descriptor of its own, so only a shutdown ends a client that still waits.
         try:
             theirs.shutdown(socket.SHUT_RDWR)
         except OSError:

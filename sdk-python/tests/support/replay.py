@@ -8,7 +8,7 @@ from agentese.testing import Player, frame_of, line_of
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The header and the records of a transcript."""
+    """Returns the header and the records of a transcript."""
     header, *records = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
     return header, records
 

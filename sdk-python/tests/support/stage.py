@@ -28,7 +28,7 @@ OPTIONS = {"max_line": ("max_line", 1), "queue_bytes": ("queue_bytes", 1), "eof_
 
 
 class Held:
-    """A question that a handler holds: it answers when a step says so, whether or not anyone waits any more."""
+    """A question that a handler holds until a step answers it, even if no caller waits any more."""
 
     def __init__(self) -> None:
         self.answered = threading.Event()
@@ -48,7 +48,7 @@ class Holds:
         return held
 
     def wait(self) -> Any:
-        """For threads."""
+        """Holds a question of a handler for threads."""
         held = self.new()
         end = time.monotonic() + LIMIT
         while not held.answered.wait(0.005) and time.monotonic() < end:
@@ -57,7 +57,7 @@ class Holds:
         return held.value
 
     async def wait_async(self) -> Any:
-        """For asyncio, where a handler is cancelled."""
+        """Holds a question of a handler for asyncio, which may be cancelled."""
         held = self.new()
         try:
             await asyncio.to_thread(held.answered.wait, LIMIT)
@@ -100,7 +100,7 @@ class Threads:
 
 
 def read(run: Any) -> tuple[list[Any], AgenteseError | None]:
-    """The events of a run, and how it failed."""
+    """Returns the events of a run, and its failure."""
     events = []
     try:
         for event in run:
@@ -174,7 +174,7 @@ class Loop:
 
 
 class Stage:
-    """One case that is being played: the client's side and, where it is no process, the agent's."""
+    """One case that is being played: the client's side and, without a process, the agent's side."""
 
     def __init__(self, case: dict[str, Any], kind: type[Threads] | type[Loop]) -> None:
         self.case = case
@@ -225,7 +225,7 @@ class Stage:
         self.client = self.driver.make(self.dialect, "connect", ours, options)
 
     def odd_options(self) -> dict[str, Any]:
-        """A tap and a handler as the case describes them."""
+        """Returns a tap and a handler by the options of the case."""
         given, odd = self.case.get("options", {}), {}
 
         def fail(*_: Any) -> None:
@@ -265,7 +265,7 @@ class Stage:
             call.result(LIMIT)
 
     def do_run(self, command: str, step: dict[str, Any]) -> None:
-        # For threads it is made when the agent has taken the prompt.
+        # For threads, the run exists once the agent has accepted the prompt.
         start = lambda: getattr(self.client, command.replace("/", "_"))(**step["params"])  # noqa: E731
         if self.kind is Threads:
             self.runs[step["as"]] = self.driver.start(start)
@@ -359,7 +359,7 @@ class Stage:
         assert [kind for kind, _ in self.client.diagnostics()] == kinds
 
     def round_trip(self) -> None:
-        # A call that is answered: everything said before has been looked at then.
+        # A call with an answer: the client has then processed all earlier lines.
         call = self.driver.start(lambda: self.client.request("are_you_there"))
         line = self.hear(lambda line: line[self.name] == "are_you_there")
         if self.json_rpc:
@@ -385,7 +385,7 @@ class Stage:
         return "method" if self.json_rpc else "type"
 
     def hear(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The next line of the client that is wanted, whatever else it said before."""
+        """Returns the next wanted line of the client; keeps the other lines for later calls."""
         while True:
             for at, line in enumerate(self.heard):
                 if wanted(line):
@@ -393,7 +393,7 @@ class Stage:
             self.heard.append(json.loads(self.lines.readline()))
 
     def write(self, data: bytes) -> None:
-        # The client reads while this writes: more than the socket holds goes through.
+        # The client reads during the write, so more than the socket's buffer gets through.
         self.agent.sendall(data)
 
     def say(self, line: str) -> None:
@@ -450,7 +450,7 @@ def raised(call: Callable[[], Any]) -> AgenteseError:
 
 
 def fits(error: AgenteseError, expected: dict[str, Any]) -> None:
-    """Whether a failure is the one that a case expects."""
+    """Fails if a failure is not the one that a case expects."""
     assert next((KINDS[kind] for kind in type(error).__mro__ if kind in KINDS), None) == expected["kind"], repr(error)
     assert all(name in str(error) for name in expected.get("names", [])), str(error)
     assert error.is_retryable == expected.get("retryable", error.is_retryable)
@@ -468,7 +468,7 @@ def fits(error: AgenteseError, expected: dict[str, Any]) -> None:
 
 
 def alive_in_group(group: int) -> list[str]:
-    """The processes of a group that are not dead; who reaps the dead ones is not our concern."""
+    """Returns the ids of the living processes of a group, without zombies, which another process reaps."""
     alive = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -481,5 +481,5 @@ def alive_in_group(group: int) -> list[str]:
 
 
 def held() -> tuple[int, int]:
-    """How many descriptors and threads this process has."""
+    """Returns the numbers of descriptors and threads of this process."""
     return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))

@@ -1,4 +1,4 @@
-"""Looks at everything that a record declares."""
+"""Walks through all declared members of a record."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from agentese import Record
 
 
 def walk(value: Any) -> int:
-    """Reads every declared member, however deep; gives how many records there were."""
+    """Reads every declared member at any depth; returns the number of records."""
     if isinstance(value, Record):
         members = getattr(type(value), "__match_args__", ())
         return 1 + sum(walk(getattr(value, name)) for name in members)

@@ -1,4 +1,4 @@
-"""What a type checker knows of an agent of any dialect."""
+"""Types of an agent of any dialect, as a type checker infers them."""
 
 from typing import assert_type
 

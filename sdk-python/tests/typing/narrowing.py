@@ -1,4 +1,4 @@
-"""What type checkers have to see; mypy and pyright check this, nothing runs it."""
+"""Types that type checkers have to infer; mypy and pyright check this file, and it never runs."""
 
 from typing import assert_type
 

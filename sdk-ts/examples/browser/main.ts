@@ -1,5 +1,5 @@
-// A page that shows what an agent does. The agent is a recording here; a WebSocket or a worker
-// that gives two byte streams takes its place without another change.
+// A page that shows the work of an agent. The agent is a recording here; a WebSocket or a worker with two byte streams
+// can replace it without another change.
 import { UNKNOWN, match, pi } from "agentese";
 import { memoryPair, replay } from "agentese/testing";
 
@@ -36,7 +36,7 @@ async function play(): Promise<void> {
   }
 }
 
-/** The message that is being written. */
+/** The current message. */
 let current: HTMLElement | undefined;
 
 function render(event: pi.Event | { type: typeof UNKNOWN; name: string }): void {
@@ -101,7 +101,7 @@ function blocks(parent: HTMLElement | undefined, content: pi.AssistantBlock[]): 
       match(block, {
         text: (block) => [box("text", block.text)],
         thinking: (block) => [box("thinking", block.thinking)],
-        // Shown when it runs.
+        // Shown once the tool runs.
         toolCall: () => [],
         _: () => [],
       }),
@@ -109,7 +109,7 @@ function blocks(parent: HTMLElement | undefined, content: pi.AssistantBlock[]): 
   );
 }
 
-/** A card of its own for each tool call, which shows that it runs. */
+/** Adds a card for a running tool call. */
 function begin(id: string, name: string, args: string): void {
   const card = append("tool running");
   const title = document.createElement("code");

@@ -118,7 +118,7 @@ export class Agent extends Commands implements AsyncDisposable {
   }
 
   /**
-   * Returns true if the dialect has a command for the intent: in the agent's revision, or in any revision
+   * Returns `true` if the dialect has a command for the intent: in the agent's revision, or in any revision
    * while that is unknown.
    */
   can(intent: Intent): boolean {

@@ -19,7 +19,7 @@ export class Channel<E> implements AsyncIterableIterator<E> {
   }
 
   /**
-   * Queues an event. Returns false if the queue has ended. `size` is the approximate memory of the event in
+   * Queues an event. Returns `false` if the queue has ended. `size` is the approximate memory of the event in
    * UTF-16 units.
    */
   push(event: E, size: number): boolean {

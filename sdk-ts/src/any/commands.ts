@@ -32,13 +32,13 @@ export abstract class Commands {
     return { steering, followUp };
   }
 
-  /** Starts a new session. Returns false if an extension of the agent prevented it. */
+  /** Starts a new session. Returns `false` if an extension of the agent prevented it. */
   async newSession(): Promise<boolean> {
     return (await this.call("newSession")).cancelled !== true;
   }
 
   /**
-   * Opens a stored session by its file, or by its id if the state has no file. Returns false if an extension
+   * Opens a stored session by its file, or by its id if the state has no file. Returns `false` if an extension
    * prevented it.
    */
   async openSession(session: string): Promise<boolean> {
@@ -55,7 +55,7 @@ export abstract class Commands {
     await this.call("deleteSession", { session });
   }
 
-  /** Continues in a copy of the session. Returns false if an extension prevented it. */
+  /** Continues in a copy of the session. Returns `false` if an extension prevented it. */
   async cloneSession(): Promise<boolean> {
     return (await this.call("cloneSession")).cancelled !== true;
   }

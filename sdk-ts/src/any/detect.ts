@@ -179,7 +179,7 @@ function parse(text: string): JsonObject | undefined {
 }
 
 /**
- * Returns true if a frame responds to one of these commands. Agents reject unknown commands without an id.
+ * Returns `true` if a frame responds to one of these commands. Agents reject unknown commands without an id.
  */
 function isAnswer(frame: JsonObject): boolean {
   const { id, success, error } = frame;
@@ -188,7 +188,7 @@ function isAnswer(frame: JsonObject): boolean {
   return String(id).startsWith(ASKED) || ((id ?? null) === null && fails && isResponse(frame));
 }
 
-/** Returns true if a frame is the response to a command, in its framing. */
+/** Returns `true` if a frame is the response to a command, in its framing. */
 function isResponse({ type, jsonrpc, method }: JsonObject): boolean {
   return type === "response" || (jsonrpc === "2.0" && method === undefined);
 }

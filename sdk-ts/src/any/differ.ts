@@ -47,7 +47,7 @@ export function differences(old: Conversation, now: Conversation): AnyEvent[] {
 /** Smallest reported difference of costs in US dollars. */
 const LEAST_COST = 1e-9;
 
-/** Returns true if the tokens are equal, and the costs are equal except for rounding. */
+/** Returns `true` if the tokens are equal, and the costs are equal except for rounding. */
 function usedTheSame({ cost: old, ...before }: Usage, { cost: now, ...after }: Usage): boolean {
   const isSame = old === undefined || now === undefined ? old === now : Math.abs(old - now) < LEAST_COST;
   return isSame && same(before, after);
@@ -139,7 +139,7 @@ function ran(old: ToolBlock | undefined, now: ToolBlock, tell: Tell): void {
   }
 }
 
-/** Returns true if two values are the same JSON. */
+/** Returns `true` if two values are the same JSON. */
 function same(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;

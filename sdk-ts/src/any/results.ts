@@ -56,7 +56,7 @@ export interface KeptSession {
 
 /** Result of a fork. */
 export interface Forked {
-  /** True if an extension of the agent prevented the fork. */
+  /** `true` if an extension of the agent prevented the fork. */
   readonly cancelled?: boolean;
   /** Text of the user message before which the session was forked. */
   readonly text?: string;

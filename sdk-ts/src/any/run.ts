@@ -12,13 +12,13 @@ import type { Results } from "./results.js";
 /** Result of a run. */
 export interface AnyResult {
   readonly endedBy: EndedBy;
-  /** True if it is certain that no further event follows. */
+  /** `true` if it is certain that no further event follows. */
   readonly confirmed: boolean;
   /** Last message of the model, with usage, stop reason and error if present. */
   readonly message: Message | undefined;
   /** Text of that message. */
   readonly text: string;
-  /** True if the run was aborted, by any client. An abort is not a failure. */
+  /** `true` if the run was aborted, by any client. An abort is not a failure. */
   readonly aborted: boolean;
   /** Reason of a failed run; only results of `wait` can have one. */
   readonly failure: RunFailedError | undefined;

@@ -46,7 +46,7 @@ process.on("exit", () => {
 const IS_WINDOWS = process.platform === "win32";
 
 /**
- * Sends a signal to a group; 0 only checks the group. Returns true if the group exists.
+ * Sends a signal to a group; 0 only checks the group. Returns `true` if the group exists.
  *
  * Windows has no groups. There, only SIGKILL has an effect: it ends a live process and its descendants.
  */
@@ -151,7 +151,7 @@ class OwnedChild implements Child {
     return known ? this.exited : { code: null, signal: null, stderrTail: "" };
   }
 
-  /** Waits until the leader and the group have ended. Returns false after the time limit. */
+  /** Waits until the leader and the group have ended. Returns `false` after the time limit. */
   async #settles(grace: number): Promise<boolean> {
     const deadline = Date.now() + grace;
     let look = FIRST_LOOK;

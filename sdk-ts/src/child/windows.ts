@@ -8,7 +8,7 @@ import { win32 } from "node:path";
 export interface Launch {
   readonly file: string;
   readonly args: readonly string[];
-  /** True if the arguments are already quoted. */
+  /** `true` if the arguments are already quoted. */
   readonly verbatim: boolean;
 }
 
@@ -46,7 +46,7 @@ export function windowsEnvironment(base: Environment, added: Environment): Recor
   return { ...Object.fromEntries(kept), ...added };
 }
 
-/** Ends a process and its descendants. Returns true if the process existed. */
+/** Ends a process and its descendants. Returns `true` if the process existed. */
 export function endTree(id: number): boolean {
   const { status } = spawnSync("taskkill", ["/pid", String(id), "/T", "/F"], { stdio: "ignore", windowsHide: true });
   return status === 0;

@@ -68,14 +68,14 @@ export class Connection {
   readonly terminated: Promise<Termination>;
   /** Termination, after the end of the connection. */
   ended: Termination | undefined;
-  /** True while the reader waits for a subscriber that does not read. */
+  /** `true` while the reader waits for a subscriber that does not read. */
   isBlocked = false;
-  /** True if the process ended before this side closed the connection. */
+  /** `true` if the process ended before this side closed the connection. */
   #exitedByItself = false;
-  /** True if the process has ended. Its output may still be unread. */
+  /** `true` if the process has ended. Its output may still be unread. */
   hasExited = false;
   droppedEvents = 0;
-  /** True if a frame of the client's dialect has arrived. */
+  /** `true` if a frame of the client's dialect has arrived. */
   isOwn = false;
   /** Error of every call after a frame of another dialect. */
   #otherDialect: OtherDialectError | undefined;
@@ -157,7 +157,7 @@ export class Connection {
   }
 
   /**
-   * Checks a frame that arrived before any of the client's dialect. Returns true if it belongs to another
+   * Checks a frame that arrived before any of the client's dialect. Returns `true` if it belongs to another
    * dialect.
    *
    * In that case every call and run fails. Later calls fail too, until the agent sends a frame of the

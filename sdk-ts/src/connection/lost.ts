@@ -20,7 +20,7 @@ export function keyOf({ spec }: Connection, id: JsonValue): string | undefined {
 
 /**
  * Fails the call of a response whose id has another JSON type: the call with that id as text, or the only
- * pending one. Returns false if there is no such call.
+ * pending one. Returns `false` if there is no such call.
  */
 export function failOtherId(connection: Connection, id: JsonValue, command: string | undefined, line: string): boolean {
   const { pending, spec } = connection;
@@ -31,7 +31,7 @@ export function failOtherId(connection: Connection, id: JsonValue, command: stri
   return key !== undefined && failCall(connection, key, `its id is ${text}, of another JSON type than the id that was sent`, line);
 }
 
-/** Fails a call with an unreadable response. Returns true if the call was pending. */
+/** Fails a call with an unreadable response. Returns `true` if the call was pending. */
 function failCall(connection: Connection, key: string, reason: string, line: string): boolean {
   const { pending, runs, spec } = connection;
   const settled = pending.settle(key);

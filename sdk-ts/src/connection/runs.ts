@@ -16,7 +16,7 @@ export interface RunEnded {
   readonly by: EndedBy;
   /** Last event that may end the run. */
   readonly last: EventFrame | undefined;
-  /** False if the agent did not confirm the end in time. */
+  /** `false` if the agent did not confirm the end in time. */
   readonly confirmed: boolean;
   /** Outcome of the run. */
   readonly verdict: Verdict;
@@ -38,7 +38,7 @@ export class RunSlot {
   limit: RunFailedError | undefined;
   /** Number of unanswered queries of the state. */
   asked = 0;
-  /** True if the last query of the state was answered, or no query was sent. */
+  /** `true` if the last query of the state was answered, or no query was sent. */
   confirmed = true;
   #resolve: (ended: RunEnded) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
@@ -58,7 +58,7 @@ export class RunSlot {
     this.ended.catch(() => undefined);
   }
 
-  /** Returns true if events of that session belong to the run. */
+  /** Returns `true` if events of that session belong to the run. */
   hears(session: string | undefined): boolean {
     return this.session === undefined || session === undefined || this.session === session;
   }
@@ -196,7 +196,7 @@ export class Runs {
 
   /**
    * Queries the state of the agent, with a time limit: a mute agent must not keep a run open forever. `isLost` is
-   * true just after a lost line.
+   * `true` just after a lost line.
    */
   #ask(slot: RunSlot, isLost: boolean): void {
     const connection = this.#connection;

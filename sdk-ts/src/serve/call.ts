@@ -86,9 +86,9 @@ export class Emitter<T extends AnyTypes> {
   }
 
   /**
-   * Fails the question that an unreadable line answers. `text` is the line, or its beginning if it was skipped for
-   * its length. Only the line's own `id` names a question, never one that it quotes. A skipped line whose own id is not in its
-   * beginning fails the question that has waited longest, unless it names a command or another id.
+   * Fails the question that an unreadable line answers. `text` is the line, or its beginning if the line was skipped
+   * for its length. Only the line's own `id` names a question, never a quoted one. A skipped line whose beginning lacks
+   * the `id` fails the oldest open question, unless the line names a command or another id.
    */
   failQuestion(text: string, isSkipped: boolean): void {
     if (!/^\s*\{/.test(text)) return;
@@ -155,7 +155,7 @@ export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["c
     if (row(serving.spec.commands, command)?.answer === "accepted") this.#held = [];
   }
 
-  /** True if the response was sent. */
+  /** `true` if the response was sent. */
   get isAnswered(): boolean {
     return this.#isAnswered;
   }

@@ -13,7 +13,7 @@ export interface ServedCommand {
 /** Edges of a dialect, for its agents. */
 export interface Serving<T extends AnyTypes = AnyTypes> {
   readonly spec: Spec<T>;
-  /** True if the response to an unknown command carries its id. */
+  /** `true` if the response to an unknown command carries its id. */
   readonly unknownCommandEchoesId: boolean;
   /** Text of that response; `{command}` stands for the name. */
   readonly unknownCommandText: string;
@@ -24,13 +24,13 @@ export interface Serving<T extends AnyTypes = AnyTypes> {
   readonly handlerFailure: "own" | "json-rpc" | { readonly except: readonly string[]; readonly invalid: readonly string[] };
   /** Prefix of failures to read a line. */
   readonly parsePrefix: string;
-  /** True if a blank line or a byte order mark is answered with a failure. */
+  /** `true` if a blank line or a byte order mark is answered with a failure. */
   readonly blankLineIsError: boolean;
-  /** True if a success without data carries `{}`. */
+  /** `true` if a success without data carries `{}`. */
   readonly emptyData: boolean;
-  /** True if `id` is the first member of a response. */
+  /** `true` if `id` is the first member of a response. */
   readonly idFirst: boolean;
-  /** True if running work finishes after the end of the input. */
+  /** `true` if running work finishes after the end of the input. */
   readonly finishes: boolean;
   readonly commands: Readonly<Record<string, ServedCommand>>;
 }

@@ -63,7 +63,7 @@ export async function replay(
   await player.end();
 }
 
-/** Returns true if the last event with an effect on a run shows that the run continues. */
+/** Returns `true` if the last event with an effect on a run shows that the run continues. */
 export function endsAtWork(spec: Spec<AnyTypes>, records: readonly TranscriptRecord[]): boolean {
   let works = false;
   for (const record of records) {

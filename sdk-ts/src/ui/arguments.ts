@@ -18,7 +18,7 @@ export function readArguments(block: Pick<ToolBlock, "arguments" | "argumentsTex
 export function readPartial(text: string): JsonValue | undefined {
   /** Closing brackets of the open lists and objects, innermost last. */
   const closers: ("}" | "]")[] = [];
-  /** True if the next string names a member. */
+  /** `true` if the next string names a member. */
   let isName = false;
   /** End of the last complete value, and the text that closes the brackets at that point. */
   let end = 0;

@@ -8,7 +8,7 @@ export interface Conversation {
   /** Messages in the order of arrival, including those outside of the model's context. */
   readonly messages: readonly Message[];
   /**
-   * False if the agent has messages that no frame contained: the session was replaced, or existed before. The
+   * `false` if the agent has messages that no frame contained: the session was replaced, or existed before. The
    * response to the history command contains them.
    */
   readonly complete: boolean;
@@ -70,20 +70,20 @@ export interface Message {
   readonly error?: string;
   /** Time in milliseconds since the epoch, from the agent. */
   readonly time?: number;
-  /** For the role `tool`: id of the call. The block of the call has the result too. */
+  /** Id of the call, for the role `tool`. The block of the call has the result, too. */
   readonly callId?: string;
   readonly name?: string;
-  /** For the role `shell`; the output is in `blocks`. */
+  /** Shell command, for the role `shell`; the output is in `blocks`. */
   readonly command?: string;
   readonly exitCode?: number;
   readonly cancelled?: boolean;
   readonly truncated?: boolean;
-  /** For the role `summary`. */
+  /** Number of tokens before the compaction, for the role `summary`. */
   readonly tokensBefore?: number;
   readonly details?: JsonValue;
-  /** True if the message is outside of the model's context: a retried answer, or part of a compaction. */
+  /** `true` if the message is outside of the model's context: a retried answer, or part of a compaction. */
   readonly gone?: boolean;
-  /** True if the message is not meant for display. */
+  /** `true` if the message is not meant for display. */
   readonly hidden?: boolean;
 }
 
@@ -133,7 +133,7 @@ export interface Usage {
   readonly cacheWrite?: number;
   readonly total?: number;
   readonly cost?: number;
-  /** For one message: parts of the cost, in the form of the agent. */
+  /** Parts of the cost of one message, in the form of the agent. */
   readonly costs?: JsonValue;
 }
 
@@ -248,7 +248,7 @@ export interface Internal {
   readonly sent: Readonly<Record<string, { readonly command: string; readonly params: JsonObject }>>;
   /** Messages of shell commands that ended during a run; they follow the run. */
   readonly held: readonly Message[];
-  /** Reason for the failure of the current run, unless a better one follows. */
+  /** Reason for the failure of the current run; a later event may replace it. */
   readonly failure?: string;
 }
 

@@ -124,7 +124,7 @@ class Folding {
   }
 
   /**
-   * Returns true if the frame belongs to the session of the conversation, in dialects with several sessions
+   * Returns `true` if the frame belongs to the session of the conversation, in dialects with several sessions
    * per connection.
    */
   #isOurs({ session }: Conversation, params: JsonObject): boolean {

@@ -24,7 +24,7 @@ const KINDS = new Map<string, (value: JsonValue) => boolean>([
   ...["options", "lines", "steering", "followUp", "levels"].map((name) => [name, texts] as const),
 ]);
 
-/** Returns true if a member may have that value. */
+/** Returns `true` if a member may have that value. */
 export function fits(name: string, value: JsonValue): boolean {
   return KINDS.get(name)?.(value) ?? true;
 }

@@ -23,7 +23,7 @@ export function at(value: Found, path: string): Found {
   return found ?? undefined;
 }
 
-/** Returns true if all conditions hold. */
+/** Returns `true` if all conditions hold. */
 export function holds(tests: readonly Test[] | undefined, value: Found): boolean {
   return (tests ?? []).every(({ is, not, has, lacks }) => {
     if (is !== undefined) return word(at(value, is[0])) === is[1];
@@ -98,7 +98,7 @@ function word(value: Found): string | undefined {
   return typeof value === "string" || typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
 }
 
-/** Returns true for a JSON object. */
+/** Returns `true` for a JSON object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -48,7 +48,7 @@ test("the limit of all calls holds for every command but those that the caller e
   const compacting = client.compact({}, { timeout: 0 });
   const running = client.bash({ command: "sleep" }, { timeout: 0 });
   const [compact, bash] = [await soon(agent.expect("compact")), await soon(agent.expect("bash"))];
-  // Both were sent before, and still wait when these have failed.
+  // The two earlier calls still wait after these have failed.
   assert.ok((await failure(client.getState())) instanceof TimedOutError);
   assert.ok((await failure(client.request("undeclared"))) instanceof TimedOutError);
   await agent.refuse(compact, "compact was waited for");
@@ -64,7 +64,7 @@ test("a limit that no timer can count is none", async () => {
     const { client, agent } = connected(pi.Client);
     const state = client.getState({ timeout });
     const command = await soon(agent.expect("get_state"));
-    // A timer that is set later has fired: one that overflowed would have too.
+    // A later timer has fired, so an overflowed one would have fired too.
     assert.ok((await failure(client.getState({ timeout: 5 }))) instanceof TimedOutError);
     await agent.answer(command, { sessionId: "s" });
     assert.equal((await soon(state)).sessionId, "s");
@@ -128,7 +128,7 @@ test("a failure without id is none of a call whose failures carry one", async ()
   assert.ok(error instanceof RefusedError && error.attributed && error.command === "bash");
   await agent.answer(command);
   await soon(prompt);
-  // Where nothing else waits it is the only one that it can belong to.
+  // If no other call waits, the failure can belong only to this call.
   const only = failure(client.abortAndPrompt({ message: "y" }));
   await soon(agent.expect("bash"));
   await soon(agent.expect("abort_and_prompt"));

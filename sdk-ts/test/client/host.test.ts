@@ -45,7 +45,7 @@ test("without a handler the agent is told that nobody does it", async () => {
   await client.close();
 });
 
-/** The pieces of a frame, `size` bytes each. */
+/** Returns the pieces of a frame, `size` bytes each. */
 function pieces(chunkId: string, frame: object, size: number): Record<string, unknown>[] {
   const bytes = Buffer.from(JSON.stringify(frame));
   const count = Math.ceil(bytes.length / size);
@@ -91,7 +91,7 @@ test("a key in pieces is in no last frame", async () => {
   const key = "sk-ant-0123456789abcdefghij";
   for (const piece of pieces("a", { type: "agent_start", note: key }, 40)) await agent.say(piece);
   for (const piece of pieces("b", { type: "before_provider_request", options: { plain: "very-private" } }, 60)) await agent.say(piece);
-  // Of a frame whose last piece does not come nothing is shown.
+  // A frame without its last piece is not shown.
   for (const piece of pieces("c", { type: "agent_start", note: key }, 40).slice(0, -1)) await agent.say(piece);
   await agent.end();
   const { lastFrames } = await soon(client.terminated);

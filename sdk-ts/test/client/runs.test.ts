@@ -52,7 +52,7 @@ test("the result of a run that nobody reads comes, and never hangs on a full que
   const result = soon(run.result());
   await soon(agent.run("x".repeat(1000)));
   assert.equal((await result).endedBy, "event");
-  // Who reads afterwards gets what there was room for, and learns what is missing.
+  // A late reader gets the events for which there was room, and a report of the missing ones.
   const types: string[] = [];
   const error = await failure((async () => { for await (const event of run) types.push(event.type); })());
   assert.deepEqual(types, ["agent_start", "turn_start", "agent_end"]);
@@ -171,10 +171,10 @@ test("a signal stops the run, where that is asked for", async () => {
   assert.equal(await reading, reason);
   assert.equal(await failure(run.result()), reason);
   assert.deepEqual(types, ["agent_start", "agent_end"]);
-  // Aborted before anything was sent.
+  // An aborted signal fails the call before it is sent.
   assert.equal(await failure(client.prompt({ message: "x" }, { signal: stop.signal, abortRun: true })), reason);
 
-  // An agent that does not obey, or does not answer the prompt, holds nothing.
+  // An agent that ignores the abort, or does not answer the prompt, delays no failure.
   for (const obeys of [true, false]) {
     const again = new AbortController();
     const prompt = failure(client.prompt({ message: "x" }, { signal: again.signal, abortRun: true }));
@@ -354,7 +354,7 @@ test("a run that reaches a limit is stopped, and fails with the limit's name", a
   assert.deepEqual([found?.code, found?.isRetryable, result.aborted], ["max_turns", false, false]);
   assert.equal(found?.message, "the run was stopped: it has had 2 turns, which is its limit");
   assert.equal(await failure(run.result()), found);
-  // The next one has no limits.
+  // The next run has no limits.
   const next = client.prompt({ message: "again" });
   await soon(agent.accept());
   const playing = agent.run("Hello");
@@ -393,7 +393,7 @@ test("a limit stops a run of operator, whose answer is its end, and one of a ses
   const starting = two.client.agentPrompt({ session_id: "a", text: "x" }, { limits: new RunLimits({ maxTurns: 1 }) });
   await two.agent.say({ jsonrpc: "2.0", id: (await soon(two.agent.hear()))["id"], result: { queued: false } });
   const other = await soon(starting);
-  // Turns of another session are none of this run.
+  // Turns of another session do not belong to this run.
   for (const session_id of ["a", "b", "b", "a"]) {
     await two.agent.say({ jsonrpc: "2.0", method: "agent/event", params: { type: "message_start", session_id } });
   }

@@ -28,7 +28,7 @@ test("what does not fit its declaration is told, and handed over to nobody as if
     odd.map((found) => (found.kind === "invalid" ? `${found.what} ${found.name}` : found.kind)),
     ["answer get_state", "event tool_execution_start", "event message_update", "dialog confirm", "dialog_by_policy"],
   );
-  // What has no declaration is not checked, and null is data where the declaration says so.
+  // Undeclared commands are not checked, and null is data if the declaration allows it.
   const calls = [client.request("teleport"), client.cycleModel(), client.abort()];
   for (const name of ["teleport", "cycle_model", "abort"]) {
     await agent.answer(await soon(agent.expect(name)), name === "abort" ? undefined : null);

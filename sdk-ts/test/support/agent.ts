@@ -3,10 +3,10 @@ import type { JsonObject } from "../../src/generated/types.js";
 import { memoryPair } from "../../src/testing/pair.js";
 import type { Transport } from "../../src/transport.js";
 
-/** The bound of every wait in these tests, in milliseconds: nothing takes as long, however busy the machine is. */
+/** Time limit of every wait in these tests, in milliseconds: long enough for any busy machine. */
 export const PATIENCE = 60_000;
 
-/** An agent in memory that says what the test says. */
+/** An agent in memory that sends the frames of the test. */
 export class FakeAgent {
   /** The client's end. */
   readonly transport: Transport;
@@ -23,7 +23,7 @@ export class FakeAgent {
     this.#writer.closed.catch(() => undefined);
   }
 
-  /** The client's next line. */
+  /** Returns the client's next line. */
   async line(): Promise<string> {
     const sink = {
       line: (text: string): void => void this.#heard.push(text),
@@ -39,12 +39,12 @@ export class FakeAgent {
     return this.#heard.shift() as string;
   }
 
-  /** The client's next frame. */
+  /** Returns the client's next frame. */
   async hear(): Promise<JsonObject> {
     return JSON.parse(await this.line()) as JsonObject;
   }
 
-  /** The client's next frame, which has to be that command. */
+  /** Returns the client's next frame, which has to be that command. */
   async expect(command: string): Promise<JsonObject> {
     const frame = await this.hear();
     if ((frame["type"] ?? frame["method"]) !== command) throw new Error(`not ${command}: ${JSON.stringify(frame)}`);
@@ -68,14 +68,14 @@ export class FakeAgent {
     await this.say({ id: command["id"], type: "response", command: command["type"], success: false, error });
   }
 
-  /** Takes the next prompt. */
+  /** Accepts the next prompt, and returns it. */
   async accept(): Promise<JsonObject> {
     const prompt = await this.expect("prompt");
     await this.answer(prompt);
     return prompt;
   }
 
-  /** Plays a run of one text, and says that it is over where it is asked for. */
+  /** Plays a run of one text, and answers the request for the state after it. */
   async run(text: string): Promise<void> {
     await this.say({ type: "agent_start" }, { type: "turn_start" }, update(text), { type: "agent_end", messages: [] });
     await this.answer(await this.expect("get_state"), { isStreaming: false });
@@ -94,7 +94,7 @@ export function update(delta: string): JsonObject {
   };
 }
 
-/** Fails where a promise does not come in time. */
+/** Returns the value of a promise. Fails if the promise does not settle in time. */
 export async function soon<V>(promise: Promise<V>, milliseconds = PATIENCE): Promise<V> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -107,7 +107,7 @@ export async function soon<V>(promise: Promise<V>, milliseconds = PATIENCE): Pro
   }
 }
 
-/** The error that a promise fails with. */
+/** Returns the error of a promise, which has to fail. */
 export async function failure(promise: Promise<unknown>): Promise<unknown> {
   try {
     await soon(promise);
@@ -117,7 +117,7 @@ export async function failure(promise: Promise<unknown>): Promise<unknown> {
   throw new Error("it did not fail");
 }
 
-/** Lets everything happen that can happen without time passing. */
+/** Waits for all effects that need no time to pass. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-/** The browser that `CHROMIUM` names, or that is found; none where there is none. */
+/** Returns the browser that `CHROMIUM` names, or one that is found; `undefined` if there is no browser. */
 export function chromiumPath(): string | undefined {
   const named = process.env["CHROMIUM"];
   if (named) return named;

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../../src/index.js";
 import { FakeAgent } from "./agent.js";
 
-/** A client with its agent, and what its tap is told. */
+/** Connects a client to an agent in memory; returns both, with the diagnostics and frames that the tap receives. */
 export function connected<C>(
   make: new (transport: FakeAgent["transport"], options: never) => C,
   options: object = {},

@@ -1,4 +1,4 @@
-// An extension for the tests of `extension.test.ts`: does and says what those ask for.
+// An extension for the tests of `extension.test.ts`: acts as each test requests.
 
 import { setTimeout as wait } from "node:timers/promises";
 
@@ -8,7 +8,7 @@ const extension = new Extension("fixture");
 const { log } = console;
 log("printed while it loads");
 
-/** A helper without a context of its own. */
+/** Opens a dialog from a helper without a context of its own. */
 async function helper(title: string): Promise<boolean> {
   await wait(1);
   return extension.context.confirm(title, "from a helper");
@@ -112,5 +112,5 @@ await extension.run();
 await remembered.state().catch((error: unknown) => {
   if (error instanceof EndedError) console.error("the end:", error.message);
 });
-// Nothing waits for this: it would keep the process for an hour.
+// This timer must not keep the process alive: the extension does not wait for it.
 setTimeout(() => undefined, 3_600_000);

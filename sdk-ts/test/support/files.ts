@@ -2,10 +2,10 @@ import { readFileSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The root of the package, whether this runs from `test/` or from `build/test/`. */
+/** Root of the package; this file runs from `test/` or from `build/test/`. */
 export const PACKAGE = findUp("package.json");
 
-/** The root of the repository. */
+/** Root of the repository. */
 export const REPOSITORY = dirname(PACKAGE);
 
 function findUp(name: string): string {
@@ -24,7 +24,7 @@ export interface TranscriptFile {
   text: string;
 }
 
-/** The recorded sessions of all agents. */
+/** Returns the recorded sessions of all agents. */
 export function transcripts(): TranscriptFile[] {
   const root = join(REPOSITORY, "conformance", "transcripts");
   const files: TranscriptFile[] = [];
@@ -42,7 +42,7 @@ export function transcript(dialect: string, scenario: string): string {
   return readText("conformance", "transcripts", dialect, `${scenario}.jsonl`);
 }
 
-/** The frames that the schemas refuse, as `DIALECT/SCENARIO SIDE NUMBER`. */
+/** Returns the frames that the schemas reject, as `DIALECT/SCENARIO SIDE NUMBER`. */
 export function exceptions(): Set<string> {
   const lines = readText("conformance", "schema-exceptions.txt").split("\n");
   return new Set(

@@ -1,4 +1,4 @@
-/** Folding recorded sessions, and saying what came out in a few words: the same in every language. */
+/** Fold of recorded sessions, with short summaries of the results: the same in every language. */
 
 import { createHash } from "node:crypto";
 
@@ -7,21 +7,21 @@ import type { Conversation, Message } from "../../src/ui.js";
 import { View } from "../../src/ui.js";
 import { readTranscript, recordedLine } from "../../src/testing.js";
 
-/** What an answer to the history command says of a view: how well the view knew the conversation before. */
+/** Difference between a view before and after the answer to the history command. */
 export interface Asked {
-  /** Whether the view said that it had seen all. */
+  /** `true` if the view reported that it had seen all. */
   complete: boolean;
-  /** How many messages it had as the agent has them. */
+  /** Number of messages that the view had as the agent has them. */
   told: number;
-  /** Those that it did not have, by role and kind. */
+  /** Messages that the view did not have, by role and kind. */
   untold: string[];
-  /** How many it had that the agent no longer has. */
+  /** Number of messages that the agent no longer has. */
   gone: number;
-  /** Members that the agent has otherwise. */
+  /** Members with other values at the agent. */
   changed: string[];
 }
 
-/** What came of a recorded session. */
+/** Result of folding a recorded session. */
 export interface Folded {
   transcript: string;
   asked: Asked[];
@@ -45,7 +45,7 @@ export function foldTranscript(dialect: string, name: string, text: string): { f
   return { folded: { transcript: `${dialect}/${name}`, asked, end: digest(conversation) }, conversation };
 }
 
-/** Whether a line is the successful answer to the first of the commands that a late view asks. */
+/** Returns whether a line is the successful answer to the first command of a late view. */
 function isHistory(line: string, { dialect, internal }: Conversation): boolean {
   const [history] = View.open(dialect).asks;
   let frame: { id?: unknown; success?: boolean; result?: unknown } | null;
@@ -83,17 +83,17 @@ function differences(known: Message, message: Message): string[] {
   return [...names].filter((name) => canonical(known[name]) !== canonical(message[name])).map((name) => `${message.role}.${name}`);
 }
 
-/** The digest of a conversation, without what the fold remembers for itself. */
+/** Returns the digest of a conversation, without the private state of the fold. */
 export function digest({ internal: _, ...conversation }: Conversation): string {
   return digestOf(conversation);
 }
 
-/** The digest of a value. */
+/** Returns the digest of a value. */
 export function digestOf(value: unknown): string {
   return createHash("sha256").update(canonical(value), "utf8").digest("hex").slice(0, 16);
 }
 
-/** A value as text that every language writes alike: names sorted, numbers in millionths. */
+/** Returns a value as text, equal in all languages: names are sorted, numbers are in millionths. */
 function canonical(value: unknown): string {
   if (value === undefined) return "-";
   if (value === null) return "n";

@@ -1,4 +1,4 @@
-/** A session over a WebSocket whose connection is lost in the middle: `web_session.js AGENTESE`. Needs a global WebSocket. */
+/** A session over a WebSocket that loses its connection midway: `web_session.js AGENTESE`. Needs a global WebSocket. */
 
 import { spawn } from "node:child_process";
 

@@ -63,13 +63,13 @@ export type Actions = { readonly [K in Action]: Act<K> };
 /** Dialect-specific behaviour of the page. */
 export interface Dialect {
   readonly actions: Partial<Actions>;
-  /** True if prompts can carry pictures. */
+  /** `true` if prompts can carry pictures. */
   readonly pictures: boolean;
   /** Possible deliveries of a prompt to a working agent. */
   readonly deliveries: readonly Delivery[];
   /** Thinking levels, if no command lists them. */
   readonly levels: readonly string[];
-  /** True if a fork starts only at user messages, and returns their text for editing. */
+  /** `true` if a fork starts only at user messages, and returns their text for editing. */
   readonly forkReturnsText: boolean;
   /** Identification of a session to open: its file, or its id. */
   readonly opensBy: "file" | "id";

@@ -15,13 +15,13 @@ export interface Effect {
   readonly events: readonly Entry[];
 }
 
-/** Returns true if two entries are a command and its response, or a dialog and its reply. */
+/** Returns `true` if two entries are a command and its response, or a dialog and its reply. */
 function answers(question: Entry, answer: Entry): boolean {
   const kinds = question.kind === "command" ? "answer" : question.kind === "dialog" ? "reply" : undefined;
   return answer.kind === kinds && answer.id !== undefined && answer.id === question.id;
 }
 
-/** Returns true if a command changes nothing. */
+/** Returns `true` if a command changes nothing. */
 function isReading(spec: Spec | undefined, { type }: Entry): boolean {
   return spec !== undefined && Object.hasOwn(spec.commands, type) && spec.commands[type]?.reads === true;
 }

@@ -18,9 +18,9 @@ export interface Entry {
   readonly type: string;
   /** Id as JSON text, if any. */
   readonly id: string | undefined;
-  /** True if another tab sent the line. */
+  /** `true` if another tab sent the line. */
   readonly others: boolean;
-  /** True if a response reports a failure. */
+  /** `true` if a response reports a failure. */
   readonly failed?: boolean;
 }
 

@@ -37,7 +37,7 @@ export function Dialogs() {
   );
 }
 
-/** Returns true if the answer is a written text. */
+/** Returns `true` if the answer is a written text. */
 function isWritten({ kind }: OpenQuestion): boolean {
   return kind === "input" || kind === "editor";
 }

@@ -26,7 +26,7 @@ const AT_ONCE = MOST_WORK;
 /** Work since the browser last ran. */
 let done = 0;
 
-/** Returns true if further parsing should wait until the browser has run. */
+/** Returns `true` if further parsing should wait until the browser has run. */
 export function isTired(): boolean {
   return done > AT_ONCE;
 }

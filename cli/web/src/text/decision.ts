@@ -38,7 +38,7 @@ export function warnings(text: string): string[] {
   ];
 }
 
-/** Returns true if a text is too long for a summary line or a button. */
+/** Returns `true` if a text is too long for a summary line or a button. */
 export function isLong(text: string): boolean {
   return text.length > 200 || /\n[^]*\n/.test(text) || pieces(text).some(({ isGap }) => isGap);
 }

@@ -17,7 +17,7 @@ export interface Change {
   readonly lines: readonly Line[];
   readonly added: number;
   readonly removed: number;
-  /** True if the whole file was written. */
+  /** `true` if the whole file was written. */
   readonly whole: boolean;
 }
 

@@ -1,8 +1,8 @@
-// An agent of the pi dialect that says what its file tells it to say, however wrong: run as a program by tests of the page.
+// An agent of the pi dialect that sends the frames in its file, valid or not: tests of the page run it as a program.
 //
-// The file holds a list of turns. A turn is a list of frames, of texts that are lines as they stand, and of `{"ask": frame}`, a
-// question whose answer is waited for; the answer is written beside the file. A prompt plays the next turn; behind the last one
-// the answer is THE-END.
+// The file holds a list of turns. A turn is a list of frames, of texts that are sent verbatim as lines, and of
+// `{"ask": frame}`. Such a frame is a question; the agent awaits the answer and writes it beside the file. A prompt
+// plays the next turn; after the last turn the answer is THE-END.
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";

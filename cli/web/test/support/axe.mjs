@@ -1,13 +1,13 @@
-// What axe finds on a page.
+// Findings of axe on a page.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** The violations that are serious or worse, each in a line. */
+/** Returns the violations that are serious or worse, one line each. */
 export async function serious(page) {
-  // The page's own policy lets no foreign script in; the debugger may.
+  // The page's policy blocks scripts of other origins; the debugger may insert one.
   await page.evaluate(source);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   return violations

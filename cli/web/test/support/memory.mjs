@@ -24,7 +24,7 @@ const { outputFiles } = await build({
 const code = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
 export const { Link, Store, DIALECTS, agentsOf } = await import(code);
 
-/** A socket of which the test plays the server. */
+/** A socket whose server is the test. */
 export class Socket {
   static OPEN = 1;
   static made = [];
@@ -54,7 +54,7 @@ export class Socket {
   }
 }
 
-/** Puts the socket in the place of the platform's, and time under the test's control. */
+/** Replaces the socket of the platform, and puts time under the test's control. */
 export function begin(t) {
   Object.assign(globalThis, { WebSocket: Socket, location: { href: "http://127.0.0.1:1/token/" }, requestAnimationFrame: () => 0 });
   Socket.made = [];

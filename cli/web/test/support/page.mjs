@@ -14,10 +14,10 @@ const target = process.env.CARGO_TARGET_DIR ?? join(REPOSITORY, "target");
 /** The binary under test. */
 export const AGENTESE = process.env.AGENTESE ?? join(target, "debug", "agentese");
 
-/** How long anything may take, in milliseconds. */
+/** Time limit of every wait, in milliseconds. */
 export const PATIENCE = 60_000;
 
-/** The browser that `CHROMIUM` names, or that is found; none where there is none. */
+/** Returns the browser that `CHROMIUM` names, or one that is found; `undefined` if there is no browser. */
 function findChromium() {
   if (process.env.CHROMIUM) return process.env.CHROMIUM;
   const folders = (process.env.PATH ?? "").split(":");
@@ -26,7 +26,7 @@ function findChromium() {
 }
 
 const path = findChromium();
-/** Why there are no tests in a browser; false where there are. */
+/** Reason why the tests in a browser are skipped; `false` if they run. */
 export const skip =
   path === undefined && process.env.REQUIRE_BROWSER !== "1" && "no browser: set CHROMIUM to one, or install chromium";
 if (skip) console.log(`skipped: the page in a browser (${skip})`);
@@ -39,7 +39,7 @@ export async function openBrowser() {
 
 /** An agent in a folder of its own, and the page in front of it. */
 export class Site {
-  /** Starts one. `responses` is what the model says; `files` lie in the working directory. */
+  /** Starts a site. `responses` are the answers of the model; `files` are written into its folder. */
   static async start({ responses = [], dialect = "pi", files = {}, arguments: own = [], web = [], home = {}, session, command } = {}) {
     const folder = mkdtempSync(join(tmpdir(), "agentese-web-"));
     const site = new Site();
@@ -80,7 +80,7 @@ export class Site {
     for (const id of new Set(all)) if (id.trim() !== "") process.kill(Number(id), "SIGKILL");
   }
 
-  /** Ends it, and takes its folder away. */
+  /** Ends the server, and removes its folder. */
   async stop() {
     if (this.process.exitCode === null && this.process.signalCode === null) {
       const ended = new Promise((resolve) => this.process.once("exit", resolve));
@@ -93,7 +93,7 @@ export class Site {
   }
 }
 
-/** Opens the page of a site and waits until it is ready. What the console and the page complain about is kept. */
+/** Opens the page of a site and waits until it is ready. `complaints` collects errors of the console and the page. */
 export async function openPage(browser, site, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1180, height: 820 }, ...options });
   const page = await context.newPage();
@@ -106,7 +106,7 @@ export async function openPage(browser, site, options = {}) {
   return page;
 }
 
-/** Says something to the agent. */
+/** Sends a prompt to the agent. */
 export async function say(page, text) {
   await page.fill(".composer > textarea", text);
   await page.press(".composer > textarea", "Enter");
@@ -117,7 +117,7 @@ export async function settled(page) {
   await page.waitForFunction(() => document.querySelector(".doing") === null);
 }
 
-/** Breaks the connection of the page, and waits until it was lost and another one is there. */
+/** Drops the connection of the page, and waits until the page has reconnected. */
 export async function loseConnection(page) {
   const next = page.waitForEvent("websocket", { timeout: PATIENCE });
   await page.evaluate(() => globalThis.agenteseLink.drop());
@@ -128,7 +128,7 @@ export async function loseConnection(page) {
 /** A picture of one pixel, a PNG in base64. */
 export const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** Pastes a picture into the text that is being written; `data` is a PNG in base64. */
+/** Pastes a picture into the input field; `data` is a PNG in base64. */
 export async function pastePicture(page, data) {
   await page.evaluate((data) => {
     const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));

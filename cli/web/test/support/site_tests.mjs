@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Site, openPage } from "./page.mjs";
 
-/** Makes a function that declares such tests; `browser` gives the browser when a test runs. */
+/** Returns a function that declares such tests; `browser` returns the browser when a test runs. */
 export function withSite(browser) {
   return (name, options, part) =>
     test(name, async () => {

@@ -1,4 +1,4 @@
-"""What is no defect: no document is broken by it, and no client should mind."""
+"""Neutral changes: they violate no document, and clients should accept them."""
 
 import copy
 import json
@@ -21,7 +21,7 @@ def reverse(value):
 
 
 def more(frame, state):
-    """Records have a member that nobody declared, in the frame and in what it carries."""
+    """Adds an undeclared member to records, in the frame and in its payload."""
     for holder in [body(frame)] + [body(frame).get(name) for name in ("message", "data", "result")]:
         if isinstance(holder, dict):
             holder["com.example.extra"] = {"more": True}
@@ -29,7 +29,7 @@ def more(frame, state):
 
 
 def unknown_event(frame, state):
-    """An event that nobody declared comes behind each begin of a turn."""
+    """Adds an undeclared event after each start of a turn or a message."""
     if not (is_event(frame, "turn_start") or is_event(frame, "message_start")):
         return frame
     other = copy.deepcopy(frame)
@@ -45,7 +45,7 @@ def pieces(text):
 
 
 def split(frame, state):
-    """A piece of text comes as two, without the message so far."""
+    """Splits a piece of text in two, without the message so far."""
     event = body(frame)
     if event.get("type") == "message_delta" and len(event["delta"]) > 1:
         return with_pieces(frame, lambda it, piece: body(it).update(delta=piece), event["delta"])
@@ -78,7 +78,7 @@ def text_delta(frame):
 
 
 def join(frame, state):
-    """Pieces of text that follow each other come as one, without the message so far."""
+    """Joins consecutive pieces of text, without the message so far."""
     if text_delta(frame):
         frame.pop("message", None)
         frame["assistantMessageEvent"].pop("partial", None)
@@ -98,7 +98,7 @@ def join(frame, state):
 
 
 def bare(frame, state):
-    """Updates come without the message so far."""
+    """Removes the message so far from updates."""
     if is_event(frame, "message_update") and "assistantMessageEvent" in frame:
         frame.pop("message", None)
         frame["assistantMessageEvent"].pop("partial", None)
@@ -106,7 +106,7 @@ def bare(frame, state):
 
 
 def other_times(frame, state):
-    """The agent's clock is an hour ahead."""
+    """Sets the agent's clock an hour ahead."""
 
     def later(value):
         if isinstance(value, dict):
@@ -123,7 +123,7 @@ def reworded(frame, state):
 
 
 def longer(frame, state):
-    """Updates of tools have a member more."""
+    """Adds a member to updates of tools."""
     return {**frame, "elapsed": 3} if is_event(frame, "tool_execution_update") else frame
 
 
@@ -144,7 +144,7 @@ for dialect, cases in CASES.items():
         book.neutral("other-times", "the agent's clock is an hour ahead", cases, said=other_times)
     book.neutral("pieces-split", "pieces of text come in two", cases, said=split)
     if dialect in ("pi", "omp", "pisces"):
-        # A client that waits for a piece in the middle would wait for the one that is kept back.
+        # A client that waits for a piece in the middle would wait for the delayed one.
         whole = " ".join(case for case in cases.split() if "abort" not in case)
         book.neutral("pieces-joined", "pieces of text come together", whole, said=join)
         book.neutral("bare-updates", "updates come without the message so far", cases, said=bare)

@@ -1,4 +1,4 @@
-"""omp: what its document has beside pi's, and what it does otherwise."""
+"""omp: additions of its document to pi's, and differences from it."""
 
 from changes import Book, answers, deaf, drop, edit, is_event, late, less, misheard, put, renamed, twice, without
 

@@ -1,4 +1,4 @@
-"""Opal: JSON-RPC 2.0, with events as notifications and questions as requests of the server's."""
+"""Opal: JSON-RPC 2.0, with events as notifications and questions as requests of the server."""
 
 import copy
 import json
@@ -27,7 +27,7 @@ def refused(frame):
 
 
 def every(change):
-    """Changes every frame: `change(frame)` gives what is said instead."""
+    """Changes every frame: `change(frame)` returns the replacement."""
     return lambda frame, state: change(frame)
 
 
@@ -44,7 +44,7 @@ def history(frame):
 
 
 def deaf(method, result):
-    """The agent never hears a request; it is answered without it."""
+    """Withholds a request from the agent; the proxy answers it."""
 
     def heard(line, state):
         if f'"{method}"' not in line:

@@ -1,4 +1,4 @@
-"""Operator: commands are answered when they are done, and events stand in an envelope."""
+"""Operator: the agent answers commands at their end, and events are in an envelope."""
 
 from changes import Book, answers, body, deaf, drop, edit, is_answer, late, less, misheard, put, renamed, twice, without
 
@@ -21,12 +21,12 @@ def has_message(frame):
 
 
 def succeeds(command):
-    """A refused command succeeds."""
+    """Turns a rejection of a command into a success."""
     return answers(lambda it: {**less(it, "error"), "success": True, "data": {}} if it.get("command") == command else it)
 
 
 def so_far(frame, state):
-    """Updates have all of the text so far."""
+    """Puts the whole text so far into updates."""
     event = body(frame)
     if event.get("type") == "message_update":
         for at, part in enumerate(event["message"]["contents"]):

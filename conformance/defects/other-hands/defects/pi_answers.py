@@ -1,4 +1,4 @@
-"""pi: how commands are answered, and how lines are written."""
+"""pi: answers to commands, and the form of lines."""
 
 import copy
 import json
@@ -10,7 +10,7 @@ pi = BOOK.defect
 
 
 def last_id(frame, state):
-    """An answer has the id of the one before."""
+    """Gives an answer the id of the answer before."""
     if frame.get("type") != "response":
         return frame
     before, state["id"] = state.get("id"), frame.get("id")
@@ -30,7 +30,7 @@ def unknown(frame):
 
 
 def keep_start(frame, state):
-    """`agent_start` and `turn_start` share a line."""
+    """Puts `agent_start` and `turn_start` into one line."""
     if is_event(frame, "agent_start"):
         state["start"] = frame
         return None

@@ -1,4 +1,4 @@
-"""pi: what commands do, and what they answer with."""
+"""pi: effects of commands, and the data of their answers."""
 
 from changes import Book, answers, deaf, drop, edit, is_answer, is_event, less, misheard, put, renamed, without
 
@@ -11,7 +11,7 @@ HISTORY = "plain-history"
 
 
 def changing_id(frame, state):
-    """The session has another id each time."""
+    """Gives the session another id each time."""
     if is_answer(frame, "get_state"):
         state["count"] = state.get("count", 0) + 1
         frame["data"]["sessionId"] = f"s-{state['count']}"

@@ -22,7 +22,7 @@ def answer(frame):
 
 
 def so_far(frame, state):
-    """Deltas have the whole text so far."""
+    """Puts the whole text so far into deltas."""
     if update("text_delta")(frame):
         state["text"] = state.get("text", "") + part(frame)["delta"]
         part(frame)["delta"] = state["text"]

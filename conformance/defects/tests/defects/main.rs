@@ -1,4 +1,4 @@
-//! Seeded defects: the mutators do what they say, the proxy passes everything else on, and the suite notices.
+//! Seeded defects: mutators match their descriptions, the proxy passes everything else on, and the suite notices.
 
 mod mutators;
 mod proxy;

@@ -1,4 +1,4 @@
-//! What mutators do, and where they apply.
+//! Effects of mutators, and the places that they apply to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use agentese_conformance_defects::change::{apply, with_end};
 use agentese_conformance_defects::stream::Stream;
 use agentese_conformance_defects::{Effect, Mutator, mutator, mutators, neutrals};
 
-/// What the agent of a golden transcript says.
+/// Returns the output of the agent in a golden transcript.
 pub fn stream(dialect: &str, case: &str) -> Stream {
     let golden = Suite::embedded().golden(dialect, case).unwrap().unwrap();
     stream_of(dialect, &golden)
@@ -27,7 +27,7 @@ fn stream_of(dialect: &str, golden: &Transcript) -> Stream {
     stream
 }
 
-/// Short transcripts that have everything in them together.
+/// Short transcripts that together contain the places of most mutators.
 const SHORT: &[(&str, &str)] = &[
     ("pi", "tool-bash-anthropic"),
     ("pi", "ext-ui-two-at-once"),
@@ -97,7 +97,7 @@ fn applies_in(name: &str, transcripts: &[(&str, &str)]) -> bool {
     })
 }
 
-/// Values that agents make up are no place for a defect: another one is as good.
+/// Values that agents make up are no place for a defect: another value is as good.
 #[test]
 fn nothing_is_seeded_where_the_matcher_binds() {
     let stream = stream("pi", "tool-bash-anthropic");
@@ -109,13 +109,13 @@ fn nothing_is_seeded_where_the_matcher_binds() {
         for bound in ["timestamp", "sessionId", "sessionFile"] {
             assert!(!place.to_string().ends_with(bound), "{told}");
         }
-        // Where the model is, is another port each time.
+        // The address of the model has another port each time.
         assert!(!place.to_string().ends_with("baseUrl"), "{told}");
     }
     assert!(seen > 1000, "{seen}");
 }
 
-/// A message that grows may be behind what it becomes, but not behind the pieces.
+/// A growing message may lag behind its final version, but not behind the pieces.
 #[test]
 fn an_earlier_version_of_a_message_that_grows_is_no_defect() {
     let stream = stream("pi", "tool-bash-anthropic");
@@ -132,7 +132,7 @@ fn an_earlier_version_of_a_message_that_grows_is_no_defect() {
     assert!(!mutator("snapshot-behind").unwrap().applications(&stream).is_empty());
 }
 
-/// What an allowance of the dialect lets go is no defect, and the same where no allowance does is one.
+/// A change that an allowance of the dialect permits is no defect; without the allowance it is one.
 #[test]
 fn nothing_is_seeded_that_an_allowance_lets_go() {
     let lines = |stream: &Stream, name: &str| -> Vec<String> {
@@ -164,7 +164,7 @@ fn nothing_is_seeded_that_an_allowance_lets_go() {
     assert!(has(&changed("number-negative"), "\"code\":0") || has(&changed("number-zero"), "\"code\":0"));
 }
 
-/// The agent numbers its questions as it likes, and the client sends back what it was given.
+/// The agent chooses the ids of its questions, and the client sends the same ids back.
 #[test]
 fn the_id_of_a_question_is_the_agents_own() {
     let opal = stream("opal", "12_ask_user");

@@ -1,11 +1,11 @@
-//! The proxy as a program: what it changes, and that everything else goes through.
+//! The proxy as a program: makes its change, and passes everything else on.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// An agent that answers every line, says the end on stderr, and ends with a code of its own.
+/// An agent that answers every line, writes a last line on stderr, and ends with a code of its own.
 const AGENT: &str = r#"while read -r line; do echo "{\"type\":\"response\",\"command\":\"get_state\",\"success\":false,\"error\":\"no\",\"id\":1}"; done; echo over >&2; exit 7"#;
 
 fn proxied(arguments: &[&str], script: &str, input: &str) -> Output {
@@ -71,7 +71,7 @@ fn an_agent_that_a_signal_ends_ends_the_proxy_so() {
 #[test]
 fn signals_go_on_to_the_agent() {
     use std::io::{BufRead as _, BufReader};
-    // It says that it is there, and then what it hears.
+    // Prints a line once it runs, and another one at the signal.
     let script = "trap 'echo heard; exit 5' TERM; echo there; while :; do sleep 0.05; done";
     let mut child = Command::new(env!("CARGO_BIN_EXE_agentese-conformance-defects"))
         .args(["proxy", "--", "/bin/sh", "-c", script])

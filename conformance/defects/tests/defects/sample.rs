@@ -1,4 +1,4 @@
-//! A sample of all defects and of all neutral changes: the command has them all.
+//! A sample of all defects and of all neutral changes: the command runs all of them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use agentese_conformance_defects::experiment::{Outcome, Plan, run};
 use agentese_conformance_defects::trial::Base;
 use agentese_conformance_defects::{mutators, neutrals};
 
-/// How many changes are tried for each dialect: what takes some seconds without optimization.
+/// Number of changes to try for each dialect, for a test of some seconds without optimization.
 const TRIALS: usize = 40;
 
 fn bases(dialect: &str, cases: &[&str]) -> Vec<Base> {
@@ -17,7 +17,7 @@ fn bases(dialect: &str, cases: &[&str]) -> Vec<Base> {
     cases.iter().map(base).collect()
 }
 
-/// Short cases of each dialect: in some, messages grow, questions are asked, times and ids are made up.
+/// Short cases of each dialect: some have growing messages, questions, times and generated ids.
 const CASES: &[(&str, &[&str])] = &[
     ("pi", &["tool-bash-anthropic", "set-model", "ext-ui-two-at-once", "prompt-text-openai"]),
     ("omp", &["prompt_text", "ext_dialogs", "set_model", "bash"]),
@@ -26,7 +26,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("opal", &["05_tool_read", "12_ask_user", "16_resume", "32_unknown_session"]),
 ];
 
-/// What came of a sample in a dialect.
+/// Returns the outcome of a sample in a dialect.
 fn tried(dialect: &str, most: usize, only: Vec<String>) -> Outcome {
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_122);
     let (_, cases) = CASES.iter().find(|(name, _)| *name == dialect).unwrap();
@@ -36,7 +36,7 @@ fn tried(dialect: &str, most: usize, only: Vec<String>) -> Outcome {
     outcome
 }
 
-/// 98 of a hundred defects are caught.
+/// Checks that the suite catches at least 98 % of the defects.
 fn defects_are_caught(dialect: &str) {
     let defects = mutators().iter().map(|mutator| mutator.name.to_owned()).collect();
     let outcome = tried(dialect, TRIALS, defects);

@@ -47,7 +47,7 @@ pub(super) fn hostile(speech: &Speech, rng: &mut Rng, denied: &str, id: &str) ->
     Message::text(text)
 }
 
-/// Returns true if a JSON reader may find that command in a line, with either of two members of one name.
+/// Returns `true` if a JSON reader may find that command in a line, with either of two members of one name.
 pub(super) fn names(line: &[u8], command: &str) -> bool {
     let read = |line: &[u8]| -> Vec<(String, Value)> {
         let mut reader = serde_json::Deserializer::from_slice(line);

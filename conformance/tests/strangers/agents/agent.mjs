@@ -141,7 +141,7 @@ async function handle(line) {
   }
 }
 
-// Lines end with a line feed and nothing else, so that no reader of lines will do that takes U+2028 for an end.
+// Only a line feed ends a line, so a reader of lines that also breaks at U+2028 would be wrong.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 let parts = [];
 process.stdin.on("data", (chunk) => {

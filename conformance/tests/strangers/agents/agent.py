@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A chat agent of somebody else: prompt, abort, get_state, get_messages. It has its own model and keeps no files."""
+"""A third-party chat agent: prompt, abort, get_state, get_messages. It has its own model and keeps no files."""
 
 import http.client
 import json

@@ -1,8 +1,9 @@
 """An agent that speaks the flat form of Operator's published sources, for tests of clients. It has no model.
 
-A prompt is answered at once, and its run follows. What the words hold decides what happens in it: `tool` (a tool runs),
-`ask` (the user is asked, and the answer is in the text), `retry` (the first request fails for now), `fail` (the run fails),
-`wait` (nothing comes until the run is aborted), `given` (the text has what clients have set). Each request is told of with a key that is made up.
+The agent answers a prompt at once, and its run follows. Words in the prompt control the run: `tool` (a tool runs),
+`ask` (a dialog opens, and the text contains its answer), `retry` (the first request fails temporarily), `fail` (the run
+fails), `wait` (nothing happens until an abort), `given` (the text contains the settings of the client). The event of
+each request contains a made-up key.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ def say(frame):
 
 
 class Refused(Exception):
-    """Why a command fails."""
+    """Reason for the failure of a command."""
 
 
 class Agent:
@@ -44,7 +45,7 @@ class Agent:
         }  # fmt: skip
 
     def answer(self, command):
-        """The data of the answer to a command, or None."""
+        """Returns the data of the answer to a command, or `None`."""
         name = command.get("type", "")
         method = getattr(self, f"do_{name}", None) if isinstance(name, str) else None
         if method is None:
@@ -124,7 +125,7 @@ class Agent:
         return {"enabled": self.compacts}
 
     async def ask(self, **question):
-        """What the user answers; none where the question is dismissed."""
+        """Opens a dialog. Returns the answer of the user; `None` if the user dismisses it."""
         identity = str(uuid.uuid4())
         self.questions[identity] = asyncio.get_running_loop().create_future()
         say({"type": "extension_ui_request", "id": identity, **question})
@@ -134,7 +135,7 @@ class Agent:
             del self.questions[identity]
 
     async def run(self, words):
-        """A run: what is told around its turn, and once more where the first request fails for now."""
+        """Runs a prompt: the events around its turn, and a second attempt after a temporary failure."""
         say({"type": "input", "text": words, "source": "rpc"})
         say({"type": "before_agent_start", "prompt": words, "system_prompt": "Be brief."})
         if "retry" in words:
@@ -210,7 +211,7 @@ class Agent:
         return [result]
 
     def take(self, line):
-        """Does what a line says, and answers it."""
+        """Executes the command in a line, and answers it."""
         if not line.strip("\r\n"):
             return None
         try:

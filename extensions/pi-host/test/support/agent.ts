@@ -8,10 +8,10 @@ import type { TestContext } from "node:test";
 
 import type { ExtensionFrame, FrameOf, HookEvent, HostFrame, Initialized } from "../../src/protocol.js";
 
-/** No wait of a test takes longer, in milliseconds. */
+/** Time limit of every wait of a test, in milliseconds. */
 export const PATIENCE = 60_000;
 
-/** The repository; tests are compiled into `build/test`. */
+/** Folder of the repository; tests are compiled into `build/test`. */
 export const repository = join(import.meta.dirname, "../../../..");
 
 /** The program under test. */
@@ -19,14 +19,14 @@ export const bundle = join(repository, "server/src/extensions/node_host/agentese
 
 type Response = FrameOf<"response">;
 
-/** A frame of the extension process, or a line that is none. */
+/** A frame of the extension process, or another line. */
 type Line = ExtensionFrame | { type: "noise"; line: string };
 
 /** An agent with one extension process. */
 export class Agent {
-  /** What the process wrote on stderr. */
+  /** Output of the process on stderr. */
   stderr = "";
-  /** How the process ended. */
+  /** Exit code of the process. */
   readonly exit: Promise<number | null>;
   readonly folder: string;
   readonly #child: ChildProcessWithoutNullStreams;
@@ -35,7 +35,7 @@ export class Agent {
   #rest = "";
   #nextId = 1;
 
-  /** Starts the host in a folder of its own. It ends with the test. */
+  /** Starts the host in a folder of its own. The host ends with the test. */
   constructor(test: TestContext, files: Record<string, string> = {}, over: "pipes" | "sockets" = "sockets") {
     this.folder = mkdtempSync(join(tmpdir(), "agentese-pi-host-"));
     for (const [name, text] of Object.entries(files)) {
@@ -59,7 +59,7 @@ export class Agent {
     });
   }
 
-  /** The path of a file in its folder. */
+  /** Returns the path of a file in the folder. */
   path(name: string): string {
     return join(this.folder, name);
   }
@@ -74,7 +74,7 @@ export class Agent {
     this.#child.stdin.end();
   }
 
-  /** Introduces itself, and gives what the extensions bring. */
+  /** Sends the introduction, and returns the registrations of the extensions. */
   async initialize(...names: string[]): Promise<Initialized> {
     const { result, error } = await this.ask({
       type: "initialize",
@@ -90,48 +90,48 @@ export class Agent {
     return result as unknown as Initialized;
   }
 
-  /** Sends a question, and gives its id. */
+  /** Sends a request, and returns its id. */
   question(frame: object): string {
     const id = String(this.#nextId++);
     this.send({ ...frame, id } as HostFrame);
     return id;
   }
 
-  /** Sends a question and waits for its response; every frame before it must have been looked at. */
+  /** Sends a request and waits for its response, which has to be the next frame. */
   async ask(frame: object): Promise<Response> {
     return this.response(this.question(frame));
   }
 
-  /** Tells of an event and waits for what the handlers answer. */
+  /** Sends an event and waits for the answer of the handlers. */
   async event(name: string, event: HookEvent): Promise<Response> {
     return this.ask({ type: "event", extension: this.path(name), event });
   }
 
-  /** Tells of an event that nobody waits for. */
+  /** Sends an event without an answer. */
   tell(name: string, event: HookEvent): void {
     this.send({ type: "event", extension: this.path(name), event });
   }
 
-  /** Starts a command, and gives the id of the question. */
+  /** Starts a command, and returns the id of the request. */
   command(extension: string, name: string, args = ""): string {
     return this.question({ type: "command", extension: this.path(extension), name, args });
   }
 
-  /** The response of that id, which has to be the next frame. */
+  /** Returns the response of that id, which has to be the next frame. */
   async response(id: string): Promise<Response> {
     const frame = await this.next("response");
     if (frame.id !== id) throw new Error(`a response to ${frame.id}, not to ${id}`);
     return frame;
   }
 
-  /** The next frame, which has to be of that type. */
+  /** Returns the next frame, which has to be of that type. */
   async next<K extends ExtensionFrame["type"]>(type: K): Promise<FrameOf<K>> {
     const line = await this.line();
     if (line.type !== type) throw new Error(`${JSON.stringify(line)} came, and not a frame ${type}`);
     return line as FrameOf<K>;
   }
 
-  /** The next line. Fails where none comes. */
+  /** Returns the next line. Fails if no line arrives within the time limit. */
   async line(): Promise<Line> {
     const late = AbortSignal.timeout(PATIENCE);
     for (;;) {
@@ -162,7 +162,7 @@ export class Agent {
   }
 }
 
-/** An extension whose factory has that body. */
+/** Returns an extension whose factory has that body. */
 export function extension(body: string, head = ""): string {
   return `${head}\nexport default function (pi: any) {\n${body}\n}\n`;
 }

@@ -139,7 +139,7 @@ class Agent(Commands):
         return self.client if isinstance(self.client, kind) else None
 
     def can(self, intent: str) -> bool:
-        """Returns true if the dialect has a command for the intent: in the agent's revision, or in any
+        """Returns `True` if the dialect has a command for the intent: in the agent's revision, or in any
         revision while that is unknown."""
         return self._following.carrier(intent, self.client.revision) is not None
 

@@ -39,12 +39,12 @@ class AsyncCommands:
         return ClearedQueue.of(told)
 
     async def new_session(self) -> bool:
-        """Starts a new session. Returns false if an extension of the agent prevented it."""
+        """Starts a new session. Returns `False` if an extension of the agent prevented it."""
         told = await self.call("newSession")
         return told.get("cancelled") is not True
 
     async def open_session(self, session: str) -> bool:
-        """Opens a stored session by its file, or by its id if the state has no file. Returns false if an
+        """Opens a stored session by its file, or by its id if the state has no file. Returns `False` if an
         extension prevented it."""
         told = await self.call("openSession", session=session)
         return told.get("cancelled") is not True
@@ -59,7 +59,7 @@ class AsyncCommands:
         await self.call("deleteSession", session=session)
 
     async def clone_session(self) -> bool:
-        """Continues in a copy of the session. Returns false if an extension prevented it."""
+        """Continues in a copy of the session. Returns `False` if an extension prevented it."""
         told = await self.call("cloneSession")
         return told.get("cancelled") is not True
 

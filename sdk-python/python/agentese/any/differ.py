@@ -68,7 +68,7 @@ def differences(old: Conversation, now: Conversation) -> list[Event]:
 
 
 def _used_the_same(old: Usage, now: Usage) -> bool:
-    """Returns true if the tokens are equal, and the costs are equal except for rounding."""
+    """Returns `True` if the tokens are equal, and the costs are equal except for rounding."""
     if old.cost is None or now.cost is None:
         return old == now
     return abs(old.cost - now.cost) < LEAST_COST and replace(old, cost=None) == replace(now, cost=None)

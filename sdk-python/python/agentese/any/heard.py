@@ -54,7 +54,7 @@ class Listener:
         self._wake = wake
 
     def __bool__(self) -> bool:
-        """Returns true if events are queued."""
+        """Returns `True` if events are queued."""
         return bool(self._waiting)
 
     def push(self, told: Iterable[tuple[Event, int]]) -> None:

@@ -84,7 +84,7 @@ class Forked(Record):
     """Result of a fork."""
 
     cancelled: bool = False
-    """True if an extension of the agent prevented the fork."""
+    """`True` if an extension of the agent prevented the fork."""
     text: str | None = None
     """Text of the user message before which the session was forked."""
 
@@ -109,11 +109,11 @@ class RunResult:
     without a run. `stopped`: an acknowledged abort without another end. `idle`: the agent is idle, and an
     unreadable line may have held the last event."""
     confirmed: bool
-    """True if it is certain that no further event follows."""
+    """`True` if it is certain that no further event follows."""
     message: Message | None
     """Last message of the model, with usage, stop reason and error if present."""
     aborted: bool = False
-    """True if the run was aborted, by any client. An abort is not a failure."""
+    """`True` if the run was aborted, by any client. An abort is not a failure."""
     failure: RunFailedError | None = None
     """Reason of a failed run; only results of `wait` can have one."""
 

@@ -41,7 +41,7 @@ class Carrier:
         self.session: str | None = row.get("session")
         """Parameter that names the session, if the command needs one."""
         self.opens = "session.id" in row["gives"] and self.session is None
-        """True if the command opens a session, in dialects with several sessions per connection."""
+        """`True` if the command opens a session, in dialects with several sessions per connection."""
         self._sends: Members = row["sends"]
         self._only: dict[str, list[str]] = row.get("only", {})
         self.gives: Members = row["gives"]

@@ -110,7 +110,7 @@ class Usage(Record):
     total: int | None = None
     cost: float | None = None
     costs: Json = None
-    """For one message: parts of the cost, in the form of the agent."""
+    """Parts of the cost of one message, in the form of the agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,19 +119,19 @@ class Block(Record):
 
     type: Literal["text", "thinking", "image", "data", "tool"]
     text: str | None = None
-    """For text and reasoning."""
+    """Text of a block of text or reasoning."""
     redacted: bool | None = None
-    """For reasoning: true if it is unreadable."""
+    """`True` if a block of reasoning is unreadable."""
     signature: str | None = None
-    """For reasoning and tool calls: opaque value that the provider requires."""
+    """Opaque value that the provider requires with reasoning and tool calls."""
     mime_type: str | None = None
-    """For an image."""
+    """Media type of an image."""
     data: str | None = None
-    """For an image: the bytes in base64."""
+    """Bytes of an image in base64."""
     value: Json = None
-    """For other data."""
+    """Value of a block of other data."""
     call_id: str | None = None
-    """Id of the call, for a tool call like all members below."""
+    """Id of a tool call. The members below are for tool calls, too."""
     name: str | None = None
     arguments: Json = None
     """Arguments, complete or as far as the agent could parse them."""
@@ -174,20 +174,20 @@ class Message(Record):
     time: float | None = None
     """Time in milliseconds since the epoch, from the agent."""
     call_id: str | None = None
-    """For the role `tool`: id of the call. The block of the call has the result too."""
+    """Id of the call, for the role `tool`. The block of the call has the result, too."""
     name: str | None = None
     command: str | None = None
-    """For the role `shell`; the output is in `blocks`."""
+    """Shell command, for the role `shell`; the output is in `blocks`."""
     exit_code: int | None = None
     cancelled: bool | None = None
     truncated: bool | None = None
     tokens_before: int | None = None
-    """For the role `summary`."""
+    """Number of tokens before the compaction, for the role `summary`."""
     details: Json = None
     gone: bool | None = None
-    """True if the message is outside of the model's context."""
+    """`True` if the message is outside of the model's context."""
     hidden: bool | None = None
-    """True if the message is not meant for display."""
+    """`True` if the message is not meant for display."""
 
     @property
     def text(self) -> str:
@@ -375,7 +375,7 @@ class Internal(Record):
     held: tuple[Message, ...] = ()
     """Messages of shell commands that ended during a run; they follow the run."""
     failure: str | None = None
-    """Reason for the failure of the current run, unless a better one follows."""
+    """Reason for the failure of the current run; a later event may replace it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,7 +387,7 @@ class Conversation(Record):
     messages: tuple[Message, ...] = ()
     """Messages in the order of arrival, including those outside of the model's context."""
     complete: bool = True
-    """False if the agent has messages that no frame contained; the response to the history command contains
+    """`False` if the agent has messages that no frame contained; the response to the history command contains
     them."""
     waiting: tuple[Waiting, ...] = ()
     """User input outside of the conversation, including the queues."""

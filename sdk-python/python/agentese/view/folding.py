@@ -129,7 +129,7 @@ class _Folding:
         return self._apply(told, "refused", command, frame.get("id"), {**value, "error": error})
 
     def _is_ours(self, conversation: Conversation, params: dict[str, Json]) -> bool:
-        """Returns true if the frame belongs to the session of the conversation, in dialects with several
+        """Returns `True` if the frame belongs to the session of the conversation, in dialects with several
         sessions per connection."""
         named = params.get(self._meaning.get("session", ""))
         return not isinstance(named, str) or conversation.session.id in (None, named)

@@ -154,7 +154,7 @@ def entry(conversation: Conversation, slots: Slots, _about: About) -> Conversati
 
 
 def _is_widget(value: Json) -> bool:
-    """Returns true if the value has valid lines."""
+    """Returns `True` if the value has valid lines."""
     lines = value.get("lines") if isinstance(value, dict) else None
     return isinstance(lines, list) and all(isinstance(line, str) for line in lines)
 

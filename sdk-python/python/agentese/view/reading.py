@@ -43,7 +43,7 @@ def word(value: Json) -> str | None:
 
 
 def holds(tests: list[dict[str, Any]], value: Json) -> bool:
-    """Returns true if all conditions hold."""
+    """Returns `True` if all conditions hold."""
     return all(_holds(test, value) for test in tests)
 
 

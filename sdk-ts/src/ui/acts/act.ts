@@ -7,7 +7,7 @@ import type { Conversation } from "../conversation.js";
 export interface About {
   /** Name of the row. */
   readonly name: string;
-  /** The id of the command or the dialog. */
+  /** Id of the command or the dialog. */
   readonly id: JsonValue | undefined;
   /** Time of arrival of the frame, in milliseconds since the epoch. */
   readonly at: number | undefined;

@@ -76,7 +76,7 @@ function merged(old: readonly Message[], told: readonly Message[]): Message[] {
 }
 
 /**
- * Returns true if the messages are in the agent's order. Summaries, which the agent puts first, keep their
+ * Returns `true` if the messages are in the agent's order. Summaries, which the agent puts first, keep their
  * place.
  */
 function isOrdered(all: readonly Message[], told: readonly Message[]): boolean {

@@ -188,7 +188,7 @@ export const tool: Act = (conversation, slots) => {
   return typeof callId === "string" ? changeTool(conversation, callId, slots as Partial<ToolBlock>, true) : conversation;
 };
 
-/** Returns true if a tool has ended. */
+/** Returns `true` if a tool has ended. */
 const isOver = (state: ToolBlock["state"]) => state !== "coming" && state !== "running";
 
 /** Changes the block of a call. If there is no such block, creates one with `isMade`. */
