@@ -32,9 +32,7 @@
 //! | `roles` | messages that only some dialects have |
 //! | [`world`] | time and chance |
 
-pub mod config;
 pub mod desk;
-mod encoding;
 pub mod engine;
 pub mod export;
 pub mod extensions;
@@ -42,14 +40,12 @@ pub mod fronts;
 pub mod mcp;
 pub mod prompt;
 pub mod providers;
-pub mod replace;
 pub mod resources;
-mod roles;
 pub mod server;
 pub mod session;
 pub mod subagents;
 pub mod tools;
-pub mod ui;
-pub mod world;
 
+pub use agentese_server_base::{config, replace, ui, world};
+use agentese_server_base::{encoding, processes, roles};
 pub use server::{Builder, Served, Server};

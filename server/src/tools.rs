@@ -18,9 +18,9 @@
 //! |---|---|
 //! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, `todo`; `work` says what each does; and `rpc_bash` and `kept_shell`, which are no tools but share their machinery |
 //! | running a command | `process` (the loop), `capture`, `pusher`, `artifact` and `whole` (what becomes of its output), `shell` |
-//! | starting it | `spawner` (the trait that tests replace), `local`, `guard`, `noise` (what it says for people) |
+//! | starting it | `agentese_server_base::processes`; `noise` (what it says for people) |
 //! | searching | `walk` (what there is), `search` (lines that match), `listing` (what is shown of it) |
-//! | text and files | `text_files` (those that an editor has), `truncate`, `decode`, `clean`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `blocking`, `os_error` |
+//! | text and files | `text_files` (those that an editor has), `truncate`, `decode`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `blocking` |
 
 mod agents;
 pub mod arguments;
@@ -28,25 +28,20 @@ mod artifact;
 mod bash;
 mod blocking;
 mod capture;
-mod clean;
 mod context;
 mod decode;
 mod diff;
 mod edit;
 mod find;
 mod grep;
-pub mod guard;
 mod image;
 mod kept_shell;
 mod listing;
-mod local;
 mod locks;
 mod ls;
 mod matching;
 mod noise;
 mod normalize;
-pub mod open_files;
-pub(crate) mod os_error;
 mod output;
 mod paths;
 pub mod process;
@@ -55,11 +50,9 @@ mod read;
 mod replace;
 mod rpc_bash;
 mod search;
-mod sequences;
 mod set;
 mod shell;
 mod signals;
-mod spawner;
 mod terminal;
 mod text_files;
 mod todo;
@@ -70,21 +63,24 @@ mod whole;
 mod work;
 mod write;
 
+use agentese_server_base::{os_error, sequences};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+pub use agentese_server_base::clean::{Cleaner, clean};
+pub use agentese_server_base::processes::{
+    CommandLine, Exit, LocalSpawner, Running, Spawner, Talking, guard, open_files,
+};
 pub use agents::{Agents, AgentsError, Child, ChildAnswer, ChildNews, ChildStep, Order, Parent, Watch};
 pub(crate) use artifact::Artifact;
 pub use artifact::DEFAULT_ARTIFACT_LIMIT;
 pub use bash::Bash;
-pub use clean::{Cleaner, clean};
 pub use context::{Conversation, ToolContext, ToolUpdate, Updates};
 pub use edit::Edit;
 pub use find::Find;
 pub use grep::Grep;
 pub use image::{ImageError, PreparedImage, Resized, prepare_image};
 pub use kept_shell::KeptShell;
-pub use local::LocalSpawner;
 pub use ls::Ls;
 pub(crate) use noise::{Everything, Noise, Shows};
 pub use output::{Structured, ToolContent, ToolOutput};
@@ -95,7 +91,6 @@ pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};
 pub use set::{Selection, ToolSet};
 pub use shell::ShellSettings;
 pub use signals::signal_name;
-pub use spawner::{CommandLine, Exit, Running, Spawner, Talking};
 pub(crate) use terminal::render as as_terminal_shows;
 pub use text_files::TextFiles;
 pub use todo::Todo;

@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 use super::fields::{optional_text, text};
 use super::stored::StoredEntries;
 use super::{MARKER, Transcript, write_html};
-use crate::tools::os_error;
+use agentese_server_base::os_error;
 
 /// The size of the write buffer for a page, in bytes.
 const BUFFER: usize = 64 << 10;

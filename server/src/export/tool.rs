@@ -9,7 +9,7 @@ use super::content::{json, picture, unknown};
 use super::fields::{flag, list, optional_text, text};
 use super::format::preview;
 use super::highlight::{Highlighter, Language};
-use crate::tools::clean;
+use agentese_server_base::clean::clean;
 
 /// The presentation of a tool's arguments and text.
 struct Shape {

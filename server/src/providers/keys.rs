@@ -10,7 +10,7 @@ use super::key::Key;
 use super::value::{Commands, ConfigValue};
 use super::{Failure, FailureKind};
 use crate::config::Environment;
-use crate::tools::Spawner;
+use crate::processes::Spawner;
 use crate::world::Clock;
 
 /// Variables with keys, by provider; the first one that is set counts.
@@ -246,7 +246,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tools::LocalSpawner;
+    use crate::processes::LocalSpawner;
     use crate::world::SystemClock;
 
     #[tokio::test]

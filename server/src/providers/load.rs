@@ -17,7 +17,7 @@ use super::value::ConfigValue;
 use super::{Catalog, LevelCustoms, Provider};
 use crate::config::yaml::{from_yaml, is_yaml};
 use crate::config::{Environment, Home, Login, read_regular};
-use crate::tools::{LocalSpawner, Spawner};
+use crate::processes::{LocalSpawner, Spawner};
 use crate::world::{Clock, SystemClock};
 use agentese::types::ModelKind;
 

@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use super::{Failure, FailureKind};
 use crate::config::Environment;
-use crate::tools::{CommandLine, Exit, Spawner, Talking};
+use crate::processes::{CommandLine, Exit, Spawner, Talking};
 use crate::world::Clock;
 
 /// How long a command may take that gives a value.
@@ -132,7 +132,7 @@ mod tests {
     use futures::future::BoxFuture;
 
     use super::*;
-    use crate::tools::LocalSpawner;
+    use crate::processes::LocalSpawner;
     use crate::world::SystemClock;
 
     fn commands(clock: impl Clock + 'static) -> Commands {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Cleaner;
 use super::artifact::Artifact;
-use super::clean::Cleaner;
 use super::decode::Decoder;
 use super::os_error;
 use super::terminal::{Screen, Size};
@@ -300,7 +300,7 @@ mod tests {
             }
             capture.finish();
             let raw = String::from_utf8_lossy(&bytes).into_owned();
-            let text = if clean { super::super::clean::clean(&raw) } else { raw.clone() };
+            let text = if clean { super::super::clean(&raw) } else { raw.clone() };
             let all = if clean { text.clone().into_bytes() } else { bytes };
             let fits = Totals::of(&text).fit(limits);
             let mut screen = Screen::new(1000);

@@ -8,11 +8,11 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::Spawner;
 use super::agents::Agents;
 use super::artifact::DEFAULT_ARTIFACT_LIMIT;
 use super::output::ToolContent;
 use super::shell::ShellSettings;
-use super::spawner::Spawner;
 use super::text_files::TextFiles;
 
 /// A partial result, sent while the call runs. Each replaces the one before it.

@@ -14,8 +14,8 @@ use super::context::ToolContext;
 use super::os_error;
 use super::pusher::{Pusher, Store};
 use super::signals::signal_name;
-use super::spawner::{Exit, Running};
 use super::truncate::Limits;
+use super::{Exit, Running};
 
 pub use super::capture::Capture;
 

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use super::Exit;
 use super::ToolContext;
 use super::capture::Capture;
 use super::process::{Ending, Finished, Request, StartError, run};
 use super::signals::signal_name;
-use super::spawner::Exit;
 
 /// What a client is told of a command it had run.
 #[derive(Clone, Debug, PartialEq, Eq)]

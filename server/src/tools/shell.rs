@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::spawner::CommandLine;
+use super::CommandLine;
 
 /// Settings for commands. The default is bash without additions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -19,7 +19,7 @@ mod in_place;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use beside::{is_left_behind, sweep};
+pub use beside::{is_left_behind, sweep};
 pub use in_place::tell_of_copies;
 
 use std::fs::{self, Metadata};
@@ -31,13 +31,25 @@ use beside::Beside;
 
 /// The reason why a file was not replaced.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// A system call failed for this path. The old content is unchanged.
-    System { call: &'static str, path: PathBuf, source: io::Error },
+    System {
+        /// The name of the system call.
+        call: &'static str,
+        /// The path of the call.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The caller has withdrawn the change.
     Unwanted(String),
     /// Writing the target failed, and so did restoring the old content, which is in `kept`.
-    Torn { kept: PathBuf, source: io::Error },
+    Torn {
+        /// The file with the old content.
+        kept: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
 }
 
 impl Failure {
@@ -46,7 +58,7 @@ impl Failure {
     }
 
     /// Returns the error of the system, for callers with messages of their own.
-    pub(crate) fn into_io(self) -> io::Error {
+    pub fn into_io(self) -> io::Error {
         match self {
             Self::System { source, .. } => source,
             Self::Unwanted(reason) => io::Error::other(reason),
@@ -59,7 +71,7 @@ impl Failure {
 }
 
 /// Options of a replacement.
-pub(crate) struct Options<'a> {
+pub struct Options<'a> {
     /// The directory for a temporary copy of the old content, if the target's own directory accepts no new
     /// file.
     pub scratch: &'a Path,
@@ -72,7 +84,7 @@ pub(crate) struct Options<'a> {
 /// Replaces the content of `target` with the concatenated pieces of `content`. The target must not be a
 /// symlink, and its directory must exist. Calls `still_wanted` right before the target changes, possibly
 /// twice. Blocks.
-pub(crate) fn replace(
+pub fn replace(
     target: &Path,
     content: &[&[u8]],
     options: &Options<'_>,
@@ -87,7 +99,7 @@ const MOST_LINKS: usize = 40;
 
 /// Resolves all symlinks of a path, even if the last one points to a missing file. Fails on loops and on
 /// paths that the system does not allow to read.
-pub(crate) fn target(path: &Path) -> io::Result<PathBuf> {
+pub fn target(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&target) {

@@ -4,7 +4,7 @@
 const LONGEST: usize = 64;
 
 /// Receives the parts of a terminal's text.
-pub(super) trait Parts {
+pub trait Parts {
     /// Receives plain text, which may hold tabs and newlines.
     fn text(&mut self, text: &str);
 
@@ -22,7 +22,7 @@ pub(super) trait Parts {
 /// characters, and U+FFF9 to U+FFFB from text. Works on any division into chunks, in constant memory. Never fails: an
 /// unfinished sequence ends at the next newline, so that it cannot swallow what follows.
 #[derive(Debug, Default)]
-pub(super) struct Sequences {
+pub struct Sequences {
     state: State,
     parameters: String,
 }

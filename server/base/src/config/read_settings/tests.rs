@@ -74,7 +74,7 @@ fn every_key_is_read() {
         "limits": {"maxTurns": 14, "maxCostUsd": 1.5, "maxTimeMs": 15, "maxEqualCalls": 16},
         "extensions": ["e"], "skills": ["s"], "prompts": ["p"], "rpc": {"persistDefaults": true, "hideKeys": true, "trustDialogMs": 11},
     });
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
     let page = std::fs::read_to_string(page).unwrap();
     for (key, value) in user.as_object().unwrap() {
         let members = value.as_object().map(|members| members.keys().map(|member| format!("{key}.{member}")));

@@ -123,7 +123,7 @@ fn sweep_once(directory: &Path) {
 
 /// Removes the files that killed programs have left in a directory. Never fails: a file that cannot be
 /// removed stays.
-pub(crate) fn sweep(directory: &Path) {
+pub fn sweep(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -135,7 +135,7 @@ pub(crate) fn sweep(directory: &Path) {
 }
 
 /// Returns true if a file is abandoned: old enough and not locked.
-pub(crate) fn is_left_behind(entry: &fs::DirEntry) -> bool {
+pub fn is_left_behind(entry: &fs::DirEntry) -> bool {
     let Ok(metadata) = entry.metadata() else { return false };
     let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
     metadata.is_file()

@@ -1,4 +1,4 @@
-//! The engine's sources of time and randomness, as traits. Processes are in [`crate::tools::Spawner`].
+//! The engine's sources of time and randomness, as traits. Processes are in [`crate::processes::Spawner`].
 //!
 //! Tests use their own implementations, so that every run is the same.
 

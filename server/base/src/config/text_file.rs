@@ -69,7 +69,7 @@ pub fn read_text(path: &Path, limit: u64) -> Result<TextFile, TextFileError> {
 
 /// All of a regular file as text. Fails as [`std::fs::read_to_string`] does, also for what is no regular file: opening
 /// a pipe would wait for its writer.
-pub(crate) fn read_regular(path: &Path) -> io::Result<String> {
+pub fn read_regular(path: &Path) -> io::Result<String> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, TextFileError::NotRegular));
     }

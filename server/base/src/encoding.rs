@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The encoding of a file's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Encoding {
+pub enum Encoding {
     /// UTF-8, with or without a mark.
     Utf8,
     /// UTF-16, the byte of lower value first.
@@ -83,7 +83,7 @@ impl Encoding {
 /// Turns the bytes of a file into UTF-8 as they come: those of UTF-16 without the mark, all others as they are. What is not
 /// text becomes U+FFFD.
 #[derive(Debug)]
-pub(crate) struct Utf8Converter {
+pub struct Utf8Converter {
     encoding: Encoding,
     started: bool,
     /// The beginning of a character whose rest has not come: at most three bytes.
@@ -91,6 +91,7 @@ pub(crate) struct Utf8Converter {
 }
 
 impl Utf8Converter {
+    /// Returns a converter for a file with that encoding.
     pub fn new(encoding: Encoding) -> Self {
         Self { encoding, started: false, pending: Vec::new() }
     }
