@@ -44,8 +44,8 @@ pub mod resources;
 pub mod server;
 pub mod session;
 pub mod subagents;
-pub mod tools;
 
 pub use agentese_server_base::{config, replace, ui, world};
 use agentese_server_base::{encoding, processes, roles};
+pub use agentese_server_tools as tools;
 pub use server::{Builder, Served, Server};

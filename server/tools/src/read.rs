@@ -14,7 +14,7 @@ use super::image::{self, ImageError, Kind, MAGIC_LENGTH};
 use super::locks::ABORTED;
 use super::truncate::{Limits, Totals, TruncatedBy, Truncation, format_size, truncate_head_of};
 use super::{Structured, Tool, ToolContent, ToolContext, ToolOutput, blocking, os_error, paths};
-use crate::encoding::{Encoding, Utf8Converter};
+use agentese_server_base::encoding::{Encoding, Utf8Converter};
 
 /// Files beyond this are not read: counting their lines alone would take seconds.
 pub(crate) const LARGEST_FILE: u64 = 256 * 1024 * 1024;
@@ -239,7 +239,7 @@ impl Job {
 
 /// How many lines of what reading a file gave, from its beginning, stand in the file. Those behind say how to go on.
 /// What stands in place of an image has none.
-pub(crate) fn lines_of_file(output: &ToolOutput) -> u64 {
+pub fn lines_of_file(output: &ToolOutput) -> u64 {
     let cut = output.details.as_ref().map(|details| &details["truncation"]["outputLines"]);
     match (&output.structured, cut.and_then(Value::as_u64)) {
         (Some(Structured::AsShown), Some(lines)) => lines,

@@ -12,8 +12,9 @@ const LINES: usize = 1_000;
 /// Maximum length of a forwarded line of stderr; longer lines are split.
 const LINE: u64 = 4 << 10;
 
+/// Output of a program for people: its stderr, which is logged.
 #[derive(Default)]
-pub(crate) struct Noise {
+pub struct Noise {
     /// Number of warnings about its output.
     complaints: AtomicUsize,
     /// The last line of its stderr, which often contains the reason for its end.
@@ -58,7 +59,7 @@ impl Noise {
 }
 
 /// Filter for the messages of a process.
-pub(crate) trait Shows {
+pub trait Shows {
     /// Returns the text without its secrets.
     fn shown<'a>(&self, text: &'a str) -> Cow<'a, str>;
 
@@ -67,7 +68,7 @@ pub(crate) trait Shows {
 }
 
 /// Filter that hides nothing.
-pub(crate) struct Everything;
+pub struct Everything;
 
 impl Shows for Everything {
     fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {

@@ -100,7 +100,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::tools::{Conversation, LocalSpawner, ToolSet};
+    use crate::{Conversation, LocalSpawner, ToolSet};
 
     /// Remembers the last result.
     #[derive(Default)]

@@ -5,8 +5,8 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths, replace};
-use crate::encoding::Encoding;
-use crate::replace as files;
+use agentese_server_base::encoding::Encoding;
+use agentese_server_base::replace as files;
 
 /// Writes a file, whatever was there before.
 #[derive(Clone, Copy, Debug, Default)]

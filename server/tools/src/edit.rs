@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::diff::Diff;
 use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths};
-use crate::replace as files;
+use agentese_server_base::replace as files;
 use job::{Job, Replacement};
 
 /// Replaces parts of a text file.

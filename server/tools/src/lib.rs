@@ -5,7 +5,7 @@
 //! knows a wire format or a dialect; the engine turns outputs into events.
 //!
 //! ```
-//! use agentese_server::tools::ToolSet;
+//! use agentese_server_tools::ToolSet;
 //!
 //! let selection = ToolSet::select(["read", "teleport"]);
 //! assert_eq!(selection.tools.names().collect::<Vec<_>>(), ["read"]);
@@ -72,8 +72,7 @@ pub use agentese_server_base::processes::{
     CommandLine, Exit, LocalSpawner, Running, Spawner, Talking, guard, open_files,
 };
 pub use agents::{Agents, AgentsError, Child, ChildAnswer, ChildNews, ChildStep, Order, Parent, Watch};
-pub(crate) use artifact::Artifact;
-pub use artifact::DEFAULT_ARTIFACT_LIMIT;
+pub use artifact::{Artifact, DEFAULT_ARTIFACT_LIMIT};
 pub use bash::Bash;
 pub use context::{Conversation, ToolContext, ToolUpdate, Updates};
 pub use edit::Edit;
@@ -82,24 +81,23 @@ pub use grep::Grep;
 pub use image::{ImageError, PreparedImage, Resized, prepare_image};
 pub use kept_shell::KeptShell;
 pub use ls::Ls;
-pub(crate) use noise::{Everything, Noise, Shows};
+pub use noise::{Everything, Noise, Shows};
 pub use output::{Structured, ToolContent, ToolOutput};
-pub(crate) use paths::{resolve as resolve_path, resolve_existing as resolve_existing_path};
-pub use read::Read;
-pub(crate) use read::lines_of_file;
+pub use paths::{resolve as resolve_path, resolve_existing as resolve_existing_path};
+pub use read::{Read, lines_of_file};
 pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};
 pub use set::{Selection, ToolSet};
 pub use shell::ShellSettings;
 pub use signals::signal_name;
-pub(crate) use terminal::render as as_terminal_shows;
+pub use terminal::render as as_terminal_shows;
 pub use text_files::TextFiles;
 pub use todo::Todo;
 pub use todo_list::TodoList;
-pub(crate) use work::{Work, work};
+pub use work::{Work, work};
 pub use write::Write;
 
 /// The result of a call that never began, for the run was aborted before.
-pub(crate) const NOT_STARTED: &str = "Not started: the run was aborted.";
+pub const NOT_STARTED: &str = "Not started: the run was aborted.";
 
 /// Something a model can call by name. Implementations never panic and return soon after the context's abort.
 pub trait Tool: Send + Sync {

@@ -14,7 +14,7 @@ pub const DEFAULT_ARTIFACT_LIMIT: u64 = 256 * 1024 * 1024;
 /// A file that only its owner can read, created under an unpredictable name. A failed write ends the file,
 /// but never the command: the written part stays, and [`Artifact::note`] describes the missing part.
 #[derive(Debug)]
-pub(crate) struct Artifact {
+pub struct Artifact {
     path: PathBuf,
     file: Option<File>,
     room: u64,
@@ -24,12 +24,12 @@ pub(crate) struct Artifact {
 
 impl Artifact {
     /// Creates `pi-bash-<16 hex digits>.log`. Fails if the directory does not accept new files.
-    pub(crate) fn create(directory: &Path, limit: u64) -> io::Result<Self> {
+    pub fn create(directory: &Path, limit: u64) -> io::Result<Self> {
         Self::named("pi-bash", directory, limit)
     }
 
     /// Works as [`Artifact::create`], for the output of something else: `NAME-<16 hex digits>.log`.
-    pub(crate) fn named(name: &str, directory: &Path, limit: u64) -> io::Result<Self> {
+    pub fn named(name: &str, directory: &Path, limit: u64) -> io::Result<Self> {
         let mut attempts = 0;
         loop {
             let path = directory.join(format!("{name}-{}.log", random_hex()?));
@@ -42,17 +42,18 @@ impl Artifact {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns a description of the missing part, if any.
-    pub(crate) fn note(&self) -> Option<&str> {
+    pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
     /// Appends bytes, up to the limit.
-    pub(crate) fn write(&mut self, bytes: &[u8]) {
+    pub fn write(&mut self, bytes: &[u8]) {
         let Some(file) = &mut self.file else { return };
         let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
         let mut written = file.write_all(&bytes[..fits]);

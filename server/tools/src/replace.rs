@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::os_error;
-use crate::replace::{self, Failure, Options};
+use agentese_server_base::replace::{self, Failure, Options};
 
 /// Replaces the content of `target`, which is not a symlink, by the given pieces. Missing directories are
 /// created. `scratch` may contain a copy of the old content meanwhile. `still_wanted` is called directly

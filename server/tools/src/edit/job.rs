@@ -12,7 +12,7 @@ use super::super::matching::{NoMatch, find};
 use super::super::read::LARGEST_FILE;
 use super::super::truncate::format_size;
 use super::super::{locks, os_error, replace};
-use crate::encoding::Encoding;
+use agentese_server_base::encoding::Encoding;
 
 /// How often a file that somebody else writes at the same time is looked at again.
 const ATTEMPTS: usize = 3;

@@ -136,7 +136,7 @@ impl Default for ToolSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::LocalSpawner;
+    use crate::LocalSpawner;
     use serde_json::json;
 
     #[test]

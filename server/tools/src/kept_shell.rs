@@ -116,7 +116,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::tools::{LocalSpawner, ShellSettings};
+    use crate::{LocalSpawner, ShellSettings};
 
     async fn run(kept: &KeptShell, context: &ToolContext, command: &str) -> (String, Option<i32>) {
         let output = kept.run(context, command).await.unwrap();

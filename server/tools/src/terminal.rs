@@ -14,7 +14,7 @@ const MARGIN: usize = 8;
 
 /// The text as a terminal without a width shows it in the end: without sequences and control characters, each line in its
 /// last state.
-pub(crate) fn render(text: &str) -> Cow<'_, str> {
+pub fn render(text: &str) -> Cow<'_, str> {
     if !needs_rendering(text) {
         return Cow::Borrowed(text);
     }

@@ -2,7 +2,7 @@
 
 /// Kind of work of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
+pub enum Work {
     /// The tool reads files or folders.
     Reads,
     /// The tool changes files.
@@ -18,7 +18,7 @@ pub(crate) enum Work {
 }
 
 /// Returns the kind of work of the tool with that name; `None` for an unknown name.
-pub(crate) fn work(tool: &str) -> Option<Work> {
+pub fn work(tool: &str) -> Option<Work> {
     Some(match tool {
         "read" | "ls" | "read_file" => Work::Reads,
         "edit" | "write" | "edit_file" | "write_file" => Work::Edits,
