@@ -34,7 +34,6 @@
 
 pub mod desk;
 pub mod engine;
-pub mod export;
 pub mod extensions;
 pub mod fronts;
 pub mod mcp;
@@ -42,10 +41,10 @@ pub mod prompt;
 pub mod providers;
 pub mod resources;
 pub mod server;
-pub mod session;
 pub mod subagents;
 
 pub use agentese_server_base::{config, replace, ui, world};
 use agentese_server_base::{encoding, processes, roles};
+pub use agentese_server_sessions::{export, session};
 pub use agentese_server_tools as tools;
 pub use server::{Builder, Served, Server};

@@ -218,8 +218,8 @@ impl Session {
     }
 
     /// Counts its messages that are kept decoded.
-    #[cfg(test)]
-    pub(crate) fn decoded(&self) -> usize {
+    #[cfg(any(test, feature = "testing"))]
+    pub fn decoded(&self) -> usize {
         self.entries.iter().filter(|entry| entry.is_decoded()).count()
     }
 

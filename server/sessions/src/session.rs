@@ -29,8 +29,9 @@ mod context;
 mod crew;
 mod entry;
 mod error;
-#[cfg(test)]
-pub(crate) mod faults;
+#[cfg(any(test, feature = "testing"))]
+#[doc(hidden)]
+pub mod faults;
 mod file;
 mod foreign;
 mod fork;

@@ -90,8 +90,8 @@ impl Start {
     }
 
     /// Other files than those of this machine, written and synced by whoever says something.
-    #[cfg(test)]
-    pub(crate) fn on(mut self, storage: Arc<dyn Storage>) -> Self {
+    #[cfg(any(test, feature = "testing"))]
+    pub fn on(mut self, storage: Arc<dyn Storage>) -> Self {
         self.storage = storage;
         self.crews = Crews::new(usize::MAX);
         self.syncs_beside = false;
@@ -99,8 +99,8 @@ impl Start {
     }
 
     /// No file stays open between writes.
-    #[cfg(test)]
-    pub(crate) fn closing(mut self) -> Self {
+    #[cfg(any(test, feature = "testing"))]
+    pub fn closing(mut self) -> Self {
         self.crews = Crews::new(0);
         self.rests = true;
         self

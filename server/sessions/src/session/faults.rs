@@ -3,11 +3,17 @@
 //! Everything that changes the disk is a step. A fault hits steps by their numbers, so that a test
 //! can go through all of them.
 
+#[cfg(test)]
 mod crash;
+#[cfg(test)]
 mod cut;
+#[cfg(test)]
 mod frozen;
+#[cfg(test)]
 mod full;
+#[cfg(test)]
 mod property;
+#[cfg(test)]
 pub(super) mod script;
 
 use std::collections::BTreeMap;
@@ -25,7 +31,7 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// What happens to a step.
 #[derive(Debug, Clone)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// The machine stops in the middle of the step with that number. Of a write that many tenths are
     /// done, any other step is done where it is more than five.
     Crash { step: usize, tenths: usize },
@@ -38,10 +44,10 @@ pub(crate) enum Fault {
 
 /// What is left of what was not synced when the power fails, in tenths; none where only the process
 /// died.
-pub(crate) type PowerLoss = Option<usize>;
+pub type PowerLoss = Option<usize>;
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct MemoryDisk {
+pub struct MemoryDisk {
     memory: Arc<Mutex<Memory>>,
     gate: Arc<Gate>,
 }

@@ -5,7 +5,7 @@
 //! named by their hashes. Keys are replaced before the rendering.
 //!
 //! ```
-//! use agentese_server::export::{Transcript, html};
+//! use agentese_server_sessions::export::{Transcript, html};
 //! use serde_json::json;
 //!
 //! let header = json!({"type": "session", "version": 3, "id": "s", "cwd": "/work"});
