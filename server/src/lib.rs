@@ -38,7 +38,11 @@ pub mod extensions;
 pub mod fronts;
 pub mod mcp;
 pub mod prompt;
-pub mod providers;
+pub mod providers {
+    //! Models, and the providers that answer for them.
+    pub use agentese_server_models::*;
+    pub use agentese_server_providers::{Sources, load};
+}
 pub mod resources;
 pub mod server;
 pub mod subagents;
