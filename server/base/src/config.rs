@@ -37,6 +37,7 @@ pub use settings::{
     ThinkingBudgets, TimeLimit, TodoSettings,
 };
 pub use task_settings::{BudgetLimits, IsolationMode, MergeMode, TaskSettings, VerificationSettings};
+#[doc(hidden)]
 pub use text_file::read_regular;
 pub use text_file::{TextFile, TextFileError, read_text};
 pub use trust::Trust;

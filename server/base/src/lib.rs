@@ -11,7 +11,7 @@
 //! | [`os_error`] | errors of the operating system as text |
 //! | [`roles`] | messages that only some dialects have |
 //!
-//! Applications use the crate `agentese-server`, which re-exports what they need.
+//! Applications use the crate `agentese-server`, which re-exports what they need. Hidden items are for its other crates.
 
 pub mod clean;
 pub mod config;

@@ -21,6 +21,8 @@
 //! | starting it | `agentese_server_base::processes`; `noise` (what it says for people) |
 //! | searching | `walk` (what there is), `search` (lines that match), `listing` (what is shown of it) |
 //! | text and files | `text_files` (those that an editor has), `truncate`, `decode`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `blocking` |
+//!
+//! Applications use the crate `agentese-server`, which re-exports this one. Hidden items are for its other crates.
 
 mod agents;
 pub mod arguments;
@@ -72,7 +74,9 @@ pub use agentese_server_base::processes::{
     CommandLine, Exit, LocalSpawner, Running, Spawner, Talking, guard, open_files,
 };
 pub use agents::{Agents, AgentsError, Child, ChildAnswer, ChildNews, ChildStep, Order, Parent, Watch};
-pub use artifact::{Artifact, DEFAULT_ARTIFACT_LIMIT};
+#[doc(hidden)]
+pub use artifact::Artifact;
+pub use artifact::DEFAULT_ARTIFACT_LIMIT;
 pub use bash::Bash;
 pub use context::{Conversation, ToolContext, ToolUpdate, Updates};
 pub use edit::Edit;
@@ -81,22 +85,29 @@ pub use grep::Grep;
 pub use image::{ImageError, PreparedImage, Resized, prepare_image};
 pub use kept_shell::KeptShell;
 pub use ls::Ls;
+#[doc(hidden)]
 pub use noise::{Everything, Noise, Shows};
 pub use output::{Structured, ToolContent, ToolOutput};
+#[doc(hidden)]
 pub use paths::{resolve as resolve_path, resolve_existing as resolve_existing_path};
-pub use read::{Read, lines_of_file};
+pub use read::Read;
+#[doc(hidden)]
+pub use read::lines_of_file;
 pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};
 pub use set::{Selection, ToolSet};
 pub use shell::ShellSettings;
 pub use signals::signal_name;
+#[doc(hidden)]
 pub use terminal::render as as_terminal_shows;
 pub use text_files::TextFiles;
 pub use todo::Todo;
 pub use todo_list::TodoList;
+#[doc(hidden)]
 pub use work::{Work, work};
 pub use write::Write;
 
 /// The result of a call that never began, for the run was aborted before.
+#[doc(hidden)]
 pub const NOT_STARTED: &str = "Not started: the run was aborted.";
 
 /// Something a model can call by name. Implementations never panic and return soon after the context's abort.

@@ -9,8 +9,8 @@ use crate::tools::ToolSet;
 /// The composition reads no file and no clock.
 ///
 /// ```
-/// use agentese_server::prompt::{Date, Parts, SystemPrompt};
-/// use agentese_server::tools::ToolSet;
+/// use agentese_server_engine::prompt::{Date, Parts, SystemPrompt};
+/// use agentese_server_tools::ToolSet;
 ///
 /// let prompt = SystemPrompt::from(Parts { base: Some("Be kind.".into()), cwd: "/w".into(), ..Parts::default() });
 /// let text = prompt.text(&ToolSet::none(), Date::of_ms(0));

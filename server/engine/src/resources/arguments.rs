@@ -2,7 +2,7 @@
 
 /// Splits arguments at spaces and tabs. Quotes of both kinds group text, also within an argument, and cannot
 /// be escaped. An unclosed quote extends to the end. Empty quotes give no argument.
-pub(crate) fn split(text: &str) -> Vec<String> {
+pub fn split(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut quote = None;

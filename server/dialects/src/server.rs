@@ -10,6 +10,8 @@ use crate::fronts::Frontend;
 use crate::providers::SecretString;
 
 mod builder;
+#[cfg(test)]
+mod tests;
 
 pub use builder::Builder;
 

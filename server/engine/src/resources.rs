@@ -26,7 +26,8 @@ mod stream_pattern;
 mod template;
 mod walk;
 
-pub(crate) use arguments::split as split_arguments;
+#[doc(hidden)]
+pub use arguments::split as split_arguments;
 pub use commands::{CommandInfo, CommandSource, ExtensionCommands, NoExtensions};
 pub use complaint::Complaint;
 pub use expand::ExpandError;

@@ -16,6 +16,8 @@
 //! | `verify` | the commands that verify the work, and their execution |
 //! | `isolate` | copies of the repository, their changes, and their removal |
 //! | `progress`, `outcome`, `report` | output during the work and at its end |
+//!
+//! Applications use the crate `agentese-server`, which re-exports this one.
 
 mod arguments;
 mod assignment;
@@ -33,6 +35,11 @@ mod submit;
 mod task;
 mod verify;
 mod worker;
+
+use agentese_server_base::config;
+use agentese_server_engine::resources;
+use agentese_server_models as providers;
+use agentese_server_tools as tools;
 
 pub use isolate::sweep;
 pub use policy::{Policies, Policy};

@@ -70,7 +70,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use afterwards::{Afterwards, GoOn, RunOver};
 pub use approvals::Approvals;
-pub(crate) use call::{blocks, milliseconds};
+#[doc(hidden)]
+pub use call::{blocks, milliseconds};
 pub use chain::Chain;
 pub use children::Bounds;
 pub use compact::CompactError;

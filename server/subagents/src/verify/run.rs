@@ -11,7 +11,7 @@ use agentese::types::{
 use serde_json::Number;
 
 use super::Plan;
-use crate::subagents::outcome::keep;
+use crate::outcome::keep;
 use crate::tools::process::{Ending, Finished, Request, run};
 use crate::tools::{Agents, ChildNews, Exit, ShellSettings, ToolContext};
 

@@ -234,12 +234,12 @@ pub(super) fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResul
 }
 
 /// A time in whole milliseconds.
-pub(crate) fn milliseconds(time: Duration) -> u64 {
+pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What a tool shows, as blocks of a message.
-pub(crate) fn blocks(content: &[ToolContent]) -> Vec<InputBlock> {
+pub fn blocks(content: &[ToolContent]) -> Vec<InputBlock> {
     let block = |content: &ToolContent| match content {
         ToolContent::Text(text) => InputBlock::from(TextContent::new(text)),
         ToolContent::Image { data, mime_type } => ImageContent::new(data, mime_type).into(),

@@ -156,6 +156,3 @@ impl State {
         self.lost.clone().or_else(|| self.session.unsaved().map(|trouble| trouble.to_string()))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -99,8 +99,8 @@ impl Engine {
     }
 
     /// Counts the messages of the session that are kept decoded.
-    #[cfg(test)]
-    pub(crate) fn decoded(&self) -> usize {
+    #[cfg(any(test, feature = "testing"))]
+    pub fn decoded(&self) -> usize {
         self.shared.state().session.decoded()
     }
 
