@@ -15,6 +15,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! This crate is a facade: its modules are in crates of their own, which compile side by side (`agentese-server-base`,
+//! `-tools`, `-sessions`, `-models`, `-providers`, `-engine`, `-extensions`, `-subagents`, `-dialects`).
+//!
 //! Layers, each knowing only those below it:
 //!
 //! | layer | what it knows |
@@ -29,27 +32,32 @@
 //! | [`prompt`] | what a model is told beforehand |
 //! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are and what the user has decided |
 //! | [`export`] | sessions as pages that people read |
-//! | `roles` | messages that only some dialects have |
 //! | [`world`] | time and chance |
 
-pub mod config;
-pub mod desk;
-mod encoding;
-pub mod engine;
-pub mod export;
-pub mod extensions;
-pub mod fronts;
-pub mod mcp;
-pub mod prompt;
-pub mod providers;
-pub mod replace;
-pub mod resources;
-mod roles;
-pub mod server;
-pub mod session;
-pub mod subagents;
-pub mod tools;
-pub mod ui;
-pub mod world;
-
+pub use agentese_server_base::{config, ui, world};
+pub use agentese_server_dialects::{desk, fronts, server};
+pub use agentese_server_engine::{engine, prompt, resources};
+pub use agentese_server_extensions::{extensions, mcp};
+pub use agentese_server_sessions::{export, session};
+#[doc(inline)]
+pub use agentese_server_subagents as subagents;
+#[doc(inline)]
+pub use agentese_server_tools as tools;
 pub use server::{Builder, Served, Server};
+
+/// Models, and the providers that answer for them.
+pub mod providers {
+    pub use agentese_server_models::{
+        Answer, Assembler, AuthError, AuthFile, Budgets, Cache, Catalog, Chosen, Complaint, DeviceCode,
+        DeviceLogin, Done, ExposeSecret, Failure, FailureKind, Grown, HttpClient, LevelCustoms, LoginError,
+        MessageIter, Messages, NotReady, Provider, Request, SecretString, SelectError, Selected, Settings,
+        StoreKeyError, StreamEvent, TokenCounts, ToolDescription, UnusableCall, Update, Wanted, history,
+        is_blank, key_variables, levels, most_tokens, nearest_level, number, scripted, sum_of, tokens,
+    };
+    pub use agentese_server_providers::{Sources, load};
+}
+
+/// Replacement of the content of files.
+pub mod replace {
+    pub use agentese_server_base::replace::tell_of_copies;
+}

@@ -14,7 +14,7 @@ const here = join(dirname(fileURLToPath(import.meta.url)), "..");
 const repository = join(here, "../..");
 const name = "agentese-pi-host.mjs";
 /** Folder that the binary embeds. It is committed: building the binary needs no Node. */
-export const embedded = join(repository, "server/src/extensions/node_host");
+export const embedded = join(repository, "server/extensions/src/extensions/node_host");
 export const command = "npm ci && npm run build";
 
 /** Returns the files of the bundle: the code, its hash, and the notices of the packages in it. */

@@ -15,7 +15,7 @@ export const PATIENCE = 60_000;
 export const repository = join(import.meta.dirname, "../../../..");
 
 /** The program under test. */
-export const bundle = join(repository, "server/src/extensions/node_host/agentese-pi-host.mjs");
+export const bundle = join(repository, "server/extensions/src/extensions/node_host/agentese-pi-host.mjs");
 
 type Response = FrameOf<"response">;
 

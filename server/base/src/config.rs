@@ -1,0 +1,44 @@
+//! What a user has decided beforehand: where things are, settings, whom to trust.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `agent_dir` | the directory with a user's settings, sessions and programs |
+//! | `settings` | what the settings files say, with defaults |
+//! | `trust` | whether a working directory is trusted |
+//! | `persist` | writing changes back, where that is wanted |
+//! | `user_file` | a settings file whose client reads and writes all of it |
+//! | `file_lock` | one writer of a file at a time, other programs included |
+//! | `jsonc` | JSON with comments |
+//! | `text_file` | small files of users, read with a bound |
+
+mod agent_dir;
+mod complaint;
+mod file_lock;
+mod jsonc;
+mod persist;
+mod read_settings;
+mod setting;
+mod settings;
+mod task_settings;
+mod text_file;
+mod trust;
+mod user_file;
+pub mod yaml;
+
+pub use agent_dir::{Environment, Home, Login, ResourceFolders, agent_dir, expand_home, resolve};
+pub use complaint::Complaint;
+pub use file_lock::{FileLock, LockError};
+pub use jsonc::{NotJson, from_jsonc};
+pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, write_settings};
+pub use read_settings::{Loaded, load_settings};
+pub use settings::{
+    ApprovalSettings, BranchSummarySettings, CompactionSettings, ImageSettings, NetworkSettings, ProxyUrl,
+    RetrySettings, RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, RunLimits, Settings,
+    ThinkingBudgets, TimeLimit, TodoSettings,
+};
+pub use task_settings::{BudgetLimits, IsolationMode, MergeMode, TaskSettings, VerificationSettings};
+#[doc(hidden)]
+pub use text_file::read_regular;
+pub use text_file::{TextFile, TextFileError, read_text};
+pub use trust::Trust;
+pub use user_file::UserFile;

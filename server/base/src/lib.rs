@@ -1,0 +1,25 @@
+//! The base of the reference agent: parts that all its other crates use, and that use none of them.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`config`] | directories, settings, trust |
+//! | [`world`] | time and chance, as traits |
+//! | [`processes`] | starting programs under a guard |
+//! | [`ui`] | the person behind the client, as a trait |
+//! | [`replace`] | replacement of the content of a file |
+//! | [`encoding`], [`clean`], [`sequences`] | encodings of text files, texts of terminals |
+//! | [`os_error`] | errors of the operating system as text |
+//! | [`roles`] | messages that only some dialects have |
+//!
+//! Applications use the crate `agentese-server`, which re-exports what they need. Hidden items are for its other crates.
+
+pub mod clean;
+pub mod config;
+pub mod encoding;
+pub mod os_error;
+pub mod processes;
+pub mod replace;
+pub mod roles;
+pub mod sequences;
+pub mod ui;
+pub mod world;

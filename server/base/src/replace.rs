@@ -1,0 +1,185 @@
+//! Replacement of the content of a file. After a crash, a full disk or a loss of power, the file has the old
+//! content or the new.
+//!
+//! The usual way writes the content to a file beside the target, syncs it, and renames it over the target,
+//! so readers see one of the two. A new file has a new owner and no attributes, so it first receives those of
+//! the old file. The target itself is written (`in_place`) in three cases: the attributes cannot be set, the
+//! target has several names or is a mount point, or the directory accepts no new file. Then a synced copy of
+//! the old content exists until the new content is on the disk.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `beside` | the file that takes the target's name; the removal of abandoned files |
+//! | `attributes` | owner, mode, extended attributes |
+//! | `in_place` | writing of the target itself |
+
+mod attributes;
+mod beside;
+mod in_place;
+#[cfg(test)]
+mod tests;
+
+pub use beside::{is_left_behind, sweep};
+pub use in_place::tell_of_copies;
+
+use std::fs::{self, Metadata};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use beside::Beside;
+
+/// The reason why a file was not replaced.
+#[derive(Debug)]
+pub enum Failure {
+    /// A system call failed for this path. The old content is unchanged.
+    System {
+        /// The name of the system call.
+        call: &'static str,
+        /// The path of the call.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The caller has withdrawn the change.
+    Unwanted(String),
+    /// Writing the target failed, and so did restoring the old content, which is in `kept`.
+    Torn {
+        /// The file with the old content.
+        kept: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+}
+
+impl Failure {
+    fn system<'a>(call: &'static str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
+        move |source| Self::System { call, path: path.to_owned(), source }
+    }
+
+    /// Returns the error of the system, for callers with messages of their own.
+    pub fn into_io(self) -> io::Error {
+        match self {
+            Self::System { source, .. } => source,
+            Self::Unwanted(reason) => io::Error::other(reason),
+            Self::Torn { kept, source } => io::Error::new(
+                source.kind(),
+                format!("{source}; the file is damaged, its old content is in {}", kept.display()),
+            ),
+        }
+    }
+}
+
+/// Options of a replacement.
+pub struct Options<'a> {
+    /// The directory for a temporary copy of the old content, if the target's own directory accepts no new
+    /// file.
+    pub scratch: &'a Path,
+    /// The mode of a new file, before the umask. An existing file keeps its mode.
+    pub mode: u32,
+    /// The mode of the file in any case, if set.
+    pub exact_mode: Option<u32>,
+}
+
+/// Replaces the content of `target` with the concatenated pieces of `content`. The target must not be a
+/// symlink, and its directory must exist. Calls `still_wanted` right before the target changes, possibly
+/// twice. Blocks.
+pub fn replace(
+    target: &Path,
+    content: &[&[u8]],
+    options: &Options<'_>,
+    mut still_wanted: impl FnMut() -> Result<(), String>,
+) -> Result<(), Failure> {
+    let write = |file: &mut dyn Write| content.iter().try_for_each(|piece| file.write_all(piece));
+    replace_with(target, &write, options, &mut still_wanted)
+}
+
+/// The maximum number of links, as in the system.
+const MOST_LINKS: usize = 40;
+
+/// Resolves all symlinks of a path, even if the last one points to a missing file. Fails on loops and on
+/// paths that the system does not allow to read.
+pub fn target(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&target) {
+            Ok(link) => target = target.parent().unwrap_or(Path::new("/")).join(link),
+            // Not a link, or missing. Problems with the directory appear when the file is written.
+            Err(_) => return Ok(fs::canonicalize(&target).unwrap_or(target)),
+        }
+    }
+    Err(rustix::io::Errno::LOOP.into())
+}
+
+type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+
+fn replace_with(
+    target: &Path,
+    content: Content<'_>,
+    options: &Options<'_>,
+    still_wanted: &mut dyn FnMut() -> Result<(), String>,
+) -> Result<(), Failure> {
+    let old = match fs::metadata(target) {
+        Ok(old) => Some(old),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Failure::system("stat", target)(error)),
+    };
+    if !atomically(target, old.as_ref(), content, options, still_wanted)? {
+        in_place::write(target, content, options, still_wanted)?;
+    }
+    Ok(())
+}
+
+/// Replaces the file by a rename. Returns false if the rename would lose something or is not possible.
+fn atomically(
+    target: &Path,
+    old: Option<&Metadata>,
+    content: Content<'_>,
+    options: &Options<'_>,
+    still_wanted: &mut dyn FnMut() -> Result<(), String>,
+) -> Result<bool, Failure> {
+    if old.is_some_and(|old| old.nlink() > 1) {
+        return Ok(false);
+    }
+    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // The copy of an existing file is private until it gets that file's mode.
+    let mode = if old.is_some() { 0o600 } else { options.exact_mode.unwrap_or(options.mode) };
+    let mut beside = match Beside::create(directory, mode) {
+        Ok(beside) => beside,
+        Err(error) if old.is_some() && not_in_this_directory(&error) => return Ok(false),
+        Err(error) => return Err(Failure::system("open", target)(error)),
+    };
+    if let Some(old) = old
+        && !attributes::carry(target, old, beside.file())
+    {
+        return Ok(false);
+    }
+    content(beside.file()).map_err(Failure::system("write", target))?;
+    if let Some(old) = old {
+        let mode = options.exact_mode.unwrap_or_else(|| attributes::mode(old));
+        attributes::set_mode(beside.file(), mode).map_err(Failure::system("chmod", target))?;
+    }
+    beside.file().sync_all().map_err(Failure::system("fsync", target))?;
+    still_wanted().map_err(Failure::Unwanted)?;
+    match beside.take_name(target) {
+        Ok(()) => {
+            // The rename is durable only after a sync of its directory. Some systems cannot sync a directory,
+            // so the result is ignored.
+            let _ = fs::File::open(directory).and_then(|directory| directory.sync_all());
+            Ok(true)
+        }
+        Err(error) if old.is_some() && not_under_this_name(&error) => Ok(false),
+        Err(error) => Err(Failure::system("rename", target)(error)),
+    }
+}
+
+fn not_in_this_directory(error: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
+}
+
+/// A mount point (EBUSY, EXDEV), or a file of another user in a directory like `/tmp` (EPERM).
+fn not_under_this_name(error: &io::Error) -> bool {
+    use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
+    matches!(error.kind(), ResourceBusy | CrossesDevices | PermissionDenied)
+}

@@ -1,0 +1,129 @@
+//! Escape sequences and control characters in the text of a terminal.
+
+/// The longest parameters of a sequence that are kept, in bytes; what is longer means nothing here.
+const LONGEST: usize = 64;
+
+/// Receives the parts of a terminal's text.
+pub trait Parts {
+    /// Receives plain text, which may hold tabs and newlines.
+    fn text(&mut self, text: &str);
+
+    /// Receives a control character other than tab and newline.
+    fn control(&mut self, _character: char) {}
+
+    /// Receives a control sequence: its parameters and its final character.
+    fn sequence(&mut self, _parameters: &str, _last: char) {}
+
+    /// Receives the final character of an escape sequence.
+    fn escape(&mut self, _last: char) {}
+}
+
+/// Tells ANSI sequences (CSI, OSC, DCS, APC, PM, SOS, two-character ones, in their seven-bit and eight-bit forms), control
+/// characters, and U+FFF9 to U+FFFB from text. Works on any division into chunks, in constant memory. Never fails: an
+/// unfinished sequence ends at the next newline, so that it cannot swallow what follows.
+#[derive(Debug, Default)]
+pub struct Sequences {
+    state: State,
+    parameters: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum State {
+    #[default]
+    Text,
+    /// After ESC.
+    Escape,
+    /// Between CSI and its final character.
+    Control,
+    /// Inside a string sequence, up to BEL or ST.
+    Command,
+    /// Inside a string sequence after an ESC that may begin its ST.
+    CommandEscape,
+}
+
+impl Sequences {
+    /// Hands the parts of `text` to `parts`.
+    pub fn push(&mut self, text: &str, parts: &mut impl Parts) {
+        let mut rest = text;
+        while let Some(character) = rest.chars().next() {
+            // Most output is plain, and taken in runs.
+            let run = if self.state == State::Text { plain_run(rest) } else { 0 };
+            if run > 0 {
+                parts.text(&rest[..run]);
+                rest = &rest[run..];
+                continue;
+            }
+            let length = character.len_utf8();
+            self.state = self.next(&rest[..length], character, parts);
+            rest = &rest[length..];
+        }
+    }
+
+    fn next(&mut self, text: &str, character: char, parts: &mut impl Parts) -> State {
+        match self.state {
+            _ if character == '\n' => {
+                parts.text(text);
+                State::Text
+            }
+            State::Text => self.plain(text, character, parts),
+            State::Escape => match character {
+                '[' => self.begin(),
+                ']' | 'P' | 'X' | '^' | '_' => State::Command,
+                // Intermediate characters come before the final one, as in ESC ( B.
+                ' '..='/' => State::Escape,
+                '0'..='~' => {
+                    parts.escape(character);
+                    State::Text
+                }
+                _ => self.plain(text, character, parts),
+            },
+            State::Control => match character {
+                ' '..='?' => {
+                    if self.parameters.len() < LONGEST {
+                        self.parameters.push(character);
+                    }
+                    State::Control
+                }
+                '@'..='~' => {
+                    parts.sequence(&self.parameters, character);
+                    State::Text
+                }
+                _ => self.plain(text, character, parts),
+            },
+            State::Command => match character {
+                '\x07' | '\u{9c}' => State::Text,
+                '\x1b' => State::CommandEscape,
+                _ => State::Command,
+            },
+            State::CommandEscape => match character {
+                '[' => self.begin(),
+                ']' | 'P' | 'X' | '^' | '_' => State::Command,
+                '\x1b' => State::CommandEscape,
+                _ => State::Text,
+            },
+        }
+    }
+
+    fn begin(&mut self) -> State {
+        self.parameters.clear();
+        State::Control
+    }
+
+    fn plain(&mut self, text: &str, character: char, parts: &mut impl Parts) -> State {
+        match character {
+            '\x1b' => return State::Escape,
+            '\u{9b}' => return self.begin(),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => return State::Command,
+            '\t' => parts.text(text),
+            '\u{fff9}'..='\u{fffb}' => {}
+            _ if character.is_control() => parts.control(character),
+            _ => parts.text(text),
+        }
+        State::Text
+    }
+}
+
+/// The length of the ASCII text at the start that needs no look at its characters.
+fn plain_run(text: &str) -> usize {
+    text.bytes().position(|byte| !matches!(byte, b' '..=b'~' | b'\n' | b'\t')).unwrap_or(text.len())
+}

@@ -1,0 +1,23 @@
+//! Dialects of the reference agent: from the wire to the engine and back.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`server`] | the server that is made of all parts |
+//! | [`fronts`] | one dialect each: from the wire to the desk and back |
+//! | [`desk`] | one conversation: what is done with a command whatever its dialect |
+//!
+//! Applications use the crate `agentese-server`, which re-exports this one.
+
+pub mod desk;
+pub mod fronts;
+pub mod server;
+
+use agentese_server_base::{config, replace, ui, world};
+use agentese_server_engine::{engine, prompt, resources};
+use agentese_server_extensions::{extensions, mcp};
+use agentese_server_models as providers;
+use agentese_server_sessions::session;
+use agentese_server_subagents as subagents;
+use agentese_server_tools as tools;
+
+pub use server::{Builder, Served, Server};

@@ -1,0 +1,194 @@
+//! The agent itself: prompts, runs, queues, commands. It knows models, tools and a session, and no
+//! wire format: what happens goes to an [`EventSink`] as [`Event`]s.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `customs` | how it behaves where agents differ |
+//! | `agent_loop` | what a run does next; a state machine without I/O |
+//! | `queue` | messages that wait for a run; also without I/O |
+//! | `retry`, `overflow`, `compaction`, `afterwards` | what follows a run; decisions without I/O |
+//! | `work`, `run`, `ask`, `incoming`, `call`, `compact`, `summary` | the thin shell that carries out what these say |
+//! | `state` | what there is besides a run: session, model, modes |
+//! | `hooks`, `chain`, `extend` | where others look in, and what extensions do |
+//! | `approvals`, `rules`, `todos`, `continues` | who looks in and decides what follows, where the parts bring them |
+//! | `lead`, `led`, `led_run`, `led_sessions`, `led_tell` | another agent that does the work of this one |
+//! | `children`, `ledger`, `budget` | agents that it sets to work, what all of them use, and the limits of that |
+//! | `limits` | limits that end a run: its turns, its cost, its time, equal calls that fail |
+//! | `prompt`, `mentions`, `marks`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
+
+mod afterwards;
+mod agent_loop;
+mod approvals;
+mod ask;
+mod bash;
+mod branch;
+mod budget;
+mod call;
+mod chain;
+mod children;
+mod compact;
+mod compaction;
+mod continues;
+mod control;
+mod customs;
+mod error;
+mod event;
+mod export;
+mod extend;
+mod fair;
+mod hooks;
+mod incoming;
+mod invoke;
+mod lead;
+mod led;
+mod led_run;
+mod led_sessions;
+mod led_tell;
+mod ledger;
+mod limits;
+mod marks;
+mod mentions;
+mod models;
+mod options;
+mod overflow;
+mod prompt;
+mod queue;
+mod resources;
+mod retry;
+mod rules;
+mod run;
+mod seat;
+mod sessions;
+mod state;
+mod storage;
+mod summary;
+mod todos;
+mod trust;
+mod work;
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+pub use afterwards::{Afterwards, GoOn, RunOver};
+pub use approvals::Approvals;
+#[doc(hidden)]
+pub use call::{blocks, milliseconds};
+pub use chain::Chain;
+pub use children::Bounds;
+pub use compact::CompactError;
+pub use continues::Continues;
+pub use control::View;
+pub use customs::{Branching, Calls, Customs, CutAnswer};
+pub use error::PromptError;
+pub use event::{ChildEvent, Event, EventSink};
+pub use export::PageError;
+pub use extend::{Delivery, Entries, WeakEngine};
+pub use fair::Fairness;
+pub use hooks::{Compacting, Hooks, Opening, Selection, Switch};
+pub use lead::{Compacted, Deed, Lead, Manner, Opened, Unwilling, Used};
+pub use led::Handed;
+pub use ledger::{Ledger, Spent};
+pub use options::Options;
+pub use prompt::{Begun, Input, Running, StreamingBehavior};
+pub use queue::QueuesFull;
+pub use rules::Rules;
+pub use seat::Seat;
+pub use storage::Unsaved;
+pub use todos::Reminders;
+pub use trust::Granted;
+
+use state::State;
+
+use crate::session::Session;
+use crate::tools::{KeptShell, ToolSet};
+
+/// One agent with one conversation. Dropping it aborts what it does.
+pub struct Engine {
+    shared: Arc<Shared>,
+    /// Whether the work ends with this value.
+    owner: bool,
+}
+
+/// What an engine and its run have in common.
+struct Shared {
+    options: Options,
+    sink: Arc<dyn EventSink>,
+    state: Mutex<State>,
+    /// What counts in place of the options, once the working directory is trusted.
+    overlay: OnceLock<trust::Overlay>,
+    /// Skills and templates that extensions bring.
+    extra: resources::Extra,
+    /// What commands of the user leave to the next one.
+    shell: KeptShell,
+    /// The agent that does the work, where that is another one.
+    led: Option<led::Led>,
+}
+
+impl Shared {
+    /// The state. Held for moments only, and never across an await.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells what is due of the budget, after something was used.
+    fn tell_what_is_due(&self) {
+        self.options.ledger.tell_what_is_due(self.options.clock.now_ms());
+    }
+
+    /// The tools that there are now.
+    fn tools(&self) -> ToolSet {
+        match self.options.only_these_tools {
+            true => self.options.tools.clone(),
+            false => self.options.hooks.tools(&self.options.tools),
+        }
+    }
+}
+
+impl Engine {
+    /// An idle engine with a fresh session.
+    pub fn new(options: Options, sink: Arc<dyn EventSink>) -> Self {
+        Self::with_session(options, None, sink)
+    }
+
+    /// An idle engine that goes on with a session, or begins a fresh one. The model is the one of
+    /// the options; the level that was asked for wins over the one that the session names.
+    pub fn with_session(mut options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
+        options.unsaved = options.unsaved.fresh();
+        let state = Mutex::new(State::new(&options, session));
+        let extra = resources::Extra::default();
+        let led = options.lead.clone().map(led::Led::new);
+        let (overlay, shell) = (OnceLock::new(), KeptShell::default());
+        let shared = Shared { options, sink, state, overlay, extra, shell, led };
+        let shared = Arc::new(shared);
+        shared.options.ledger.listened_by(Arc::downgrade(&shared));
+        Self { shared, owner: true }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if !self.owner {
+            return;
+        }
+        if let Some(led) = &self.shared.led {
+            led.stop();
+        }
+        let work = {
+            let mut state = self.shared.state();
+            state.bash.cancel();
+            state.work.take()
+        };
+        if let Some(work) = work {
+            work.abort.cancel();
+            work.detach();
+        }
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Engine")
+            .field("session", &self.shared.state().session.id())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,248 @@
+//! One tool call.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use agentese::types::{
+    AgentMessage, ImageContent, InputBlock, InputKind, TextContent, ToolCall, ToolResultMessage,
+    ToolResultMessageBuilder,
+};
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::Hooks as _;
+use super::agent_loop::Verdict;
+use super::children::Children;
+use super::run::{Run, unless};
+use super::{Event, Shared};
+use crate::tools::{Conversation, NOT_STARTED, ToolContent, ToolOutput, ToolUpdate, Updates};
+
+/// The result of a call that the user's message made superfluous, as the pi family writes it.
+const SKIPPED: &str = "Skipped due to queued user message.";
+const ABORTED: &str = "Operation aborted";
+/// The result of a call that never began, for the run had reached a limit.
+const NOT_STARTED_BY_LIMIT: &str = "Not started: the run had reached a limit.";
+const PANICKED: &str = "The tool failed inside the agent.";
+
+/// How long a tool may go on after an abort before it is given up. An abort is answered within
+/// five seconds.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// What was said before a call.
+struct Before(Weak<Shared>);
+
+impl Conversation for Before {
+    fn last_details(&self, tool: &str) -> Option<Value> {
+        let shared = self.0.upgrade()?;
+        let state = shared.state();
+        state.session.last_result(tool)?.details.as_option().cloned()
+    }
+
+    fn is_kept(&self) -> bool {
+        self.0.upgrade().is_some_and(|shared| shared.state().session.file().is_some())
+    }
+}
+
+/// The newest partial result that nobody was told of. Each replaces the one before it, so that a
+/// client that reads slowly gets fewer of them and nothing piles up.
+#[derive(Default)]
+struct Latest {
+    update: Mutex<Option<ToolUpdate>>,
+    changed: Notify,
+}
+
+impl Latest {
+    fn put(&self, update: ToolUpdate) {
+        *self.update.lock().unwrap_or_else(PoisonError::into_inner) = Some(update);
+        self.changed.notify_one();
+    }
+
+    fn take(&self) -> Option<ToolUpdate> {
+        self.update.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Run {
+    /// Answers calls in the way that was decided, side by side where there are several; tells of their beginnings and what
+    /// they show, and of their ends in the order of the calls. Where steering comes in between that interrupts, what still
+    /// runs is stopped and counts as skipped.
+    pub(super) async fn calls(&mut self, calls: Vec<(ToolCall, Verdict)>) {
+        for (call, verdict) in &calls {
+            self.room().await;
+            self.push(Event::ToolStarted(call));
+            if *verdict == Verdict::Execute {
+                self.shared.options.ledger.called();
+                self.shared.tell_what_is_due();
+            }
+        }
+        let stop = self.abort.child_token();
+        let answers = calls.iter().enumerate().map(|(index, (call, verdict))| {
+            let stop = &stop;
+            let run = &*self;
+            async move { (index, run.answer(call, verdict, stop).await) }
+        });
+        let mut running: FuturesUnordered<_> = answers.collect();
+        let mut outputs: Vec<Option<ToolOutput>> = calls.iter().map(|_| None).collect();
+        let mut told = Vec::new();
+        let (mut interrupted, mut last_word) = (false, false);
+        let tools = self.shared.tools();
+        while let Some((index, output)) = running.next().await {
+            outputs[index] = Some(if interrupted { ToolOutput::error(SKIPPED) } else { output });
+            if !interrupted && !running.is_empty() && self.shared.state().queues.interrupts() {
+                interrupted = true;
+                stop.cancel();
+            }
+            while let Some(mut output) = outputs.get_mut(told.len()).and_then(Option::take) {
+                let (call, verdict) = &calls[told.len()];
+                if matches!(verdict, Verdict::Execute | Verdict::Refuse(_)) && !stop.is_cancelled() {
+                    self.shared.options.ledger.count_result(call, &mut output);
+                }
+                self.room().await;
+                self.push(Event::ToolEnded(call, &output));
+                let executed = *verdict == Verdict::Execute && !output.is_error;
+                last_word |= executed && tools.get(&call.name).is_some_and(|tool| tool.ends_run());
+                let took = output.took.filter(|_| self.shared.options.customs.notes_times);
+                let mut result = result(call, output, self.shared.options.clock.now_ms());
+                result.duration_ms = took.map(|took| milliseconds(took).into());
+                let message = self.tell(AgentMessage::from(result.clone())).await;
+                told.push((result, message));
+            }
+        }
+        drop(running);
+        if last_word {
+            self.finish();
+        }
+        for (result, message) in told {
+            self.keep(Some(result), message);
+        }
+    }
+
+    async fn answer(&self, call: &ToolCall, verdict: &Verdict, stop: &CancellationToken) -> ToolOutput {
+        let hooks = &self.shared.options.hooks;
+        match verdict {
+            Verdict::Execute if call.arguments_error.is_some() => {
+                let error = call.arguments_error.as_deref().unwrap_or_default();
+                ToolOutput::error(format!("Invalid arguments for tool \"{}\": {error}", call.name))
+            }
+            Verdict::Execute => match unless(stop, hooks.tool_call(call)).await {
+                None => self.not_started(),
+                Some(Err(reason)) => ToolOutput::error(reason),
+                Some(Ok(())) => {
+                    let clock = &self.shared.options.clock;
+                    let began = clock.now_ms();
+                    let output = self.execute(call, stop).await;
+                    let took = u64::try_from(clock.now_ms().saturating_sub(began)).unwrap_or_default();
+                    let took = output.took.map(|_| Duration::from_millis(took));
+                    let kept = output.clone();
+                    let output = unless(stop, hooks.tool_result(call, output)).await.unwrap_or(kept);
+                    ToolOutput { took, ..output }
+                }
+            },
+            Verdict::Skip => ToolOutput::error(SKIPPED),
+            Verdict::Refuse(reason) => ToolOutput::error(reason.clone()),
+            Verdict::Abort => self.not_started(),
+        }
+    }
+
+    /// Returns the result of a call that never began.
+    fn not_started(&self) -> ToolOutput {
+        ToolOutput::error(match self.limit_reached() {
+            Some(_) => NOT_STARTED_BY_LIMIT,
+            None => NOT_STARTED,
+        })
+    }
+
+    async fn execute(&self, call: &ToolCall, stop: &CancellationToken) -> ToolOutput {
+        let options = &self.shared.options;
+        let latest = Arc::new(Latest::default());
+        let mut context = self.shared.context().clone();
+        context.as_data = options.customs.results_as_data;
+        context.blind_model = options.customs.behavior.blind_model_detail.and_then(|member| {
+            let state = self.shared.state();
+            let model = state.model.as_ref().filter(|model| !model.input.contains(&InputKind::Image))?;
+            Some(json!({ member: model.id }))
+        });
+        context.abort = stop.child_token();
+        context.call_id = Some(call.id.clone());
+        context.agents =
+            Some(Arc::new(Children { shared: Arc::downgrade(&self.shared), stop: stop.child_token() }));
+        context.conversation = Some(Arc::new(Before(Arc::downgrade(&self.shared))));
+        context.updates = Updates::to({
+            let latest = latest.clone();
+            move |update| latest.put(update)
+        });
+        let arguments = Value::Object(call.arguments.clone());
+        let tools = self.shared.tools();
+        if options.customs.shows_beginnings && tools.get(&call.name).is_some_and(|tool| tool.shows_progress())
+        {
+            self.push(Event::ToolUpdated(call, &ToolUpdate { content: Vec::new(), details: None }));
+        }
+        let work = AssertUnwindSafe(tools.call(&context, &call.name, arguments)).catch_unwind();
+        let mut work = std::pin::pin!(work);
+        let given_up = async {
+            stop.cancelled().await;
+            options.clock.sleep(GRACE).await;
+        };
+        let mut given_up = std::pin::pin!(given_up);
+        let output = loop {
+            tokio::select! {
+                biased;
+                output = &mut work => break output,
+                () = latest.changed.notified() => {
+                    self.room().await;
+                    self.show(call, &latest);
+                }
+                () = &mut given_up => {
+                    tracing::error!(tool = call.name, "a tool did not stop after an abort and is given up");
+                    break Ok(ToolOutput { took: Some(Duration::ZERO), ..ToolOutput::error(ABORTED) });
+                }
+            }
+        };
+        // What was shown last may have come together with the end.
+        self.room().await;
+        self.show(call, &latest);
+        output.unwrap_or_else(|_| {
+            tracing::error!(tool = call.name, "a tool panicked");
+            ToolOutput { took: Some(Duration::ZERO), ..ToolOutput::error(PANICKED) }
+        })
+    }
+
+    fn show(&self, call: &ToolCall, latest: &Latest) {
+        if let Some(update) = latest.take() {
+            self.push(Event::ToolUpdated(call, &update));
+        }
+    }
+}
+
+/// The message that a result becomes.
+pub(super) fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResultMessage {
+    let content = blocks(&output.content);
+    let mut message = ToolResultMessageBuilder {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        content,
+        is_error: output.is_error,
+        timestamp: now,
+    }
+    .build();
+    message.details = output.details.into();
+    message
+}
+
+/// A time in whole milliseconds.
+pub fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What a tool shows, as blocks of a message.
+pub fn blocks(content: &[ToolContent]) -> Vec<InputBlock> {
+    let block = |content: &ToolContent| match content {
+        ToolContent::Text(text) => InputBlock::from(TextContent::new(text)),
+        ToolContent::Image { data, mime_type } => ImageContent::new(data, mime_type).into(),
+    };
+    content.iter().map(block).collect()
+}

@@ -1,0 +1,40 @@
+//! Skills, prompt templates and rules: text that a prompt invokes with `/name`, or that a model receives.
+//! Nothing here is executed, and reading it needs no trust.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `place` | the places to search, their order, and the origin of their files |
+//! | `walk` | the files in a place |
+//! | `front_matter` | the YAML before a text |
+//! | `skill`, `template`, `rule` | one file, read and checked |
+//! | `stream_pattern` | the search pattern of a rule, for a text in pieces |
+//! | `load` | loading of all of them, with unique names |
+//! | `arguments` | the arguments after a template's name, and their placeholders |
+//! | `expand` | expansion of `/name arguments` to the text for a model |
+//! | `commands` | the list for clients |
+
+mod arguments;
+mod commands;
+mod complaint;
+mod expand;
+mod front_matter;
+mod load;
+mod place;
+mod rule;
+mod skill;
+mod stream_pattern;
+mod template;
+mod walk;
+
+#[doc(hidden)]
+pub use arguments::split as split_arguments;
+pub use commands::{CommandInfo, CommandSource, ExtensionCommands, NoExtensions};
+pub use complaint::Complaint;
+pub use expand::ExpandError;
+pub use front_matter::{FrontMatterError, members};
+pub use load::{MissingPath, Resources};
+pub use place::{Location, Sources, Wanted};
+pub use rule::Rule;
+pub use skill::SkillFile;
+pub use stream_pattern::{Position, StreamPattern};
+pub use template::Template;

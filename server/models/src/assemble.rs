@@ -1,0 +1,305 @@
+//! From a provider's events to the assistant's message.
+
+use agentese::types::{
+    AssistantBlock, AssistantMessage, AssistantMessageBuilder, Model, ModelCost, StopReason, TextContent,
+    ThinkingContent, ToolCall,
+};
+use serde_json::Map;
+
+use super::partial_json::Growing;
+use super::{Done, Failure, StreamEvent, TokenCounts, excerpt, price};
+
+mod arguments;
+#[cfg(test)]
+mod tests;
+mod update;
+
+pub use update::Update;
+
+/// A complete message, and which of its tool calls cannot be executed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The message.
+    pub message: AssistantMessage,
+    /// The calls whose arguments are no whole JSON object.
+    pub unusable: Vec<UnusableCall>,
+    /// Why there is no complete answer, where the request failed.
+    pub failure: Option<Failure>,
+}
+
+/// A call that must not be executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusableCall {
+    /// Its id.
+    pub id: String,
+    /// The text that tells the model why.
+    pub reason: String,
+}
+
+/// The reason if the answer reached the output limit within the arguments.
+const CUT: &str = "The call was not executed: its arguments were cut off because the answer reached the output \
+                   limit. Ask again with shorter arguments, or in several calls.";
+
+/// Builds a message step by step. What does not fit (a delta without a block) is left out and logged.
+#[derive(Debug)]
+pub struct Assembler {
+    message: AssistantMessage,
+    prices: ModelCost,
+    /// The JSON text of the call that is open.
+    arguments: String,
+    /// Reads it as it comes.
+    growing: Growing,
+    open: Option<Open>,
+    /// Calls whose arguments are no JSON object.
+    unusable: Vec<UnusableCall>,
+    /// What only the provider knows of an answer is kept in it.
+    details: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Text,
+    Thinking,
+    ToolCall,
+}
+
+impl Assembler {
+    /// An empty message of that model, begun at that time.
+    pub fn new(model: &Model, timestamp: i64) -> Self {
+        let usage = price::usage(TokenCounts::default(), &model.cost);
+        Self {
+            message: AssistantMessageBuilder {
+                content: Vec::new(),
+                api: model.api.clone(),
+                provider: model.provider.clone(),
+                model: model.id.clone(),
+                usage,
+                stop_reason: StopReason::Stop,
+                timestamp,
+            }
+            .build(),
+            prices: model.cost.clone(),
+            arguments: String::new(),
+            growing: Growing::default(),
+            open: None,
+            unusable: Vec::new(),
+            details: false,
+        }
+    }
+
+    /// Whether the message keeps what only the provider knows of it: its id, the word for why it stopped, which tokens
+    /// went into reasoning or stay cached for an hour, and who reckoned the cost; and of a call whose arguments are no
+    /// JSON, what they were, so that nobody runs it with a part of them. Else it does not.
+    pub fn keeping_details(mut self, kept: bool) -> Self {
+        self.details = kept;
+        self
+    }
+
+    /// The message so far.
+    pub fn message(&self) -> &AssistantMessage {
+        &self.message
+    }
+
+    /// Takes one event; says how the message grew, where it did. The two terminal events belong to
+    /// [`Assembler::done`] and [`Assembler::failed`] and change nothing here.
+    pub fn apply(&mut self, event: StreamEvent) -> Option<Update> {
+        match event {
+            StreamEvent::Start | StreamEvent::Done(_) | StreamEvent::Error(_) => None,
+            StreamEvent::Usage(counts) => {
+                self.message.usage = price::usage(counts, &self.prices);
+                if self.details {
+                    let usage = &mut self.message.usage;
+                    usage.cache_write1h = counts.cache_write_hour;
+                    usage.reasoning = counts.reasoning;
+                    usage.cost.total_from_provider = Some(false);
+                }
+                None
+            }
+            StreamEvent::Id(id) => {
+                self.message.response_id = Some(id).filter(|_| self.details);
+                None
+            }
+            StreamEvent::StopWord(word) => {
+                self.message.raw_stop_reason = Some(word).filter(|_| self.details);
+                None
+            }
+            StreamEvent::Signature(signature) => {
+                let (_, block) = self.last(self.open?)?;
+                match block {
+                    AssistantBlock::Text(block) => block.text_signature = Some(signature),
+                    AssistantBlock::Thinking(block) => block.thinking_signature = Some(signature),
+                    AssistantBlock::ToolCall(call) => call.thought_signature = Some(signature),
+                    _ => {}
+                }
+                None
+            }
+            StreamEvent::ThinkingSignature(signature) => {
+                let thinking = self.message.content.iter_mut().find_map(|block| match block {
+                    AssistantBlock::Thinking(block) => Some(block),
+                    _ => None,
+                });
+                thinking?.thinking_signature = Some(signature);
+                None
+            }
+            StreamEvent::Redacted => {
+                if let (_, AssistantBlock::Thinking(block)) = self.last(Open::Thinking)? {
+                    block.redacted = Some(true);
+                }
+                None
+            }
+            StreamEvent::TextStart => {
+                let index = self.add(Open::Text, TextContent::new("").into());
+                Some(Update::TextStart { index })
+            }
+            StreamEvent::ThinkingStart => {
+                let index = self.add(Open::Thinking, ThinkingContent::new("").into());
+                Some(Update::ThinkingStart { index })
+            }
+            StreamEvent::ToolCallStart { id, name } => {
+                let id = self.unused(id);
+                let index = self.add(Open::ToolCall, ToolCall::new(id, name, Map::new()).into());
+                Some(Update::ToolCallStart { index })
+            }
+            StreamEvent::TextDelta(delta) => match self.last(Open::Text)? {
+                (index, AssistantBlock::Text(block)) => {
+                    block.text.push_str(&delta);
+                    Some(Update::TextDelta { index, delta })
+                }
+                _ => None,
+            },
+            StreamEvent::ThinkingDelta(delta) => match self.last(Open::Thinking)? {
+                (index, AssistantBlock::Thinking(block)) => {
+                    block.thinking.push_str(&delta);
+                    Some(Update::ThinkingDelta { index, delta })
+                }
+                _ => None,
+            },
+            StreamEvent::ToolCallDelta(delta) => {
+                self.last(Open::ToolCall)?;
+                self.arguments.push_str(&delta);
+                let index = self.message.content.len() - 1;
+                match self.message.content.last_mut()? {
+                    AssistantBlock::ToolCall(call) => {
+                        let grown = self.growing.push(&delta, &mut call.arguments);
+                        Some(Update::ToolCallDelta { index, delta, grown })
+                    }
+                    _ => None,
+                }
+            }
+            StreamEvent::TextEnd => {
+                let (index, _) = self.last(Open::Text)?;
+                self.open = None;
+                Some(Update::TextEnd { index })
+            }
+            StreamEvent::ThinkingEnd { signature } => {
+                let (index, block) = self.last(Open::Thinking)?;
+                if let (AssistantBlock::Thinking(block), Some(signature)) = (block, signature) {
+                    block.thinking_signature = Some(signature);
+                }
+                self.open = None;
+                Some(Update::ThinkingEnd { index })
+            }
+            StreamEvent::ToolCallEnd => {
+                let (index, _) = self.last(Open::ToolCall)?;
+                self.close_call();
+                Some(Update::ToolCallEnd { index })
+            }
+        }
+    }
+
+    /// The event that closes the open block; none where no block is open.
+    pub fn closing(&self) -> Option<StreamEvent> {
+        Some(match self.open? {
+            Open::Text => StreamEvent::TextEnd,
+            Open::Thinking => StreamEvent::ThinkingEnd { signature: None },
+            Open::ToolCall => StreamEvent::ToolCallEnd,
+        })
+    }
+
+    /// The answer is complete.
+    pub fn done(mut self, reason: Done) -> Answer {
+        self.close_call();
+        self.message.stop_reason = match reason {
+            Done::Stop => StopReason::Stop,
+            Done::Length => StopReason::Length,
+            Done::ToolUse => StopReason::ToolUse,
+        };
+        let mut unusable = self.unusable;
+        if reason == Done::Length {
+            unusable.iter_mut().for_each(|call| call.reason = CUT.to_owned());
+        } else if self.details {
+            // The message itself has the reason, for the model and for clients.
+            unusable.clear();
+        }
+        Answer { message: self.message, unusable, failure: None }
+    }
+
+    /// The request failed; what came before stays.
+    pub fn failed(mut self, failure: Failure) -> Answer {
+        self.message.stop_reason = StopReason::Error;
+        self.message.error_message = Some(failure.text.clone());
+        Answer { message: self.message, unusable: Vec::new(), failure: Some(failure) }
+    }
+
+    /// The request was aborted; what came before stays.
+    pub fn aborted(mut self, reason: impl Into<String>) -> Answer {
+        self.message.stop_reason = StopReason::Aborted;
+        self.message.error_message = Some(reason.into());
+        Answer { message: self.message, unusable: Vec::new(), failure: None }
+    }
+
+    fn add(&mut self, open: Open, block: AssistantBlock) -> usize {
+        self.close_call();
+        self.open = Some(open);
+        self.arguments.clear();
+        self.growing = Growing::default();
+        self.message.content.push(block);
+        self.message.content.len() - 1
+    }
+
+    /// The id, or one made from it where it is empty or another call of this message has it: results
+    /// are told apart by it, and providers refuse a conversation in which they cannot be.
+    fn unused(&self, id: String) -> String {
+        let ids = || {
+            self.message.content.iter().filter_map(|block| match block {
+                AssistantBlock::ToolCall(call) => Some(call.id.as_str()),
+                _ => None,
+            })
+        };
+        if !id.is_empty() && ids().all(|taken| taken != id) {
+            return id;
+        }
+        let stem = if id.is_empty() { "call" } else { &id };
+        let numbered = (ids().count() + 1..).map(|number| format!("{stem}_{number}"));
+        numbered.into_iter().find(|id| ids().all(|taken| taken != id)).unwrap_or_default()
+    }
+
+    fn last(&mut self, expected: Open) -> Option<(usize, &mut AssistantBlock)> {
+        if self.open != Some(expected) {
+            tracing::warn!(?expected, open = ?self.open, "the provider sent a part of a block that is not open");
+            return None;
+        }
+        let index = self.message.content.len().checked_sub(1)?;
+        Some((index, &mut self.message.content[index]))
+    }
+
+    fn close_call(&mut self) {
+        if self.open.take() != Some(Open::ToolCall) {
+            return;
+        }
+        let Some(AssistantBlock::ToolCall(call)) = self.message.content.last_mut() else { return };
+        match arguments::read(&self.arguments) {
+            Ok(arguments) => call.arguments = arguments,
+            Err(error) => {
+                let received = excerpt(&self.arguments);
+                let reason = format!("The call was not executed: {error}. Received: {received}");
+                self.unusable.push(UnusableCall { id: call.id.clone(), reason });
+                if self.details {
+                    call.arguments = Map::new();
+                    let text = &self.arguments;
+                    call.arguments_error = Some(format!("{}\n\nReceived arguments:\n{text}", error.detail()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Models by name.
+
+use std::sync::Arc;
+
+use agentese::types::{Model, ThinkingLevel};
+use globset::{GlobBuilder, GlobMatcher};
+use secrecy::SecretString;
+
+use super::auth_file::AuthError;
+use super::device_login::DeviceLogin;
+use super::keys::{Keys, NotReady};
+use super::levels::nearest;
+use super::{Provider, levels};
+
+/// A model, and the level that came with its name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chosen {
+    /// The model.
+    pub model: Model,
+    /// The level, as in `NAME:high`.
+    pub thinking: Option<ThinkingLevel>,
+}
+
+/// Why a key was not stored.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreKeyError {
+    /// There is no place for it.
+    #[error("there is no home directory to keep keys in")]
+    NoFile,
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] AuthError),
+}
+
+/// All models of all providers, in order.
+#[derive(Clone, Default)]
+pub struct Catalog {
+    providers: Vec<Arc<dyn Provider>>,
+    keys: Option<Keys>,
+    login: Option<DeviceLogin>,
+}
+
+impl std::fmt::Debug for Catalog {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_list().entries(self.models().map(name)).finish()
+    }
+}
+
+fn name(model: &Model) -> String {
+    format!("{}/{}", model.provider, model.id)
+}
+
+impl Catalog {
+    /// The models of those providers.
+    pub fn new(providers: Vec<Arc<dyn Provider>>) -> Self {
+        Self { providers, keys: None, login: None }
+    }
+
+    /// Sets the source of keys.
+    #[doc(hidden)]
+    pub fn with_keys(mut self, keys: Keys) -> Self {
+        self.keys = Some(keys);
+        self
+    }
+
+    /// Sets the login with a device code, if there is one.
+    #[doc(hidden)]
+    pub fn with_login(mut self, login: Option<DeviceLogin>) -> Self {
+        self.login = login;
+        self
+    }
+
+    /// How users log in with a device code, where they can.
+    pub fn login(&self) -> Option<&DeviceLogin> {
+        self.login.as_ref()
+    }
+
+    /// Whether a provider of that name is there.
+    pub fn has_provider(&self, name: &str) -> bool {
+        self.provider(name).is_some()
+    }
+
+    /// Whether there is a key for a provider, stored, in the environment or configured, as far as that is known
+    /// without waiting.
+    pub fn has_key(&self, provider: &str) -> bool {
+        self.keys.as_ref().is_some_and(|keys| keys.find(provider, None).is_ok())
+    }
+
+    /// Stores a key for a provider in `auth.json`. Blocks. Fails where there is no such file and none can be made.
+    pub fn store_key(&self, provider: &str, key: &SecretString) -> Result<(), StoreKeyError> {
+        let file = self.keys.as_ref().and_then(Keys::file).ok_or(StoreKeyError::NoFile)?;
+        Ok(file.set_key(provider, key)?)
+    }
+
+    /// The providers whose keys are in `auth.json`. Blocks; none where it cannot be read.
+    pub fn stored_keys(&self) -> Vec<String> {
+        let file = self.keys.as_ref().and_then(Keys::file);
+        file.and_then(|file| file.with_keys().ok()).unwrap_or_default()
+    }
+
+    /// The model of that provider with that id, whether it is listed or not: one that is not is taken to be like the
+    /// provider's first model. None where there is no such provider, or where it has no models.
+    pub fn model_like(&self, provider: &str, id: &str) -> Option<Model> {
+        if let Some(model) = self.get(provider, id) {
+            return Some(model.clone());
+        }
+        let mut model = self.provider(provider)?.models().first()?.clone();
+        (model.id, model.name) = (id.to_owned(), id.to_owned());
+        Some(model)
+    }
+
+    /// Every model, whether it can be asked or not.
+    pub fn models(&self) -> impl Iterator<Item = &Model> {
+        self.providers.iter().flat_map(|provider| provider.models())
+    }
+
+    /// The models that can be asked: those whose provider has a key or needs none. Stored keys are
+    /// looked up anew each time.
+    pub fn available(&self) -> Vec<&Model> {
+        self.providers.iter().flat_map(|provider| provider.available()).collect()
+    }
+
+    /// Their names, as `provider/id`, for texts that say what there is.
+    pub fn names(&self) -> Vec<String> {
+        self.models().map(name).collect()
+    }
+
+    /// The model of that provider with that id.
+    pub fn get(&self, provider: &str, id: &str) -> Option<&Model> {
+        self.models().find(|model| model.provider == provider && model.id == id)
+    }
+
+    /// As [`Catalog::get`], of those that can be asked.
+    pub fn get_available(&self, provider: &str, id: &str) -> Option<&Model> {
+        self.get(provider, id).filter(|model| self.ready(model).is_ok())
+    }
+
+    /// Whoever answers for a model.
+    pub fn provider_of(&self, model: &Model) -> Option<&Arc<dyn Provider>> {
+        self.provider(&model.provider)
+    }
+
+    fn provider(&self, name: &str) -> Option<&Arc<dyn Provider>> {
+        self.providers.iter().find(|provider| provider.name() == name)
+    }
+
+    /// Whether a model can be asked now. Fails for want of a key, with a text for the user; a key that
+    /// a command gives is taken to be there.
+    pub fn ready(&self, model: &Model) -> Result<(), NotReady> {
+        self.provider_of(model).map_or(Ok(()), |provider| provider.ready(model))
+    }
+
+    /// The thinking levels that a model has, weakest first, as it is configured.
+    pub fn levels(&self, model: &Model) -> Vec<ThinkingLevel> {
+        self.provider_of(model).map_or_else(|| levels(model), |provider| provider.levels(model))
+    }
+
+    /// A model with what is known of it besides what every client gets to see.
+    pub fn describe(&self, model: Model) -> Model {
+        match self.provider_of(&model).cloned() {
+            Some(provider) => provider.describe(model),
+            None => model,
+        }
+    }
+
+    /// Of those levels the nearest one: the next stronger, or else the strongest.
+    pub fn nearest_level(&self, model: &Model, wanted: ThinkingLevel) -> ThinkingLevel {
+        nearest(&self.levels(model), wanted)
+    }
+
+    /// Gives a key for a provider, before all others, for the life of this catalogue and its clones. It
+    /// is not stored.
+    pub fn set_api_key(&self, provider: &str, key: SecretString) {
+        if let Some(keys) = &self.keys {
+            keys.give(provider, key);
+        }
+    }
+
+    /// Every key that there is, whether or not a provider is asked with it, so that they can be kept out of what is
+    /// written for others; with them the reasons why some are not known. Commands of `models.json` run for it, each
+    /// once in the life of the catalogue.
+    pub async fn secrets(&self) -> (Vec<SecretString>, Vec<String>) {
+        match &self.keys {
+            Some(keys) => keys.known().await,
+            None => Default::default(),
+        }
+    }
+
+    /// The provider of that name, whatever its case, as it is written.
+    pub fn provider_named(&self, wanted: &str) -> Option<&Arc<dyn Provider>> {
+        self.providers.iter().find(|provider| provider.name().eq_ignore_ascii_case(wanted))
+    }
+
+    /// The model that a pattern means: `provider/id`, an id, or a part of either or of a name, with an
+    /// optional `:level`. Whole names win over parts; of several that have the part, one without a date
+    /// wins over dated ones, and then the highest id.
+    pub fn find(&self, pattern: &str) -> Option<Chosen> {
+        find_in(&self.models().collect::<Vec<_>>(), pattern)
+    }
+
+    /// The models that a list of patterns means, each once, in the order of the patterns; and the
+    /// patterns that mean none. A pattern with `*`, `?` or `[` means all models whose `provider/id` or id
+    /// it matches; each takes an optional `:level`.
+    pub fn scope<'a>(&self, patterns: impl IntoIterator<Item = &'a str>) -> (Vec<Chosen>, Vec<&'a str>) {
+        let mut chosen: Vec<Chosen> = Vec::new();
+        let mut unknown = Vec::new();
+        for pattern in patterns {
+            let found = if pattern.contains(['*', '?', '[']) {
+                self.matching(pattern)
+            } else {
+                self.find(pattern).into_iter().collect()
+            };
+            if found.is_empty() {
+                unknown.push(pattern);
+            }
+            for found in found {
+                if !chosen.iter().any(|known| known.model == found.model) {
+                    chosen.push(found);
+                }
+            }
+        }
+        (chosen, unknown)
+    }
+
+    fn matching(&self, pattern: &str) -> Vec<Chosen> {
+        let (glob, thinking) = match pattern.rsplit_once(':').map(|(glob, level)| (glob, level.parse())) {
+            Some((glob, Ok(level))) => (glob, Some(level)),
+            _ => (pattern, None),
+        };
+        let Some(glob) = matcher(glob) else { return Vec::new() };
+        let matches = |model: &&Model| glob.is_match(name(model)) || glob.is_match(&model.id);
+        let chosen = |model: &Model| Chosen { model: model.clone(), thinking };
+        self.models().filter(matches).map(chosen).collect()
+    }
+}
+
+fn matcher(glob: &str) -> Option<GlobMatcher> {
+    let glob = GlobBuilder::new(glob).case_insensitive(true).literal_separator(true).build();
+    glob.ok().map(|glob| glob.compile_matcher())
+}
+
+/// As [`Catalog::find`], among some models.
+pub fn find_in(models: &[&Model], pattern: &str) -> Option<Chosen> {
+    let chosen = |pattern: &str, thinking| {
+        let pattern = pattern.to_lowercase();
+        let whole =
+            |model: &Model| name(model).to_lowercase() == pattern || model.id.to_lowercase() == pattern;
+        let part = |model: &Model| {
+            let has = |text: &str| text.to_lowercase().contains(&pattern);
+            !pattern.is_empty() && (has(&name(model)) || has(&model.name))
+        };
+        let best = || {
+            let parts = models.iter().copied().filter(|model| part(model));
+            // Of equals the first one stays first.
+            parts.reduce(|best, model| if rank(model) > rank(best) { model } else { best })
+        };
+        let model = models.iter().copied().find(|model| whole(model)).or_else(best)?;
+        Some(Chosen { model: model.clone(), thinking })
+    };
+    // An id may have a colon of its own.
+    chosen(pattern, None).or_else(|| {
+        let (pattern, level) = pattern.rsplit_once(':')?;
+        chosen(pattern, Some(level.parse().ok()?))
+    })
+}
+
+fn rank(model: &Model) -> (bool, &str) {
+    (!is_dated(&model.id), &model.id)
+}
+
+/// Whether an id names a version by its day, as in `-20250929` or `-2025-04-14`.
+fn is_dated(id: &str) -> bool {
+    let digits =
+        |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = id.rsplit('-');
+    let (last, month, year) = (parts.next(), parts.next(), parts.next());
+    last.is_some_and(|last| digits(last, 8))
+        || last.is_some_and(|day| digits(day, 2))
+            && month.is_some_and(|month| digits(month, 2))
+            && year.is_some_and(|year| digits(year, 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripted::Scripted;
+
+    #[test]
+    fn a_model_is_found_by_whole_name_part_and_level() {
+        let catalog = Catalog::new(vec![Arc::new(Scripted::built_in())]);
+        let level = |pattern: &str| catalog.find(pattern).map(|chosen| chosen.thinking);
+        assert_eq!(level("scripted/scripted"), Some(None));
+        assert_eq!(level("Scripted"), Some(None));
+        assert_eq!(level("script"), Some(None));
+        assert_eq!(level("scripted:low"), Some(Some(ThinkingLevel::Low)));
+        assert_eq!(level("scripted:loud"), None);
+        assert_eq!(level("nosuch/model"), None);
+        assert_eq!(level(""), None);
+    }
+
+    #[test]
+    fn a_dated_name_ends_with_a_date() {
+        assert!(is_dated("gpt-4.1-2025-04-14") && is_dated("a-20250929"));
+        assert!(!is_dated("claude-opus-4-6") && !is_dated("gpt-5.2"));
+    }
+}

@@ -1,0 +1,308 @@
+//! The schema of a tool's arguments, rewritten for an API.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::ToolRules;
+use super::names::Properties;
+use super::references::resolved;
+
+/// Keywords about the schema itself, and those whose meaning is in place. No API needs them, and some refuse them.
+const DROPPED: &[&str] = &[
+    "$anchor",
+    "$comment",
+    "$defs",
+    "$dynamicAnchor",
+    "$dynamicRef",
+    "$id",
+    "$recursiveAnchor",
+    "$recursiveRef",
+    "$ref",
+    "$schema",
+    "$vocabulary",
+    "definitions",
+];
+/// Keywords that no API takes at the top of a tool's schema.
+const NOT_AT_TOP: &[&str] = &[
+    "allOf",
+    "anyOf",
+    "const",
+    "dependencies",
+    "dependentSchemas",
+    "else",
+    "enum",
+    "if",
+    "not",
+    "oneOf",
+    "then",
+];
+/// Keywords with a list of schemas, and with one.
+const LISTS: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
+const SINGLE: &[&str] = &[
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+];
+
+/// A schema in the form that an API takes.
+#[derive(Debug)]
+pub(super) struct FittedSchema {
+    pub schema: Value,
+    pub names: Properties,
+    /// A sentence about what the schema cannot say any more.
+    pub note: Option<String>,
+}
+
+/// Returns the fault of a schema that no API takes in any form; `None` for all others.
+pub fn problem(schema: &Value) -> Option<String> {
+    let Value::Object(members) = schema else {
+        return Some(format!("its schema is {}, not an object", kind(schema)));
+    };
+    let is_object = |kind: &Value| kind == "object";
+    match resolved(schema).get("type").or(members.get("type")) {
+        None => None,
+        Some(kind) if is_object(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(is_object)) => {
+            None
+        }
+        Some(kind) => Some(format!("its schema has the type {kind}, not \"object\"")),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Rewrites a schema. Fails with the reason if no form of it is taken.
+pub(super) fn rewritten(schema: &Value, rules: &ToolRules) -> Result<FittedSchema, String> {
+    if let Some(problem) = problem(schema) {
+        return Err(problem);
+    }
+    let Value::Object(top) = resolved(schema) else { return Err("it has no schema".to_owned()) };
+    let (top, note) = flat(top);
+    let mut own = BTreeSet::new();
+    if rules.properties.is_some() {
+        collect(&top, &mut own);
+    }
+    let names = Properties::new(own, rules);
+    let mut schema = fitted(top, rules, &names);
+    // APIs refuse a schema that does not say so.
+    schema.insert("type".into(), "object".into());
+    schema.entry("properties").or_insert_with(|| json!({}));
+    Ok(FittedSchema { schema: Value::Object(schema), names, note })
+}
+
+/// The object that a schema describes whose forms stand at its top: it has the properties of all forms and requires what
+/// each requires. The note says what each form requires.
+fn flat(mut top: Map<String, Value>) -> (Map<String, Value>, Option<String>) {
+    for part in list(top.shift_remove("allOf")) {
+        let (part, _) = flat(part);
+        let required = union(&names_in(&top), &names_in(&part));
+        merge(&mut top, part);
+        require(&mut top, required);
+    }
+    let mut notes = Vec::new();
+    for name in ["anyOf", "oneOf"] {
+        let forms: Vec<_> = list(top.shift_remove(name)).into_iter().map(|form| flat(form).0).collect();
+        if forms.is_empty() {
+            continue;
+        }
+        let each: Vec<Vec<String>> = forms.iter().map(names_in).collect();
+        let all = |name: &&String| each.iter().all(|names| names.contains(name));
+        let common: Vec<String> = each[0].iter().filter(all).cloned().collect();
+        let required = union(&names_in(&top), &common);
+        forms.into_iter().for_each(|form| merge(&mut top, form));
+        let differs = each.iter().any(|names| names.len() > common.len());
+        if differs {
+            let form = |names: &Vec<String>| match names.is_empty() {
+                true => "nothing".to_owned(),
+                false => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and "),
+            };
+            let forms: Vec<_> = each.iter().map(form).collect();
+            let how = if name == "oneOf" { "exactly one" } else { "at least one" };
+            notes.push(format!("Arguments have {how} of these forms, which require: {}.", forms.join("; ")));
+        }
+        require(&mut top, required);
+    }
+    NOT_AT_TOP.iter().for_each(|name| drop(top.shift_remove(*name)));
+    (top, (!notes.is_empty()).then(|| notes.join("\n")))
+}
+
+fn list(value: Option<Value>) -> Vec<Map<String, Value>> {
+    let Some(Value::Array(list)) = value else { return Vec::new() };
+    let object = |item: Value| match item {
+        Value::Object(members) if members.get("type").is_none_or(|kind| kind != "null") => Some(members),
+        _ => None,
+    };
+    list.into_iter().filter_map(object).collect()
+}
+
+fn names_in(schema: &Map<String, Value>) -> Vec<String> {
+    let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    names.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn union(one: &[String], other: &[String]) -> Vec<String> {
+    let more = other.iter().filter(|name| !one.contains(name));
+    one.iter().chain(more).cloned().collect()
+}
+
+fn require(schema: &mut Map<String, Value>, names: Vec<String>) {
+    match names.is_empty() {
+        true => drop(schema.shift_remove("required")),
+        false => drop(schema.insert("required".into(), json!(names))),
+    }
+}
+
+/// Adds what a part of a schema has. A property that both have in other forms may have either.
+fn merge(schema: &mut Map<String, Value>, part: Map<String, Value>) {
+    for (name, value) in part {
+        match (schema.get_mut(&name), value) {
+            (Some(Value::Object(known)), Value::Object(more)) if name == "properties" => {
+                for (name, other) in more {
+                    match known.get_mut(&name) {
+                        None => drop(known.insert(name, other)),
+                        Some(one) if *one == other => {}
+                        Some(one) => either(one, other),
+                    }
+                }
+            }
+            (None, value) => drop(schema.insert(name, value)),
+            (Some(_), _) => {}
+        }
+    }
+}
+
+fn either(one: &mut Value, other: Value) {
+    match one.get_mut("anyOf").and_then(Value::as_array_mut) {
+        Some(forms) if !forms.contains(&other) => forms.push(other),
+        Some(_) => {}
+        None => *one = json!({"anyOf": [one.take(), other]}),
+    }
+}
+
+/// Collects the names of all properties.
+fn collect(schema: &Map<String, Value>, names: &mut BTreeSet<String>) {
+    let mut inner = |value: &Value| {
+        if let Value::Object(schema) = value {
+            collect(schema, names);
+        }
+    };
+    for (name, value) in schema {
+        match value {
+            Value::Array(list) if LISTS.contains(&name.as_str()) || name == "items" => {
+                list.iter().for_each(&mut inner)
+            }
+            value if SINGLE.contains(&name.as_str()) => inner(value),
+            _ => {}
+        }
+    }
+    if let Some(Value::Object(properties)) = schema.get("properties") {
+        properties.values().for_each(&mut inner);
+        names.extend(properties.keys().cloned());
+    }
+}
+
+/// A schema at any depth, in the form that is taken.
+fn fitted(schema: Map<String, Value>, rules: &ToolRules, names: &Properties) -> Map<String, Value> {
+    let mut found = Map::new();
+    let one = |value: Value| match value {
+        Value::Object(schema) => Some(Value::Object(fitted(schema, rules, names))),
+        Value::Bool(true) => Some(json!({})),
+        // Nothing fits it.
+        _ => None,
+    };
+    for (name, value) in schema {
+        if DROPPED.contains(&name.as_str()) {
+            continue;
+        }
+        match (name.as_str(), value) {
+            ("properties", Value::Object(properties)) => {
+                let property = |(own, value): (String, Value)| {
+                    let sent = names.of(&own).to_owned();
+                    let mut schema = one(value)?;
+                    if sent != own
+                        && let Value::Object(schema) = &mut schema
+                    {
+                        schema.entry("title").or_insert(own.into());
+                    }
+                    Some((sent, schema))
+                };
+                let properties: Map<_, _> = properties.into_iter().filter_map(property).collect();
+                found.insert(name, Value::Object(properties));
+            }
+            ("required" | "propertyOrdering", Value::Array(list)) => {
+                let sent = list.iter().filter_map(Value::as_str).map(|own| Value::from(names.of(own)));
+                found.insert(name, sent.collect());
+            }
+            // In drafts 3 and 4 these are yes or no.
+            ("required" | "exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) => {}
+            ("enum", Value::Array(list)) if list.is_empty() => {}
+            ("const", value) if rules.keywords.is_some() => drop(found.insert("enum".into(), json!([value]))),
+            ("allOf", Value::Array(parts)) if rules.keywords.is_some() => {
+                for part in parts.into_iter().filter_map(one) {
+                    if let Value::Object(part) = part {
+                        let required = union(&names_in(&found), &names_in(&part));
+                        merge(&mut found, part);
+                        require(&mut found, required);
+                    }
+                }
+            }
+            // A list of schemas was a tuple before draft 2020-12.
+            ("items", Value::Array(items)) => {
+                found.insert("prefixItems".into(), items.into_iter().filter_map(one).collect());
+            }
+            (
+                "additionalProperties" | "unevaluatedProperties" | "additionalItems",
+                value @ Value::Bool(_),
+            ) => {
+                found.insert(name, value);
+            }
+            (keyword, Value::Array(schemas)) if LISTS.contains(&keyword) => {
+                let schemas: Vec<Value> = schemas.into_iter().filter_map(one).collect();
+                if !schemas.is_empty() {
+                    found.insert(name, schemas.into());
+                }
+            }
+            (keyword, value) if SINGLE.contains(&keyword) => {
+                if let Some(schema) = one(value) {
+                    found.insert(name, schema);
+                }
+            }
+            (_, value) => drop(found.insert(name, value)),
+        }
+    }
+    if found.get("type").is_some_and(|kind| kind == "array") && !found.contains_key("prefixItems") {
+        found.entry("items").or_insert_with(|| json!({}));
+    }
+    if let Some(keywords) = rules.keywords {
+        found.retain(|name, _| keywords.contains(&name.as_str()));
+        only_known_required(&mut found);
+    }
+    found
+}
+
+/// Requires no property that the schema does not name.
+fn only_known_required(schema: &mut Map<String, Value>) {
+    let Some(Value::Object(properties)) = schema.get("properties") else { return };
+    let (known, unknown): (Vec<String>, Vec<String>) =
+        names_in(schema).into_iter().partition(|name| properties.contains_key(name));
+    if !unknown.is_empty() {
+        require(schema, known);
+    }
+}

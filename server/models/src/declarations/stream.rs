@@ -1,0 +1,58 @@
+//! The calls of an answer, with the tools' own names.
+
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use serde_json::Value;
+
+use super::Renames;
+use crate::StreamEvent;
+
+/// The events of an answer with the tools' own names. The arguments of a tool with other names of properties come as a whole.
+pub fn restored(
+    events: BoxStream<'static, StreamEvent>,
+    renames: Renames,
+) -> BoxStream<'static, StreamEvent> {
+    if renames.is_empty() {
+        return events;
+    }
+    let mut restoring = CallRestorer { renames, open: None };
+    events.flat_map(move |event| stream::iter(restoring.event(event))).boxed()
+}
+
+struct CallRestorer {
+    renames: Renames,
+    /// The tool that is called, and the text of its arguments so far.
+    open: Option<(String, String)>,
+}
+
+impl CallRestorer {
+    fn event(&mut self, event: StreamEvent) -> Vec<StreamEvent> {
+        match event {
+            StreamEvent::ToolCallStart { id, name } => {
+                let own = self.renames.own(&name).to_owned();
+                self.open = self.renames.properties.contains_key(&own).then(|| (own.clone(), String::new()));
+                vec![StreamEvent::ToolCallStart { id, name: own }]
+            }
+            StreamEvent::ToolCallDelta(delta) => match &mut self.open {
+                Some((_, text)) => {
+                    text.push_str(&delta);
+                    Vec::new()
+                }
+                None => vec![StreamEvent::ToolCallDelta(delta)],
+            },
+            StreamEvent::ToolCallEnd | StreamEvent::Done(_) | StreamEvent::Error(_) => {
+                let whole = self.open.take().map(|open| StreamEvent::ToolCallDelta(self.restored(open)));
+                whole.into_iter().chain([event]).collect()
+            }
+            event => vec![event],
+        }
+    }
+
+    /// The arguments with the tool's own names. What is no JSON stays as it came: it is refused later.
+    fn restored(&self, (own, text): (String, String)) -> String {
+        match (self.renames.properties.get(&own), agentese::wire::decode::<Value>(&text)) {
+            (Some(names), Ok(arguments)) => names.own(arguments).to_string(),
+            _ => text,
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! Logging in with a device code: the user enters a short code elsewhere, and this program asks until that is done.
+//!
+//! What comes of it stands in `auth.json` at the top level, as Opal writes it: `github_token` (what the user granted),
+//! `copilot_token` (what models are asked with), `expires_at` (seconds since the epoch) and `base_url`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value, json};
+
+use super::auth_file::{AuthError, AuthFile, Stored};
+use super::http::Client;
+use super::key::secret_header;
+use crate::config::{Environment, Login};
+use crate::world::Clock;
+
+/// The name of the provider that is asked with what the login gives.
+pub const PROVIDER: &str = "copilot";
+
+/// A token that ends within this time is exchanged for a new one, in seconds.
+const SOON: i64 = 300;
+
+/// How long an answer of the login server may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The longest answer of the login server that is read, in bytes.
+const LONGEST_ANSWER: usize = 1 << 20;
+
+/// How much longer the pause is after the server found the questions too many, in seconds.
+const SLOWER: u64 = 5;
+
+/// Pauses between two questions, in seconds.
+const PAUSES: std::ops::RangeInclusive<u64> = 1..=300;
+
+/// What is asked for on the user's behalf.
+const SCOPE: &str = "read:user";
+
+const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
+
+/// What the user has to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceCode {
+    /// What the user enters.
+    pub user_code: String,
+    /// Where.
+    pub verification_uri: String,
+    /// What [`DeviceLogin::poll`] asks with.
+    pub device_code: String,
+    /// The pause between two questions, in seconds.
+    pub interval: u64,
+}
+
+/// Why nobody is logged in. Shows no token.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoginError {
+    /// Nothing says where the login server is.
+    #[error("no login server is configured: {0} names its domain")]
+    NoServer(&'static str),
+    /// It cannot be reached.
+    #[error("the login server at {domain} cannot be reached: {reason}")]
+    Unreachable {
+        /// Its domain.
+        domain: String,
+        /// Why.
+        reason: String,
+    },
+    /// It refuses.
+    #[error("the login server answered {status}: {reason}")]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// What it says.
+        reason: String,
+    },
+    /// The user has not entered the code in time.
+    #[error("expired_token: the code has expired, begin the login again")]
+    Expired,
+    /// The user has said no.
+    #[error("access_denied: the login was refused")]
+    Denied,
+    /// It answers something that no login server answers.
+    #[error("the login server's answer has no {0}")]
+    Unreadable(&'static str),
+    /// What it gave leads to a place that no token is sent to.
+    #[error("the login server names a model server that is not reached over https: {0}")]
+    Insecure(String),
+    /// The token cannot be kept.
+    #[error(transparent)]
+    File(#[from] AuthError),
+    /// There is no directory to keep it in.
+    #[error("there is no home directory to keep the login in")]
+    NoHome,
+    /// Nobody has logged in.
+    #[error("nobody is logged in: use the login of this agent, or an API key of another provider")]
+    LoggedOut,
+}
+
+/// Where models are asked, and with what.
+pub struct Access {
+    pub token: SecretString,
+    pub base_url: String,
+}
+
+/// The login of one user.
+#[derive(Clone)]
+pub struct DeviceLogin {
+    variables: Login,
+    domain: Option<String>,
+    client_id: Option<String>,
+    file: Option<AuthFile>,
+    client: Arc<Client>,
+    clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for DeviceLogin {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("DeviceLogin").field("domain", &self.domain).finish_non_exhaustive()
+    }
+}
+
+impl DeviceLogin {
+    pub fn new(
+        variables: Login,
+        environment: &dyn Environment,
+        file: Option<AuthFile>,
+        client: Arc<Client>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let set = |name: &str| {
+            environment.get(name).and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty())
+        };
+        let (domain, client_id) = (set(variables.domain), set(variables.client));
+        Self { variables, domain, client_id, file, client, clock }
+    }
+
+    /// Begins a login. Fails where no login server is configured, reached or willing.
+    pub async fn begin(&self) -> Result<DeviceCode, LoginError> {
+        let body = self.asked(json!({"scope": SCOPE}));
+        let request = self.client()?.post(self.url("", "/login/device/code")?);
+        let answer = self.send(with_body(request, &body)).await?;
+        let text =
+            |name: &'static str| answer[name].as_str().map(str::to_owned).ok_or(LoginError::Unreadable(name));
+        Ok(DeviceCode {
+            user_code: text("user_code")?,
+            verification_uri: text("verification_uri")?,
+            device_code: text("device_code")?,
+            interval: answer["interval"].as_u64().unwrap_or(SLOWER),
+        })
+    }
+
+    /// Waits until the user has entered the code, asking every `interval` seconds, and keeps what that gives. Fails where
+    /// the user refuses or takes too long. Dropping it ends the waiting.
+    pub async fn poll(&self, device_code: &str, interval: u64) -> Result<(), LoginError> {
+        let mut pause = interval.clamp(*PAUSES.start(), *PAUSES.end());
+        let body = self.asked(json!({"device_code": device_code, "grant_type": GRANT}));
+        let granted = loop {
+            let request = self.client()?.post(self.url("", "/login/oauth/access_token")?);
+            let answer = self.send(with_body(request, &body)).await?;
+            match answer["error"].as_str() {
+                None => break answer["access_token"].as_str().map(SecretString::from),
+                Some("authorization_pending") => {}
+                Some("slow_down") => pause = (pause + SLOWER).min(*PAUSES.end()),
+                Some("expired_token") => return Err(LoginError::Expired),
+                Some("access_denied") => return Err(LoginError::Denied),
+                Some(_) => return Err(LoginError::Refused { status: 200, reason: reason(&answer) }),
+            }
+            self.clock.sleep(Duration::from_secs(pause)).await;
+        };
+        let granted = granted.ok_or(LoginError::Unreadable("access_token"))?;
+        self.exchange(&granted).await.map(drop)
+    }
+
+    /// Where models are asked now, and with what. A token that ends soon is exchanged for a new one; one that has not
+    /// ended yet counts where that fails.
+    pub async fn access(&self) -> Result<Access, LoginError> {
+        let stored = self.file.as_ref().ok_or(LoginError::NoHome)?.stored(PROVIDER)?;
+        let Some(Stored::Device { token, granted, expires_at, base_url }) = stored else {
+            return Err(LoginError::LoggedOut);
+        };
+        let left = expires_at - self.clock.now_ms() / 1000;
+        if left > SOON {
+            return Ok(Access { token, base_url });
+        }
+        match self.exchange(&granted).await {
+            Err(error) if left > 0 => {
+                tracing::warn!(%error, "the token of the login was not renewed");
+                Ok(Access { token, base_url })
+            }
+            renewed => renewed,
+        }
+    }
+
+    /// Gets the token that models are asked with for what the user granted, and keeps both.
+    async fn exchange(&self, granted: &SecretString) -> Result<Access, LoginError> {
+        let bearer = secret_header(&format!("Bearer {}", granted.expose_secret()));
+        let bearer = bearer.ok_or(LoginError::Unreadable("access_token"))?;
+        let request = self.client()?.get(self.url("api.", "/copilot_internal/v2/token")?);
+        let answer = self.send(request.header(AUTHORIZATION, bearer)).await?;
+        let token = answer["token"].as_str().ok_or(LoginError::Unreadable("token"))?;
+        let expires_at = answer["expires_at"].as_i64().ok_or(LoginError::Unreadable("expires_at"))?;
+        let base_url = answer["endpoints"]["api"].as_str().ok_or(LoginError::Unreadable("endpoints.api"))?;
+        if !is_safe(base_url) {
+            return Err(LoginError::Insecure(base_url.to_owned()));
+        }
+        let (token, base_url) = (SecretString::from(token), base_url.to_owned());
+        let members = [
+            ("github_token", Value::from(granted.expose_secret())),
+            ("copilot_token", token.expose_secret().into()),
+            ("expires_at", expires_at.into()),
+            ("base_url", base_url.as_str().into()),
+        ];
+        let file = self.file.clone().ok_or(LoginError::NoHome)?;
+        let kept = tokio::task::spawn_blocking(move || {
+            file.change(|entries| {
+                entries.extend(members.into_iter().map(|(name, value)| (name.to_owned(), value)));
+            })
+        });
+        kept.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+        Ok(Access { token, base_url })
+    }
+
+    fn client(&self) -> Result<&reqwest::Client, LoginError> {
+        self.client.get().map_err(|failure| self.unreachable(failure.text))
+    }
+
+    fn unreachable(&self, reason: impl ToString) -> LoginError {
+        LoginError::Unreachable {
+            domain: self.domain.clone().unwrap_or_default(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// An address of the login server; one on this machine needs no encryption and has no further names.
+    fn url(&self, host: &str, path: &str) -> Result<Url, LoginError> {
+        let domain = self.domain.as_deref().ok_or(LoginError::NoServer(self.variables.domain))?;
+        let local = is_local(domain);
+        let address =
+            if local { format!("http://{domain}{path}") } else { format!("https://{host}{domain}{path}") };
+        Url::parse(&address).map_err(|error| self.unreachable(error))
+    }
+
+    fn asked(&self, mut body: Value) -> Value {
+        if let Some(id) = &self.client_id {
+            body["client_id"] = id.as_str().into();
+        }
+        body
+    }
+
+    /// The body of an answer. Fails for a very long one.
+    async fn read(&self, mut answer: Response) -> Result<Vec<u8>, LoginError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| self.unreachable(error.without_url()))? {
+            if body.len() + chunk.len() > LONGEST_ANSWER {
+                return Err(self.unreachable("its answer is longer than 1 MiB"));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Value, LoginError> {
+        let request = request.header(ACCEPT, "application/json").timeout(PATIENCE);
+        // reqwest's own text of an error may show an address; there is no secret in one here.
+        let answer = request.send().await.map_err(|error| self.unreachable(error.without_url()))?;
+        let status = answer.status();
+        let body: Value = serde_json::from_slice(&self.read(answer).await?).unwrap_or_default();
+        match status {
+            StatusCode::OK if body.is_object() => Ok(body),
+            StatusCode::OK => Err(LoginError::Unreadable("JSON object")),
+            status => Err(LoginError::Refused { status: status.as_u16(), reason: reason(&body) }),
+        }
+    }
+}
+
+fn with_body(request: RequestBuilder, body: &Value) -> RequestBuilder {
+    request.header(CONTENT_TYPE, "application/json").body(body.to_string())
+}
+
+/// What a server says about a failure. Nothing else of its answer is shown: it may hold a token.
+fn reason(answer: &Value) -> String {
+    let said = ["error_description", "error", "message"].into_iter().find_map(|name| answer[name].as_str());
+    agentese::redact(said.unwrap_or("it says nothing more")).into_owned()
+}
+
+/// Whether a host, with or without a port, is this machine.
+fn is_local(domain: &str) -> bool {
+    let host = match domain.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => domain,
+    };
+    let host = host.trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Whether tokens may be sent there.
+fn is_safe(base_url: &str) -> bool {
+    Url::parse(base_url).is_ok_and(|url| {
+        url.scheme() == "https" || (url.scheme() == "http" && url.host_str().is_some_and(is_local))
+    })
+}
+
+impl Stored {
+    /// What a login with a device code left at the top level of the file; none where nobody has logged in.
+    pub fn of_device(members: &Map<String, Value>) -> Option<Result<Self, String>> {
+        let text = |name: &str| members.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let (token, granted) = (text("copilot_token"), text("github_token"));
+        if token.is_none() && granted.is_none() {
+            return None;
+        }
+        let missing = |name: &str| format!("the login has no {name}");
+        let read = || {
+            let base_url = text("base_url").ok_or_else(|| missing("base_url"))?;
+            if !is_safe(base_url) {
+                return Err("the login names a server that is not reached over https".to_owned());
+            }
+            Ok(Self::Device {
+                token: token.ok_or_else(|| missing("copilot_token"))?.into(),
+                granted: granted.ok_or_else(|| missing("github_token"))?.into(),
+                expires_at: members.get("expires_at").and_then(Value::as_i64).unwrap_or_default(),
+                base_url: base_url.to_owned(),
+            })
+        };
+        Some(read())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_go_to_encrypted_servers_and_to_this_machine() {
+        for safe in
+            ["https://api.example.test/v1", "http://127.0.0.1:80", "http://localhost:4010", "http://[::1]:9"]
+        {
+            assert!(is_safe(safe), "{safe}");
+        }
+        for unsafe_one in ["http://example.test", "http://127.0.0.1.example.test", "ftp://localhost", "x", ""]
+        {
+            assert!(!is_safe(unsafe_one), "{unsafe_one}");
+        }
+    }
+
+    #[test]
+    fn fm_f118_an_answer_shows_its_reason_and_nothing_else() {
+        let answer = json!({"access_token": "gho_canary", "error": "bad_verification_code"});
+        assert_eq!(reason(&answer), "bad_verification_code");
+        assert_eq!(reason(&json!({"token": "canary"})), "it says nothing more");
+    }
+
+    #[test]
+    fn a_login_is_read_as_a_whole_or_not_at_all() {
+        let read = |value: Value| Stored::of_device(value.as_object().unwrap());
+        assert!(read(json!({"anthropic": {}})).is_none());
+        assert!(matches!(read(json!({"copilot_token": "t"})), Some(Err(_))));
+        let whole =
+            json!({"copilot_token": "t", "github_token": "g", "expires_at": 7, "base_url": "https://h"});
+        assert!(matches!(read(whole), Some(Ok(Stored::Device { expires_at: 7, .. }))));
+        let open =
+            json!({"copilot_token": "t", "github_token": "g", "expires_at": 7, "base_url": "http://h"});
+        assert!(matches!(read(open), Some(Err(_))));
+    }
+}

@@ -1,0 +1,25 @@
+//! Excerpts of texts for errors.
+
+/// How much of something unexpected an error shows, in characters.
+const EXCERPT: usize = 200;
+
+/// The beginning of a text on one line, for an error.
+pub fn excerpt(text: &str) -> String {
+    let words = text.split(|character: char| character.is_whitespace() || character.is_control());
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_one_short_line() {
+        assert_eq!(excerpt("<html>\n\n <body>\u{1b}[1m"), "<html> <body> [1m");
+        assert_eq!(excerpt(&"ä".repeat(500)).chars().count(), EXCERPT + 1);
+    }
+}

@@ -1,0 +1,342 @@
+//! The HTTP client: whom it trusts, what it goes through, where it does not follow.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, NoProxy, Proxy, Url};
+
+use crate::config::Environment;
+use crate::{Failure, FailureKind, Settings};
+
+/// How often a provider may send a request on to another path.
+const MOST_REDIRECTS: usize = 5;
+
+const USER_AGENT: &str = concat!("agentese/", env!("CARGO_PKG_VERSION"));
+
+/// Variables that name a proxy, by what goes through it. The first one that is set counts, lower case
+/// first, as in curl.
+const PROXIES: [(Scheme, &[&str]); 3] = [
+    (Scheme::Https, &["https_proxy", "HTTPS_PROXY"]),
+    (Scheme::Http, &["http_proxy", "HTTP_PROXY"]),
+    (Scheme::All, &["all_proxy", "ALL_PROXY"]),
+];
+const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
+/// What is on this machine is never reached through a proxy.
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
+/// Variables that name files and folders of certificates which are trusted in place of the system's, as OpenSSL has them.
+const ROOT_FILES: &str = "SSL_CERT_FILE";
+const ROOT_FOLDERS: &str = "SSL_CERT_DIR";
+/// The variable and the setting that name a file of certificates which are trusted besides.
+const MORE_CERTIFICATES: &str = "NODE_EXTRA_CA_CERTS";
+const CA_FILE: &str = "httpCaFile";
+/// The setting that names a proxy.
+const PROXY: &str = "httpProxy";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Http,
+    Https,
+    All,
+}
+
+/// What a client is made of. It is made when the first request needs it: reading the system's
+/// certificates takes longer than anything else at start.
+#[derive(Debug)]
+pub struct Client {
+    connect_timeout: Duration,
+    proxies: Vec<Through>,
+    no_proxy: Option<String>,
+    certificates: Vec<Certificates>,
+    made: OnceLock<Result<reqwest::Client, String>>,
+}
+
+/// A place of certificates, and the variable or setting that names it.
+#[derive(Debug)]
+struct Certificates {
+    named_by: &'static str,
+    path: PathBuf,
+    /// True if these certificates replace the system's.
+    instead: bool,
+}
+
+struct Through {
+    scheme: Scheme,
+    /// The variable or the setting that names it.
+    variable: &'static str,
+    /// May hold a password.
+    address: String,
+}
+
+impl std::fmt::Debug for Through {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Through").field("variable", &self.variable).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client that trusts and goes through what the settings and the environment say.
+    pub fn new(settings: &Settings, environment: &dyn Environment) -> Self {
+        let set = |names: &[&'static str]| {
+            names.iter().find_map(|name| {
+                let value = environment.get(name)?.into_string().ok()?;
+                (!value.is_empty()).then_some((*name, value))
+            })
+        };
+        let named = |(scheme, names): &(Scheme, &[&'static str])| {
+            set(names).map(|(variable, address)| Through { scheme: *scheme, variable, address })
+        };
+        let mut proxies: Vec<Through> = PROXIES.iter().filter_map(named).collect();
+        // A proxy of the environment counts before that of the settings.
+        for scheme in [Scheme::Https, Scheme::Http] {
+            let is_set = proxies.iter().any(|through| [scheme, Scheme::All].contains(&through.scheme));
+            if let Some(url) = settings.proxy.as_ref().filter(|_| !is_set) {
+                proxies.push(Through { scheme, variable: PROXY, address: url.0.clone() });
+            }
+        }
+        Self {
+            connect_timeout: settings.connect_timeout,
+            proxies,
+            no_proxy: set(NO_PROXY).map(|(_, hosts)| hosts),
+            certificates: Certificates::named(settings, environment),
+            made: OnceLock::new(),
+        }
+    }
+
+    /// The client; fails for a proxy or certificates that cannot be used, naming where they are set.
+    pub fn get(&self) -> Result<&reqwest::Client, Failure> {
+        let made = self.made.get_or_init(|| self.make());
+        made.as_ref().map_err(|text| Failure::new(FailureKind::Network, text.clone()))
+    }
+
+    /// The variable that names the proxy through which an address is reached, for errors.
+    pub fn variable_for(&self, address: &Url) -> Option<&'static str> {
+        let through = self.proxies.iter().find(|through| match through.scheme {
+            Scheme::Http => address.scheme() == "http",
+            Scheme::Https => address.scheme() == "https",
+            Scheme::All => true,
+        })?;
+        (!self.goes_past(address.host_str()?)).then_some(through.variable)
+    }
+
+    fn goes_past(&self, host: &str) -> bool {
+        let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        if host == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
+            return true;
+        }
+        let hosts = self.no_proxy.iter().flat_map(|hosts| hosts.split([',', ' ']));
+        let hosts = hosts.map(|known| known.trim().trim_start_matches('.')).filter(|known| !known.is_empty());
+        hosts.into_iter().any(|known| known == "*" || host == known || host.ends_with(&format!(".{known}")))
+    }
+
+    fn make(&self) -> Result<reqwest::Client, String> {
+        // Whoever uses this library may have chosen another one before.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        // Only what was given at the start counts, not what the process has now.
+        let mut builder = reqwest::Client::builder()
+            .no_proxy()
+            .user_agent(USER_AGENT)
+            // Not asked for, as hosts that compress hold words back; a gateway may do it all the same, and
+            // what it sends is decoded.
+            .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]))
+            .redirect(Policy::custom(|attempt| {
+                let from = attempt.previous().last().cloned();
+                let same = from.is_some_and(|from| from.origin() == attempt.url().origin());
+                // Keys are in headers that the client does not know to be secret.
+                if same && attempt.previous().len() <= MOST_REDIRECTS {
+                    attempt.follow()
+                } else {
+                    attempt.stop()
+                }
+            }));
+        for through in &self.proxies {
+            let address = through.address.as_str();
+            let proxy = match through.scheme {
+                Scheme::Http => Proxy::http(address),
+                Scheme::Https => Proxy::https(address),
+                Scheme::All => Proxy::all(address),
+            };
+            let proxy =
+                proxy.map_err(|_| format!("The value of {} is not a proxy URL.", through.variable))?;
+            let past = format!("{LOOPBACK},{}", self.no_proxy.as_deref().unwrap_or_default());
+            let past = NoProxy::from_string(past.trim_end_matches(','));
+            builder = builder.proxy(proxy.no_proxy(past));
+        }
+        if self.connect_timeout < Duration::MAX {
+            builder = builder.connect_timeout(self.connect_timeout);
+        }
+        let (instead, more): (Vec<_>, Vec<_>) = self.certificates.iter().partition(|place| place.instead);
+        let read = |place: &Certificates| {
+            let unusable =
+                |reason| format!("The certificates that {} names cannot be used: {reason}.", place.named_by);
+            place.read().map_err(unusable)
+        };
+        let mut found = Vec::new();
+        for place in more {
+            found.extend(read(place)?);
+        }
+        // One of the places is enough, as for OpenSSL.
+        let roots: Vec<_> = instead.into_iter().map(read).collect();
+        let is_missing = roots.iter().all(Result::is_err);
+        if let Some(Err(reason)) = roots.first().filter(|_| is_missing) {
+            return Err(reason.clone());
+        }
+        if !roots.is_empty() {
+            found.extend(roots.into_iter().flatten().flatten());
+            builder = builder.tls_certs_only(found);
+        } else if !found.is_empty() {
+            builder = builder.tls_certs_merge(found);
+        }
+        builder.build().map_err(|error| format!("No HTTP client can be made: {}.", cause(&error)))
+    }
+}
+
+impl Certificates {
+    fn named(settings: &Settings, environment: &dyn Environment) -> Vec<Self> {
+        let variable = |name: &'static str, instead: bool| {
+            let paths = environment.get(name).filter(|value| !value.is_empty());
+            // Only folders are a list.
+            let paths = paths.into_iter().flat_map(move |paths| match name {
+                ROOT_FOLDERS => {
+                    std::env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty()).collect()
+                }
+                _ => vec![PathBuf::from(paths)],
+            });
+            paths.map(move |path| Self { named_by: name, path, instead })
+        };
+        let setting = settings.ca_file.clone().map(|path| Self { named_by: CA_FILE, path, instead: false });
+        let roots = variable(ROOT_FILES, true).chain(variable(ROOT_FOLDERS, true));
+        roots.chain(variable(MORE_CERTIFICATES, false)).chain(setting).collect()
+    }
+
+    /// Reads them. Fails if there is none.
+    fn read(&self) -> Result<Vec<Certificate>, String> {
+        let found = if self.path.is_dir() { in_folder(&self.path)? } else { in_file(&self.path)? };
+        if found.is_empty() { Err("there is none".to_owned()) } else { Ok(found) }
+    }
+}
+
+fn in_file(path: &Path) -> Result<Vec<Certificate>, String> {
+    let text = std::fs::read(path).map_err(|error| error.to_string())?;
+    Certificate::from_pem_bundle(&text).map_err(|error| cause(&error))
+}
+
+/// The certificates of all files in a folder, each file once. Files that hold something else are left out.
+fn in_folder(path: &Path) -> Result<Vec<Certificate>, String> {
+    let files = std::fs::read_dir(path).map_err(|error| error.to_string())?;
+    // Hashed names are links to the files.
+    let files = files.filter_map(|file| file.ok()?.path().canonicalize().ok()).filter(|path| path.is_file());
+    let files: BTreeSet<PathBuf> = files.collect();
+    Ok(files.iter().filter_map(|path| in_file(path).ok()).flatten().collect())
+}
+
+/// The innermost reason of an error: the outer ones name addresses, which may hold secrets.
+pub fn cause(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+    use crate::config::ProxyUrl;
+
+    fn client(variables: &[(&str, &str)]) -> Client {
+        Client::new(&Settings::default(), &|name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn fm_f71_a_proxy_or_certificates_that_cannot_be_used_are_named_by_their_variable() {
+        let text = |variables: &[(&str, &str)]| client(variables).get().unwrap_err().text;
+        let of_proxy = text(&[("HTTPS_PROXY", "::canary secret::")]);
+        assert_eq!(of_proxy, "The value of HTTPS_PROXY is not a proxy URL.");
+        let of_file = text(&[("NODE_EXTRA_CA_CERTS", "/nowhere/at/all.pem")]);
+        assert!(of_file.contains("NODE_EXTRA_CA_CERTS") && !of_file.contains("nowhere"), "{of_file}");
+        let empty = tempfile::NamedTempFile::new().unwrap();
+        let of_empty = text(&[("NODE_EXTRA_CA_CERTS", empty.path().to_str().unwrap())]);
+        assert!(of_empty.contains("there is none"), "{of_empty}");
+    }
+
+    #[test]
+    fn certificates_in_place_of_the_system_s_are_read_from_a_file_or_folders() {
+        let own = rcgen::generate_simple_self_signed(["model.example".to_owned()]).unwrap().cert.pem();
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        std::fs::create_dir_all(place("certs/within")).unwrap();
+        std::fs::create_dir(place("empty")).unwrap();
+        for (name, text) in [("own.pem", &*own), ("certs/a.pem", &*own), ("certs/readme", "no certificate")] {
+            std::fs::write(place(name), text).unwrap();
+        }
+        let read = |name: &str, value: &str| {
+            let client = client(&[(name, value)]);
+            let read = client.certificates.iter().map(Certificates::read).collect::<Result<Vec<_>, _>>();
+            let amount = read.map(|lists| lists.iter().map(Vec::len).sum::<usize>());
+            (
+                client.certificates.iter().all(|certificates| certificates.instead),
+                amount,
+                client.get().is_ok(),
+            )
+        };
+        assert_eq!(read("SSL_CERT_FILE", &place("own.pem")), (true, Ok(1), true));
+        assert_eq!(read("SSL_CERT_DIR", &place("certs")), (true, Ok(1), true));
+        assert_eq!(read("NODE_EXTRA_CA_CERTS", &place("own.pem")), (false, Ok(1), true));
+        let none = || Err("there is none".to_owned());
+        assert_eq!(read("SSL_CERT_DIR", &place("empty")), (true, none(), false));
+        assert_eq!(read("SSL_CERT_FILE", &place("certs/readme")), (true, none(), false));
+        let (file, folder) = (place("own.pem"), place("nowhere"));
+        assert!(client(&[("SSL_CERT_FILE", &file), ("SSL_CERT_DIR", &folder)]).get().is_ok());
+        let text = client(&[("SSL_CERT_DIR", &place("empty"))]).get().unwrap_err().text;
+        assert!(text.contains("SSL_CERT_DIR") && !text.contains("empty"), "{text}");
+    }
+
+    #[test]
+    fn a_proxy_of_the_environment_counts_before_that_of_the_settings() {
+        let url = || Some(ProxyUrl("http://user:canary@127.0.0.1:3".to_owned()));
+        let through = |variables: &[(&str, &str)], address: &str| {
+            let settings = Settings { proxy: url(), ..Settings::default() };
+            let client = Client::new(&settings, &|name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+            });
+            assert!(client.get().is_ok() && !format!("{client:?} {settings:?}").contains("canary"));
+            client.variable_for(&Url::parse(address).unwrap())
+        };
+        let (https, http) = ("https://model.example", "http://model.example");
+        assert_eq!([https, http].map(|to| through(&[], to)), [Some("httpProxy"); 2]);
+        assert_eq!(through(&[], "http://127.0.0.1:1"), None);
+        let one = [("HTTPS_PROXY", "http://127.0.0.1:1")];
+        assert_eq!([https, http].map(|to| through(&one, to)), [Some("HTTPS_PROXY"), Some("httpProxy")]);
+        let all = [("ALL_PROXY", "http://127.0.0.1:1")];
+        assert_eq!([https, http].map(|to| through(&all, to)), [Some("ALL_PROXY"); 2]);
+        let past = [("NO_PROXY", "other.example, model.example")];
+        assert_eq!([https, http].map(|to| through(&past, to)), [None; 2]);
+    }
+
+    #[test]
+    fn fm_f71_the_proxy_of_an_address_is_known_by_its_variable() {
+        let client = client(&[
+            ("https_proxy", "http://user:canary@127.0.0.1:1"),
+            ("ALL_PROXY", "http://127.0.0.1:2"),
+            ("NO_PROXY", "other.example,.example.org"),
+        ]);
+        let variable = |address: &str| client.variable_for(&Url::parse(address).unwrap());
+        assert_eq!(variable("https://api.anthropic.com/v1"), Some("https_proxy"));
+        assert_eq!(variable("http://model.example:9/"), Some("ALL_PROXY"));
+        assert_eq!(variable("http://127.0.0.1:9/"), None);
+        assert_eq!(variable("http://[::1]:9/"), None);
+        assert_eq!(variable("http://localhost:9/"), None);
+        assert_eq!(variable("https://a.example.org/"), None);
+        assert!(!format!("{client:?}").contains("canary"));
+        assert!(client.get().is_ok());
+    }
+}

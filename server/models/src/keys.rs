@@ -1,0 +1,341 @@
+//! Which key a provider is asked with.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use secrecy::SecretString;
+
+use super::auth_file::{AuthError, AuthFile, Stored};
+use super::key::Key;
+use super::value::{Commands, ConfigValue};
+use super::{Failure, FailureKind};
+use crate::config::Environment;
+use crate::processes::Spawner;
+use crate::world::Clock;
+
+/// Variables with keys, by provider; the first one that is set counts.
+const VARIABLES: &[(&str, &[&str])] = &[
+    ("anthropic", &["ANTHROPIC_OAUTH_TOKEN", "ANTHROPIC_API_KEY"]),
+    ("openai", &["OPENAI_API_KEY"]),
+    ("google", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+    ("groq", &["GROQ_API_KEY"]),
+    ("cerebras", &["CEREBRAS_API_KEY"]),
+    ("xai", &["XAI_API_KEY"]),
+    ("openrouter", &["OPENROUTER_API_KEY"]),
+    ("zai", &["ZAI_API_KEY"]),
+    ("mistral", &["MISTRAL_API_KEY"]),
+    ("vercel-ai-gateway", &["AI_GATEWAY_API_KEY"]),
+    ("minimax", &["MINIMAX_API_KEY"]),
+    ("minimax-cn", &["MINIMAX_CN_API_KEY"]),
+    ("huggingface", &["HF_TOKEN"]),
+    ("opencode", &["OPENCODE_API_KEY"]),
+    ("kimi-coding", &["KIMI_API_KEY"]),
+    ("github-copilot", &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"]),
+];
+
+/// Returns every variable that may hold a key, also of providers that are not asked here.
+pub fn key_variables() -> impl Iterator<Item = &'static str> {
+    VARIABLES.iter().flat_map(|(_, names)| names.iter()).chain(super::key_variables::OTHERS).copied()
+}
+
+/// Variables whose value is the token of a login.
+const LOGIN_VARIABLES: &[&str] = &["ANTHROPIC_OAUTH_TOKEN"];
+
+/// Why a model cannot be asked now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotReady {
+    /// No key is configured. The beginning is pi's.
+    #[error("No API key found for {provider}.\n\n{hint}")]
+    NoKey {
+        /// The provider.
+        provider: String,
+        /// What would give one, as a sentence.
+        hint: String,
+    },
+    /// A login has ended, and this version cannot renew it.
+    #[error(
+        "The login for {provider} in auth.json has expired, and this version does not renew logins. Log in again with the program that stored it, or use an API key."
+    )]
+    Expired {
+        /// The provider.
+        provider: String,
+    },
+    /// The file with keys cannot be read.
+    #[error("The API key for {provider} cannot be read: {reason}")]
+    Unreadable {
+        /// The provider.
+        provider: String,
+        /// Why.
+        reason: String,
+    },
+    /// The model speaks a wire format that this version does not.
+    #[error("The API \"{api}\" of {model} is not available in this version; there is {known}.")]
+    NoApi {
+        /// The wire format.
+        api: String,
+        /// The model, as `provider/id`.
+        model: String,
+        /// The wire formats that there are.
+        known: String,
+    },
+}
+
+impl From<NotReady> for Failure {
+    fn from(reason: NotReady) -> Self {
+        Self::new(FailureKind::Auth, reason.to_string())
+    }
+}
+
+/// Where keys come from that all providers share.
+#[derive(Clone)]
+pub struct Keys {
+    /// Keys that were given for this process, by provider.
+    given: Arc<Mutex<HashMap<String, SecretString>>>,
+    file: Option<AuthFile>,
+    environment: Arc<dyn Environment + Send + Sync>,
+    clock: Arc<dyn Clock>,
+    spawner: Arc<dyn Spawner>,
+    /// The keys and headers that `models.json` says, with what they are.
+    configured: Arc<[(String, ConfigValue)]>,
+}
+
+/// A key that was found, as far as that goes without waiting.
+pub enum Found<'a> {
+    Key(Key),
+    /// It has to be asked for.
+    Configured(&'a ConfigValue),
+}
+
+impl Keys {
+    pub fn new(
+        file: Option<AuthFile>,
+        environment: Arc<dyn Environment + Send + Sync>,
+        clock: Arc<dyn Clock>,
+        spawner: Arc<dyn Spawner>,
+    ) -> Self {
+        Self { given: Arc::default(), file, environment, clock, spawner, configured: Arc::new([]) }
+    }
+
+    /// Gives a key for a provider, before all others, for as long as this process lives.
+    pub fn give(&self, provider: &str, key: SecretString) {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner).insert(provider.to_owned(), key);
+    }
+
+    /// The key for a provider: one that was given, else a stored one, else one of the environment,
+    /// else the one that `models.json` says. What is stored and cannot be used (a login that has ended,
+    /// an entry that is empty or unknown, a file that cannot be read) hides none of the others; it is the
+    /// failure where there is no other.
+    pub fn find<'a>(
+        &self,
+        provider: &str,
+        configured: Option<&'a ConfigValue>,
+    ) -> Result<Found<'a>, NotReady> {
+        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner).get(provider).cloned();
+        if let Some(key) = given {
+            return Ok(Found::Key(Key::new(key)));
+        }
+        let stored = self.stored(provider);
+        if let Ok(Some(key)) = stored {
+            return Ok(Found::Key(key));
+        }
+        let variables =
+            VARIABLES.iter().find(|(name, _)| *name == provider).map_or(&[][..], |(_, names)| names);
+        for name in variables {
+            let value = self.environment.get(name).and_then(|value| value.into_string().ok());
+            if let Some(value) = value.filter(|value| !value.trim().is_empty()) {
+                let login = LOGIN_VARIABLES.contains(name);
+                return Ok(Found::Key(if login {
+                    Key::bearer(value.into())
+                } else {
+                    Key::new(value.into())
+                }));
+            }
+        }
+        let none = || NotReady::NoKey { provider: provider.to_owned(), hint: hint(variables) };
+        configured.map(Found::Configured).ok_or_else(|| stored.err().unwrap_or_else(none))
+    }
+
+    /// The stored key, where there is one that can be used.
+    fn stored(&self, provider: &str) -> Result<Option<Key>, NotReady> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let unreadable = |error: AuthError| NotReady::Unreadable {
+            provider: provider.to_owned(),
+            reason: error.to_string(),
+        };
+        match file.stored(provider).map_err(unreadable)? {
+            Some(Stored::Key(key)) => Ok(Some(Key::new(key))),
+            Some(Stored::Login { expires, .. }) if expires <= self.clock.now_ms() => {
+                Err(NotReady::Expired { provider: provider.to_owned() })
+            }
+            Some(Stored::Login { token, .. } | Stored::Device { token, .. }) => Ok(Some(Key::bearer(token))),
+            None => Ok(None),
+        }
+    }
+
+    /// The key itself; runs the command that gives it, where there is one.
+    pub async fn get(&self, provider: &str, configured: Option<&ConfigValue>) -> Result<Key, Failure> {
+        match self.find(provider, configured)? {
+            Found::Key(key) => Ok(key),
+            Found::Configured(value) => {
+                let what = format!("the key of {provider}");
+                value.get(&what, &self.commands()).await.map(Key::new)
+            }
+        }
+    }
+
+    /// The file with stored keys, where there is one.
+    pub fn file(&self) -> Option<&AuthFile> {
+        self.file.as_ref()
+    }
+
+    /// How commands are run that give values.
+    pub fn commands(&self) -> Commands {
+        Commands { clock: self.clock.clone(), spawner: self.spawner.clone() }
+    }
+
+    /// Takes what `models.json` says, for [`Keys::known`].
+    pub fn with_configured(mut self, configured: Vec<(String, ConfigValue)>) -> Self {
+        self.configured = configured.into();
+        self
+    }
+
+    /// Every key that there is, whether or not it would be used: those that were given, of `auth.json`, of the
+    /// environment, of `models.json` with its headers and what its commands print. Commands that have not run yet run
+    /// now. With them the reasons why some are not known.
+    pub async fn known(&self) -> (Vec<SecretString>, Vec<String>) {
+        let mut unknown = Vec::new();
+        let mut known: Vec<SecretString> =
+            self.given.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        match self.file.as_ref().map(AuthFile::secrets) {
+            Some(Ok(stored)) => known.extend(stored),
+            Some(Err(error)) => unknown.push(error.to_string()),
+            None => {}
+        }
+        let variables = key_variables().filter_map(|name| self.environment.get(name)?.into_string().ok());
+        known.extend(variables.map(SecretString::from));
+        let commands = self.commands();
+        let values = self.configured.iter().map(|(what, value)| value.get(what, &commands));
+        for value in futures::future::join_all(values).await {
+            match value {
+                Ok(value) => known.push(value),
+                Err(failure) => unknown.push(failure.text),
+            }
+        }
+        (known, unknown)
+    }
+}
+
+fn hint(variables: &[&str]) -> String {
+    let places = "auth.json or models.json of the agent directory";
+    match variables.last() {
+        Some(name) => {
+            format!(
+                "Set the environment variable {name}, store a key in {places}, or give one with --api-key."
+            )
+        }
+        None => format!("Store a key in {places}, or give one with --api-key."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use secrecy::ExposeSecret;
+    use serde_json::json;
+
+    use super::*;
+    use crate::processes::LocalSpawner;
+    use crate::world::SystemClock;
+
+    #[tokio::test]
+    async fn keys_have_an_order() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = AuthFile::in_dir(directory.path());
+        let keys = |variables: &'static [(&str, &str)]| {
+            let environment = move |name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+            };
+            Keys::new(
+                Some(file.clone()),
+                Arc::new(environment),
+                Arc::new(SystemClock),
+                Arc::new(LocalSpawner::new(None)),
+            )
+        };
+        let configured = ConfigValue::new("configured", &|_: &str| None);
+        let found = async |keys: &Keys, provider: &str, configured: Option<&ConfigValue>| match keys
+            .get(provider, configured)
+            .await
+        {
+            Ok(key) => format!("{} {}", key.secret().expose_secret(), key.is_bearer()),
+            Err(failure) => failure.text.lines().next().unwrap_or_default().to_owned(),
+        };
+        let bare = keys(&[]);
+        assert_eq!(found(&bare, "anthropic", None).await, "No API key found for anthropic.");
+        assert_eq!(found(&bare, "anthropic", Some(&configured)).await, "configured false");
+        let set = keys(&[("ANTHROPIC_API_KEY", "env"), ("GH_TOKEN", "gh"), ("XAI_API_KEY", " ")]);
+        assert_eq!(found(&set, "anthropic", Some(&configured)).await, "env false");
+        assert_eq!(found(&set, "github-copilot", None).await, "gh false");
+        assert_eq!(found(&set, "xai", None).await, "No API key found for xai.");
+        let token = keys(&[("ANTHROPIC_API_KEY", "env"), ("ANTHROPIC_OAUTH_TOKEN", "token")]);
+        assert_eq!(found(&token, "anthropic", None).await, "token true");
+        file.set_key("anthropic", &"stored".into()).unwrap();
+        assert_eq!(found(&set, "anthropic", Some(&configured)).await, "stored false");
+        set.give("anthropic", "given".into());
+        assert_eq!(found(&set, "anthropic", Some(&configured)).await, "given false");
+        let login = |expires: i64| json!({"openai": {"type": "oauth", "access": "a", "refresh": "r", "expires": expires}});
+        std::fs::write(directory.path().join("auth.json"), login(i64::MAX).to_string()).unwrap();
+        assert_eq!(found(&bare, "openai", None).await, "a true");
+        std::fs::write(directory.path().join("auth.json"), login(1000).to_string()).unwrap();
+        let expired = found(&bare, "openai", None).await;
+        assert!(expired.starts_with("The login for openai in auth.json has expired"), "{expired}");
+    }
+
+    #[tokio::test]
+    async fn fm_f121_an_entry_that_cannot_be_used_hides_no_other_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = AuthFile::in_dir(directory.path());
+        let keys = |variable: Option<&'static str>| {
+            let environment =
+                move |name: &str| variable.filter(|_| name == "OPENAI_API_KEY").map(OsString::from);
+            Keys::new(
+                Some(file.clone()),
+                Arc::new(environment),
+                Arc::new(SystemClock),
+                Arc::new(LocalSpawner::new(None)),
+            )
+        };
+        let configured = ConfigValue::new("configured", &|_: &str| None);
+        for text in [
+            json!({"openai": {"type": "oauth", "access": "a", "refresh": "r", "expires": 1000}}).to_string(),
+            json!({"openai": {"type": "oauth", "access": "a"}}).to_string(),
+            json!({"openai": {"type": "oauth", "expires": i64::MAX}}).to_string(),
+            json!({"openai": {"type": "novel", "key": "x"}}).to_string(),
+            json!({"openai": {"type": "api_key", "key": ""}}).to_string(),
+            json!({"openai": {"type": "api_key", "key": " \n"}}).to_string(),
+            json!({"openai": {"type": "api_key", "key": 7}}).to_string(),
+            json!({"openai": {}}).to_string(),
+            json!({"openai": null}).to_string(),
+            json!({"openai": "x"}).to_string(),
+            "{".to_owned(),
+            "[]".to_owned(),
+            String::new(),
+        ] {
+            std::fs::write(directory.path().join("auth.json"), &text).unwrap();
+            let key = keys(Some("env")).get("openai", Some(&configured)).await.unwrap();
+            assert_eq!((key.secret().expose_secret(), key.is_bearer()), ("env", false), "{text}");
+            let key = keys(None).get("openai", Some(&configured)).await.unwrap();
+            assert_eq!(key.secret().expose_secret(), "configured", "{text}");
+            // Without another one, what is wrong is told.
+            let failure = keys(None).get("openai", None).await.unwrap_err();
+            assert!(failure.text.contains("auth.json"), "{text}: {}", failure.text);
+            assert!(!failure.text.starts_with("No API key"), "{text}: {}", failure.text);
+        }
+        std::fs::remove_file(directory.path().join("auth.json")).unwrap();
+        std::fs::create_dir(directory.path().join("auth.json")).unwrap();
+        assert!(keys(Some("env")).find("openai", None).is_ok());
+        assert!(matches!(keys(None).find("openai", None), Err(NotReady::Unreadable { .. })));
+    }
+}

@@ -1,0 +1,221 @@
+//! Conversion of a scripted answer to timed events.
+
+use std::time::Duration;
+
+use agentese::script::{self, Block, Break, Kind, Tokens};
+use agentese::types::{ScriptError, ScriptResponse, ScriptStop};
+use serde_json::json;
+
+use crate::{Done, Failure, StreamEvent, TokenCounts};
+
+/// A step of a scripted answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cue {
+    /// A pause.
+    Wait(Duration),
+    /// An event.
+    Say(StreamEvent),
+    /// Silence without an end.
+    Hang,
+}
+
+/// The error of a connection that breaks during an answer, in the text of pi 0.55.
+const BROKEN: &str = "terminated";
+
+/// Returns the steps of one answer. `position` is the number of the request, for generated ids.
+pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
+    let mut cues = vec![Cue::Say(StreamEvent::Start)];
+    if let Some(pause) = answer.first_ms.filter(|pause| *pause > 0) {
+        cues.push(Cue::Wait(Duration::from_millis(pause)));
+    }
+    if answer.raw.is_some() || answer.cut_after_bytes.is_some() || answer.no_end == Some(true) {
+        // These members are about bytes of a connection, and there is no connection here.
+        cues.push(fail(BROKEN.to_owned()));
+        return cues;
+    }
+    if let Some(error) = &answer.empty_error {
+        cues.push(fail(format!("{} status code (no body)", error.status.unwrap_or(500))));
+        return cues;
+    }
+    if let (Some(error), None) = (&answer.error, answer.stream_error_after) {
+        cues.push(fail(format!("{} {}", error.status.unwrap_or(500), body(error, "api_error", ""))));
+        return cues;
+    }
+    if answer.hang_after == Some(-1) {
+        cues.push(Cue::Hang);
+        return cues;
+    }
+    let tokens = script::tokens_of(answer);
+    let reports = answer.no_usage != Some(true);
+    cues.extend(reports.then(|| say_usage(Tokens { output: 1, ..tokens })));
+    let blocks = script::blocks(answer);
+    let stop = script::stop_of(answer, &blocks);
+    let broken = script::break_of(answer);
+    let ends_by = |kind: Break, pieces: i64| broken.is_some_and(|(it, after)| it == kind && pieces >= after);
+    let pause = answer.delay_ms.filter(|pause| *pause > 0).map(Duration::from_millis);
+    let mut pieces = 0;
+    for (index, block) in blocks.into_iter().enumerate() {
+        for event in events(block, format!("toolu_{position}_{index}")) {
+            if is_piece(&event) {
+                if ends_by(Break::Hang, pieces) {
+                    cues.push(Cue::Hang);
+                    return cues;
+                }
+                if ends_by(Break::Reset, pieces) || ends_by(Break::Close, pieces) {
+                    cues.push(fail(BROKEN.to_owned()));
+                    return cues;
+                }
+                if ends_by(Break::Error, pieces) {
+                    let error = answer.error.clone().unwrap_or_default();
+                    cues.push(fail(body(&error, "overloaded_error", "Overloaded")));
+                    return cues;
+                }
+                pieces += 1;
+                cues.extend(pause.map(Cue::Wait));
+            } else if pieces > 0 && ends_by(Break::Hang, pieces) {
+                cues.push(Cue::Hang);
+                return cues;
+            }
+            cues.push(Cue::Say(event));
+        }
+    }
+    if answer.hang_after.is_some() {
+        cues.push(Cue::Hang);
+        return cues;
+    }
+    cues.extend(reports.then(|| say_usage(tokens)));
+    cues.push(match stop {
+        ScriptStop::Stop => Cue::Say(StreamEvent::Done(Done::Stop)),
+        ScriptStop::Length => Cue::Say(StreamEvent::Done(Done::Length)),
+        ScriptStop::ToolUse => Cue::Say(StreamEvent::Done(Done::ToolUse)),
+        other => fail(format!("Unhandled stop reason: {other}")),
+    });
+    cues
+}
+
+fn fail(reason: String) -> Cue {
+    Cue::Say(StreamEvent::Error(Failure::from_text(reason)))
+}
+
+fn say_usage(tokens: Tokens) -> Cue {
+    Cue::Say(StreamEvent::Usage(TokenCounts {
+        input: tokens.input,
+        output: tokens.output,
+        cache_read: tokens.cache_read,
+        cache_write: tokens.cache_write,
+        ..TokenCounts::default()
+    }))
+}
+
+/// Returns an error in the form of a provider's API.
+fn body(error: &ScriptError, kind: &str, message: &str) -> String {
+    let kind = error.r#type.as_deref().unwrap_or(kind);
+    let message = error.message.as_deref().unwrap_or(message);
+    json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
+}
+
+fn is_piece(event: &StreamEvent) -> bool {
+    matches!(event, StreamEvent::TextDelta(_) | StreamEvent::ThinkingDelta(_) | StreamEvent::ToolCallDelta(_))
+}
+
+/// Returns the events of a block. `id` is for a tool call without an id in the script.
+fn events(block: Block, id: String) -> Vec<StreamEvent> {
+    let Block { kind, pieces } = block;
+    let (start, piece, end): (_, fn(String) -> StreamEvent, _) = match kind {
+        Kind::Text => (StreamEvent::TextStart, StreamEvent::TextDelta, StreamEvent::TextEnd),
+        Kind::Thinking { signature } => {
+            (StreamEvent::ThinkingStart, StreamEvent::ThinkingDelta, StreamEvent::ThinkingEnd { signature })
+        }
+        Kind::ToolCall { id: given, name } => (
+            StreamEvent::ToolCallStart { id: given.unwrap_or(id), name },
+            StreamEvent::ToolCallDelta,
+            StreamEvent::ToolCallEnd,
+        ),
+    };
+    std::iter::once(start).chain(pieces.into_iter().map(piece)).chain([end]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a line for each step.
+    fn outline(answer: serde_json::Value) -> Vec<String> {
+        let answer = serde_json::from_value(answer).unwrap();
+        let line = |cue: &Cue| match cue {
+            Cue::Wait(pause) => format!("wait {}", pause.as_millis()),
+            Cue::Hang => "hang".to_owned(),
+            Cue::Say(StreamEvent::Usage(counts)) => format!("usage {} {}", counts.input, counts.output),
+            Cue::Say(StreamEvent::TextDelta(delta) | StreamEvent::ThinkingDelta(delta)) => delta.clone(),
+            Cue::Say(StreamEvent::ToolCallDelta(delta)) => delta.clone(),
+            Cue::Say(StreamEvent::Error(failure)) => format!("error {}", failure.text),
+            Cue::Say(event) => format!("{event:?}"),
+        };
+        cues(&answer, 3).iter().map(line).collect()
+    }
+
+    #[test]
+    fn an_answer_is_played_in_order_with_its_pauses() {
+        assert_eq!(
+            outline(json!({
+                "blocks": [
+                    {"thinking_repeat": {"chunk": "t{i}", "n": 2}, "signature": "s"},
+                    {"text": "whole"},
+                    {"tool": {"name": "bash", "args": {"command": "ls"}}},
+                ],
+                "usage": {"input": 7, "output": 9}, "delay_ms": 5, "first_ms": 3,
+            })),
+            [
+                "Start",
+                "wait 3",
+                "usage 7 1",
+                "ThinkingStart",
+                "wait 5",
+                "t0",
+                "wait 5",
+                "t1",
+                "ThinkingEnd { signature: Some(\"s\") }",
+                "TextStart",
+                "wait 5",
+                "whole",
+                "TextEnd",
+                "ToolCallStart { id: \"toolu_3_2\", name: \"bash\" }",
+                "wait 5",
+                "{\"command\":\"ls\"}",
+                "ToolCallEnd",
+                "usage 7 9",
+                "Done(ToolUse)",
+            ]
+        );
+    }
+
+    #[test]
+    fn failures_come_where_the_script_says() {
+        let text = json!([{"text": ["a", "b", "c"]}]);
+        let start = ["Start", "usage 100 1", "TextStart", "a", "b"];
+        let with = |last: &'static str| [&start[..], &[last]].concat();
+        assert_eq!(outline(json!({"blocks": text, "hang_after": 2})), with("hang"));
+        assert_eq!(outline(json!({"blocks": text, "drop_after": 2})), with("error terminated"));
+        assert_eq!(outline(json!({"blocks": text, "fin_after": 2})), with("error terminated"));
+        assert_eq!(
+            outline(json!({"blocks": text, "stream_error_after": 2})),
+            with(r#"error {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#)
+        );
+        assert_eq!(outline(json!({"hang_after": -1})), ["Start", "hang"]);
+        assert_eq!(
+            outline(json!({"error": {"status": 529, "type": "overloaded_error", "message": "Overloaded"}})),
+            [
+                "Start",
+                r#"error 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#
+            ]
+        );
+        assert_eq!(
+            outline(json!({"empty_error": {"status": 413}})),
+            ["Start", "error 413 status code (no body)"]
+        );
+        assert_eq!(
+            outline(json!({"text": "x", "stop": "refusal"})).last().unwrap(),
+            "error Unhandled stop reason: refusal"
+        );
+    }
+}

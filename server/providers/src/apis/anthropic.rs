@@ -1,0 +1,41 @@
+//! The messages API of Anthropic.
+
+mod reader;
+mod request;
+
+use super::{Api, Asked, Form, Reader, Wire, body_refusal};
+use crate::{Failure, declarations};
+
+/// `anthropic-messages`.
+#[derive(Debug)]
+pub(super) struct Anthropic;
+
+impl Api for Anthropic {
+    fn name(&self) -> &'static str {
+        "anthropic-messages"
+    }
+
+    fn begins_when_sent(&self) -> bool {
+        true
+    }
+
+    fn tool_rules(&self) -> &'static declarations::ToolRules {
+        &declarations::ANTHROPIC
+    }
+
+    fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
+        request::write(asked)
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        request::FORMS
+    }
+
+    fn reader(&self, _: &Asked<'_>) -> Box<dyn Reader> {
+        Box::new(reader::Messages::default())
+    }
+
+    fn refusal(&self, status: u16, body: &str) -> Failure {
+        body_refusal(status, body)
+    }
+}

@@ -1,0 +1,434 @@
+//! From the events of a message to what is said.
+
+use serde_json::{Map, Value};
+
+use super::super::content::{arguments, parts};
+use super::super::said::count;
+use super::super::slots::{Opening, Part, Slots};
+use super::super::{Reader, Said};
+use crate::{Done, Failure, FailureKind, TokenCounts};
+
+/// What people see of reasoning that cannot be read.
+const REDACTED: &str = "[Reasoning redacted]";
+
+/// The state of a message.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    slots: Slots<Option<u64>>,
+    /// Blocks that are open.
+    blocks: Vec<Block>,
+    counts: TokenCounts,
+    stop: Option<String>,
+}
+
+#[derive(Debug)]
+struct Block {
+    index: Option<u64>,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Text,
+    /// Reasoning, and its mark so far.
+    Thinking(String),
+    /// A call, and the arguments that stood at its start; they count where no others come.
+    Call(Option<String>),
+    /// Something that this version does not know.
+    Unknown,
+}
+
+impl Reader for Messages {
+    fn event(&mut self, data: &str, said: &mut Said) {
+        let Some(event) = said.json(data) else { return };
+        match event["type"].as_str() {
+            Some("message_start") => {
+                said.id(&event["message"]["id"]);
+                self.usage(&event["message"]["usage"], said);
+            }
+            Some("content_block_start") => self.start(&event, said),
+            Some("content_block_delta") => self.delta(&event, said),
+            Some("content_block_stop") => self.stop_block(event["index"].as_u64(), said),
+            Some("message_delta") => {
+                if let Some(reason) = event["delta"]["stop_reason"].as_str() {
+                    self.stop = Some(reason.to_owned());
+                    said.stop_word(&event["delta"]["stop_reason"]);
+                }
+                self.usage(&event["usage"], said);
+            }
+            Some("message_stop") => self.finish(said),
+            Some("error") => said.fail(Failure::from_text(event.to_string())),
+            // ping, and what is younger than this version.
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, said: &mut Said) {
+        said.cut_off();
+    }
+}
+
+impl Messages {
+    fn start(&mut self, event: &Value, said: &mut Said) {
+        let index = event["index"].as_u64();
+        // Without an index, or with one that is taken, its parts could not be told from those of the block before.
+        if index.is_none() || self.blocks.iter().any(|block| block.index == index) {
+            self.stop_all(said);
+        }
+        let block = &event["content_block"];
+        let text = |name: &str| block[name].as_str().unwrap_or_default();
+        let kind = match block["type"].as_str() {
+            Some("text") => {
+                self.slots.open(index, Opening::Text, said);
+                if block["text"] != "" {
+                    self.grow(index, &block["text"], false, said);
+                }
+                Kind::Text
+            }
+            Some("thinking") => {
+                // Cut off before its signature comes, the block has an empty one, as pi 0.55 writes it.
+                self.slots.open(index, Opening::Thinking(Some(String::new())), said);
+                if block["thinking"] != "" {
+                    self.grow(index, &block["thinking"], true, said);
+                }
+                Kind::Thinking(text("signature").to_owned())
+            }
+            Some("redacted_thinking") => {
+                self.slots.open(index, Opening::Thinking(None), said);
+                self.slots.push(&index, Part::Redacted, said);
+                self.slots.push(&index, Part::Thinking(REDACTED.to_owned()), said);
+                Kind::Thinking(text("data").to_owned())
+            }
+            Some("tool_use") => {
+                let call = Opening::Call { id: text("id").to_owned(), name: text("name").to_owned() };
+                self.slots.open(index, call, said);
+                let input = Some(&block["input"]).filter(|input| **input != Value::Object(Map::new()));
+                Kind::Call(input.and_then(arguments))
+            }
+            _ => Kind::Unknown,
+        };
+        self.blocks.push(Block { index, kind });
+    }
+
+    fn delta(&mut self, event: &Value, said: &mut Said) {
+        let index = event["index"].as_u64();
+        let Some(block) = self.blocks.iter_mut().find(|block| block.index == index) else {
+            let text = "The provider sent a part of a block that is not open.";
+            said.fail(Failure::new(FailureKind::Protocol, text));
+            return;
+        };
+        let delta = &event["delta"];
+        let text = |name: &str| delta[name].as_str().unwrap_or_default();
+        match (delta["type"].as_str(), &mut block.kind) {
+            (Some("text_delta"), Kind::Text) => self.grow(index, &delta["text"], false, said),
+            (Some("thinking_delta"), Kind::Thinking(_)) => self.grow(index, &delta["thinking"], true, said),
+            (Some("signature_delta"), Kind::Thinking(mark)) if said.hold(text("signature").len()) => {
+                mark.push_str(text("signature"));
+            }
+            (Some("input_json_delta"), Kind::Call(whole)) => {
+                let part = arguments(&delta["partial_json"]).unwrap_or_default();
+                if !part.is_empty() {
+                    *whole = None;
+                }
+                self.slots.push(&index, Part::Arguments(part), said);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds text or reasoning to a block; an empty piece of it is passed on, too.
+    fn grow(&mut self, index: Option<u64>, content: &Value, thinks: bool, said: &mut Said) {
+        let found = if content == "" { vec![Part::Text(String::new())] } else { parts(content) };
+        for part in found {
+            let part = match part {
+                Part::Text(text) if thinks => Part::Thinking(text),
+                part => part,
+            };
+            self.slots.push(&index, part, said);
+        }
+    }
+
+    fn stop_block(&mut self, index: Option<u64>, said: &mut Said) {
+        let found = match index {
+            Some(_) => self.blocks.iter().position(|block| block.index == index),
+            None => self.blocks.len().checked_sub(1),
+        };
+        let Some(block) = found.map(|place| self.blocks.remove(place)) else { return };
+        let last = match block.kind {
+            Kind::Thinking(mark) => Some(Part::Signature(mark)),
+            Kind::Call(whole) => whole.map(Part::Arguments),
+            Kind::Text | Kind::Unknown => None,
+        };
+        if let Some(last) = last {
+            self.slots.push(&block.index, last, said);
+        }
+        self.slots.end(&block.index, said);
+    }
+
+    fn stop_all(&mut self, said: &mut Said) {
+        while let Some(first) = self.blocks.first().map(|block| block.index) {
+            match first {
+                Some(_) => self.stop_block(first, said),
+                None => self.stop_block(None, said),
+            }
+        }
+    }
+
+    /// Figures that are missing or no numbers leave those before them in place.
+    fn usage(&mut self, usage: &Value, said: &mut Said) {
+        let counts = &mut self.counts;
+        for (name, place) in [
+            ("input_tokens", &mut counts.input),
+            ("output_tokens", &mut counts.output),
+            ("cache_read_input_tokens", &mut counts.cache_read),
+            ("cache_creation_input_tokens", &mut counts.cache_write),
+        ] {
+            if let Some(count) = count(&usage[name]) {
+                *place = count;
+            }
+        }
+        let hour = count(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
+        counts.cache_write_hour = hour.or(counts.cache_write_hour).or(Some(0));
+        said.usage(self.counts);
+    }
+
+    fn finish(&mut self, said: &mut Said) {
+        self.stop_all(said);
+        match self.stop.as_deref() {
+            Some("end_turn" | "pause_turn" | "stop_sequence") => said.done(Done::Stop),
+            Some("max_tokens") => said.done(Done::Length),
+            Some("tool_use") => said.done(Done::ToolUse),
+            Some(reason @ ("refusal" | "sensitive")) => {
+                let text = format!("The model refused to answer (stop reason {reason}).");
+                said.fail(Failure::new(FailureKind::Refused, text));
+            }
+            Some(reason) => said.unhandled_stop(reason),
+            None => said.cut_off(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::Anthropic;
+    use crate::apis::testing::{check_cuts, outline, stop_word};
+
+    fn body(events: &[serde_json::Value]) -> String {
+        let event = |event: &serde_json::Value| {
+            format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
+        };
+        events.iter().map(event).collect()
+    }
+
+    fn message(blocks: &[serde_json::Value], stop: &str) -> String {
+        let start = json!({"type": "message_start", "message": {"usage": {
+            "input_tokens": 100, "output_tokens": 1, "cache_read_input_tokens": 30,
+            "cache_creation_input_tokens": null}}});
+        let end = [
+            json!({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 20, "input_tokens": -5}}),
+            json!({"type": "message_stop"}),
+        ];
+        body(&[&[start, json!({"type": "ping"})], blocks, &end].concat())
+    }
+
+    fn start(index: u64, block: serde_json::Value) -> serde_json::Value {
+        json!({"type": "content_block_start", "index": index, "content_block": block})
+    }
+
+    fn delta(index: u64, delta: serde_json::Value) -> serde_json::Value {
+        json!({"type": "content_block_delta", "index": index, "delta": delta})
+    }
+
+    fn stop(index: u64) -> serde_json::Value {
+        json!({"type": "content_block_stop", "index": index})
+    }
+
+    fn everything() -> String {
+        message(
+            &[
+                start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
+                delta(0, json!({"type": "thinking_delta", "thinking": "hm ö"})),
+                delta(0, json!({"type": "signature_delta", "signature": "c2"})),
+                delta(0, json!({"type": "signature_delta", "signature": "ln"})),
+                stop(0),
+                start(1, json!({"type": "redacted_thinking", "data": "blob"})),
+                stop(1),
+                start(2, json!({"type": "text", "text": ""})),
+                delta(2, json!({"type": "text_delta", "text": "Hello"})),
+                stop(2),
+                start(3, json!({"type": "server_tool_use", "id": "s", "name": "search", "input": {}})),
+                delta(3, json!({"type": "input_json_delta", "partial_json": "{}"})),
+                stop(3),
+                start(4, json!({"type": "tool_use", "id": "t1", "name": "bash", "input": {}})),
+                delta(4, json!({"type": "input_json_delta", "partial_json": "{\"command\":"})),
+                delta(4, json!({"type": "input_json_delta", "partial_json": "\"ls\"}"})),
+                stop(4),
+                start(5, json!({"type": "tool_use", "id": "t2", "name": "read", "input": {"path": "x"}})),
+                stop(5),
+            ],
+            "tool_use",
+        )
+    }
+
+    #[test]
+    fn a_message_is_told_block_by_block() {
+        assert_eq!(
+            outline(&Anthropic, &everything()),
+            [
+                "usage 100 1 30 0",
+                "thinking(",
+                "signed ",
+                "hm ö",
+                "signed c2ln",
+                ")",
+                "thinking(",
+                "redacted",
+                "[Reasoning redacted]",
+                "signed blob",
+                ")",
+                "text(",
+                "Hello",
+                ")",
+                "call t1 bash(",
+                "{\"command\":",
+                "\"ls\"}",
+                ")",
+                "call t2 read(",
+                "{\"path\":\"x\"}",
+                ")",
+                "usage 100 20 30 0",
+                "done ToolUse",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_id_of_the_message_and_the_word_for_its_end_are_told() {
+        let body = message(&[], "stop_sequence").replace("{\"usage\"", "{\"id\":\"msg_1\",\"usage\"");
+        assert_eq!(outline(&Anthropic, &body)[0], "id msg_1");
+        assert_eq!(stop_word(&Anthropic, &body).as_deref(), Some("stop_sequence"));
+    }
+
+    #[test]
+    fn an_empty_piece_is_told_and_an_empty_start_is_not() {
+        let blocks = [
+            start(0, json!({"type": "text", "text": ""})),
+            delta(0, json!({"type": "text_delta", "text": ""})),
+            stop(0),
+            start(1, json!({"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "x"}})),
+            delta(1, json!({"type": "input_json_delta", "partial_json": ""})),
+            stop(1),
+        ];
+        let outline = outline(&Anthropic, &message(&blocks, "tool_use"));
+        assert_eq!(outline[1..8], ["text(", "", ")", "call t1 read(", "", "{\"path\":\"x\"}", ")"]);
+    }
+
+    #[test]
+    fn fm_f63_a_message_that_is_cut_anywhere_is_an_error() {
+        check_cuts(&Anthropic, &everything());
+    }
+
+    #[test]
+    fn a_message_ends_as_its_stop_reason_says() {
+        for (reason, last) in [
+            ("end_turn", "done Stop"),
+            ("pause_turn", "done Stop"),
+            ("stop_sequence", "done Stop"),
+            ("max_tokens", "done Length"),
+            ("refusal", "Refused The model refused to answer (stop reason refusal)."),
+            ("novel", "BadRequest Unhandled stop reason: novel"),
+            (
+                "model_context_window_exceeded",
+                "Overflow Unhandled stop reason: model_context_window_exceeded",
+            ),
+        ] {
+            let text = [start(0, json!({"type": "text", "text": "x"})), stop(0)];
+            assert_eq!(outline(&Anthropic, &message(&text, reason)).last().unwrap(), last);
+        }
+        let empty = outline(&Anthropic, &message(&[], "end_turn"));
+        assert_eq!(empty.last().unwrap(), "Protocol The provider's answer has no content.");
+    }
+
+    #[test]
+    fn fm_f65_an_error_in_the_stream_is_the_message_s_error() {
+        let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+        assert_eq!(outline(&Anthropic, &body(std::slice::from_ref(&error))), [format!("Overloaded {error}")]);
+        assert_eq!(
+            outline(&Anthropic, "data: <html>\n\n"),
+            ["Protocol The provider sent something that is not a JSON object: <html>"]
+        );
+        assert_eq!(
+            outline(&Anthropic, &body(&[delta(0, json!({"type": "text_delta", "text": "lost"}))])),
+            ["Protocol The provider sent a part of a block that is not open."]
+        );
+    }
+
+    #[test]
+    fn blocks_are_put_together_by_index_whatever_comes_between() {
+        let call = |index: u64, id: &str| {
+            start(index, json!({"type": "tool_use", "id": id, "name": "bash", "input": {}}))
+        };
+        let input =
+            |index: u64, part: &str| delta(index, json!({"type": "input_json_delta", "partial_json": part}));
+        let calls = [
+            call(0, "a"),
+            call(1, "b"),
+            input(0, "{\"x\":"),
+            input(1, "{}"),
+            stop(1),
+            input(0, "1}"),
+            stop(0),
+        ];
+        let with_text = [
+            call(0, "a"),
+            start(1, json!({"type": "text", "text": ""})),
+            input(0, "{\"x\":"),
+            delta(1, json!({"type": "text_delta", "text": [{"type": "text", "text": "hi"}]})),
+            input(0, "1}"),
+            stop(0),
+            stop(1),
+        ];
+        let expected = ["call a bash(", "{\"x\":", "1}", ")"];
+        for (blocks, next) in [(&calls, ["call b bash(", "{}", ")"]), (&with_text, ["text(", "hi", ")"])] {
+            let told = outline(&Anthropic, &message(blocks, "tool_use"));
+            assert_eq!(told[1..5], expected);
+            assert_eq!(told[5..8], next);
+        }
+    }
+
+    #[test]
+    fn an_error_in_the_stream_has_its_text_in_any_shape() {
+        for (body, last) in [
+            ("event: error\ndata: {\"message\":\"Overloaded\"}\n\n", "Overloaded Overloaded"),
+            ("data: {\"error\":{\"message\":\"slow\",\"code\":429}}\n\n", "RateLimited slow"),
+            ("data: {\"object\":\"error\",\"message\":\"no such model\"}\n\n", "BadRequest no such model"),
+            ("error: {\"code\":400,\"message\":\"prompt is too long\"}\n\n", "Overflow prompt is too long"),
+            ("no healthy upstream", "Network no healthy upstream"),
+        ] {
+            assert_eq!(outline(&Anthropic, body).last().unwrap(), last, "{body}");
+        }
+    }
+
+    #[test]
+    fn the_arguments_of_a_call_come_in_any_form() {
+        let call = |input: serde_json::Value| {
+            let block = start(0, json!({"type": "tool_use", "id": "a", "name": "bash", "input": input}));
+            outline(&Anthropic, &message(&[block, stop(0)], "tool_use"))[1..].join(" ")
+        };
+        assert!(call(json!("{\"x\":1}")).starts_with("call a bash( {\"x\":1} )"));
+        assert!(call(json!([1])).starts_with("call a bash( [1] )"));
+        assert!(call(json!(null)).starts_with("call a bash( )"));
+    }
+
+    #[test]
+    fn fm_f10_half_characters_are_replaced() {
+        let block = [
+            start(0, json!({"type": "text", "text": ""})),
+            delta(0, json!({"type": "text_delta", "text": "X"})),
+        ];
+        let body = message(&block, "end_turn").replace("\"X\"", r#""a\ud800b""#);
+        assert!(outline(&Anthropic, &body).contains(&"a\u{fffd}b".to_owned()));
+    }
+}

@@ -1,0 +1,238 @@
+//! The body of a request: JSON text that is written an item of the conversation at a time, and a long one to a file.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::sync::{Arc, LazyLock};
+
+use bytes::Bytes;
+use serde_json::Value;
+use tempfile::{SpooledData, SpooledTempFile};
+
+use super::verbatim::JsonText;
+use crate::{Failure, FailureKind};
+
+/// The most that is kept in memory, in bytes.
+const IN_MEMORY: usize = 4 << 20;
+
+/// Directory of long bodies if the environment names no directory for temporary files. The directory outlives
+/// a restart, so it is no part of the memory.
+const ON_DISK: &str = "/var/tmp";
+
+/// The body of a request.
+#[derive(Debug, Clone)]
+pub(crate) enum Body {
+    /// A short one.
+    Memory(Bytes),
+    /// A long one, in a file without a name.
+    File {
+        /// The file, which is read by position.
+        file: Arc<File>,
+        /// Its length in bytes.
+        length: u64,
+    },
+}
+
+impl Body {
+    /// Writes an object. Its member of the name `list` becomes a list of the items that `write` gives. Fails if a long body
+    /// cannot be written to the disk.
+    pub(in crate::apis) fn write(
+        members: &Value,
+        list: &str,
+        write: impl FnOnce(&mut Items<'_>),
+    ) -> Result<Self, Failure> {
+        Self::try_write(members, list, IN_MEMORY, write).map_err(|error| {
+            let text = format!("The request cannot be written to a temporary file: {error}.");
+            Failure::new(FailureKind::BadRequest, text)
+        })
+    }
+
+    fn try_write(
+        members: &Value,
+        list: &str,
+        in_memory: usize,
+        write: impl FnOnce(&mut Items<'_>),
+    ) -> io::Result<Self> {
+        let mut out = BufWriter::new(spool(in_memory));
+        let mut write = Some(write);
+        out.write_all(b"{")?;
+        for (at, (name, value)) in members.as_object().into_iter().flatten().enumerate() {
+            if at > 0 {
+                out.write_all(b",")?;
+            }
+            serde_json::to_writer(&mut out, name)?;
+            out.write_all(b":")?;
+            match write.take_if(|_| name == list) {
+                Some(write) => Items::write(&mut out, write)?,
+                None => out.write_all(&serde_json::to_vec(&JsonText(value))?)?,
+            }
+        }
+        out.write_all(b"}")?;
+        Self::of(out.into_inner()?)
+    }
+
+    fn of(spool: SpooledTempFile) -> io::Result<Self> {
+        Ok(match spool.into_inner() {
+            SpooledData::InMemory(text) => Self::Memory(text.into_inner().into()),
+            SpooledData::OnDisk(mut file) => {
+                let length = file.seek(SeekFrom::End(0))?;
+                Self::File { file: Arc::new(file), length }
+            }
+        })
+    }
+
+    /// Returns whether another form of the same request has the same text. Long texts are compared by their length, because
+    /// each other form changes it.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Memory(text), Self::Memory(other)) => text == other,
+            (Self::File { length, .. }, Self::File { length: other, .. }) => length == other,
+            _ => false,
+        }
+    }
+
+    /// Reads the body as JSON.
+    #[cfg(test)]
+    pub fn value(&self) -> Value {
+        match self {
+            Self::Memory(text) => serde_json::from_slice(text).unwrap(),
+            Self::File { file, .. } => {
+                (&**file).seek(SeekFrom::Start(0)).unwrap();
+                serde_json::from_reader(io::BufReader::new(&**file)).unwrap()
+            }
+        }
+    }
+}
+
+/// Makes a place for a text that has a file when it is longer than that.
+fn spool(in_memory: usize) -> SpooledTempFile {
+    /// True if files can be created in [`ON_DISK`]; checked once.
+    static IS_WRITABLE: LazyLock<bool> = LazyLock::new(|| tempfile::tempfile_in(ON_DISK).is_ok());
+    match std::env::var_os("TMPDIR").is_none() && *IS_WRITABLE {
+        true => tempfile::spooled_tempfile_in(in_memory, ON_DISK),
+        false => tempfile::spooled_tempfile(in_memory),
+    }
+}
+
+/// The items of a list that is being written. The newest are held back, so that they can still be changed.
+pub(super) struct Items<'a> {
+    out: &'a mut BufWriter<SpooledTempFile>,
+    held: Vec<Value>,
+    /// Test for the first of the items that are held back. If an item passes it, the items before it are
+    /// written.
+    begins: fn(&Value) -> bool,
+    is_empty: bool,
+    /// Why no more is written.
+    error: Option<io::Error>,
+}
+
+impl<'a> Items<'a> {
+    fn write(out: &'a mut BufWriter<SpooledTempFile>, write: impl FnOnce(&mut Self)) -> io::Result<()> {
+        out.write_all(b"[")?;
+        let mut items = Self { out, held: Vec::new(), begins: |_| true, is_empty: true, error: None };
+        write(&mut items);
+        items.put();
+        items.error.map_or(Ok(()), Err)?;
+        items.out.write_all(b"]")
+    }
+
+    /// Has the items held back from the newest one on of which that is true, in place of the newest one alone.
+    pub fn hold_from(&mut self, begins: fn(&Value) -> bool) {
+        self.begins = begins;
+    }
+
+    /// Adds an item.
+    pub fn push(&mut self, item: Value) {
+        if (self.begins)(&item) {
+            self.put();
+        }
+        self.held.push(item);
+    }
+
+    /// Returns the items that are held back.
+    pub fn held(&mut self) -> &mut [Value] {
+        &mut self.held
+    }
+
+    /// Returns the newest item.
+    pub fn last_mut(&mut self) -> Option<&mut Value> {
+        self.held.last_mut()
+    }
+
+    fn put(&mut self) {
+        for item in std::mem::take(&mut self.held) {
+            let comma = !std::mem::replace(&mut self.is_empty, false);
+            if self.error.is_none() {
+                self.error = put(self.out, comma, &item).err();
+            }
+        }
+    }
+}
+
+impl Extend<Value> for Items<'_> {
+    fn extend<I: IntoIterator<Item = Value>>(&mut self, items: I) {
+        items.into_iter().for_each(|item| self.push(item));
+    }
+}
+
+fn put(out: &mut impl Write, comma: bool, item: &Value) -> io::Result<()> {
+    if comma {
+        out.write_all(b",")?;
+    }
+    out.write_all(&serde_json::to_vec(&JsonText(item))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn written(in_memory: usize, write: impl FnOnce(&mut Items<'_>)) -> Body {
+        let members = json!({"model": "m", "messages": null, "stream": true});
+        Body::try_write(&members, "messages", in_memory, write).unwrap()
+    }
+
+    #[test]
+    fn a_long_body_says_in_a_file_what_a_short_one_says_in_memory() {
+        let items = |items: &mut Items<'_>| items.extend((0..1000).map(|number| json!({"number": number})));
+        let (short, long) = (written(IN_MEMORY, items), written(100, items));
+        let Body::Memory(text) = &short else { panic!("{short:?}") };
+        let Body::File { length, .. } = &long else { panic!("{long:?}") };
+        assert_eq!(*length, text.len() as u64);
+        assert_eq!(short.value(), long.value());
+        let whole = json!({"model": "m", "messages": short.value()["messages"], "stream": true});
+        assert_eq!(
+            text,
+            whole.to_string().as_bytes(),
+            "the members stand in the order in which they were given"
+        );
+        assert_eq!(whole["messages"][999], json!({"number": 999}));
+    }
+
+    #[test]
+    fn the_newest_items_can_be_changed_until_all_are_written() {
+        let marked = |begins: Option<fn(&Value) -> bool>| {
+            let body = written(IN_MEMORY, |items| {
+                if let Some(begins) = begins {
+                    items.hold_from(begins);
+                }
+                items.extend([json!([1]), json!([2]), json!(3), json!(4)]);
+                items.held().iter_mut().for_each(|item| *item = json!("held"));
+            });
+            body.value()["messages"].clone()
+        };
+        assert_eq!(marked(None), json!([[1], [2], 3, "held"]));
+        assert_eq!(marked(Some(Value::is_array)), json!([[1], "held", "held", "held"]));
+        assert_eq!(written(IN_MEMORY, |_| {}).value()["messages"], json!([]));
+    }
+
+    #[test]
+    fn a_body_that_cannot_be_written_fails_with_the_reason() {
+        let body = Body::write(&json!({"messages": null}), "messages", |items| {
+            items.error = Some(io::ErrorKind::StorageFull.into());
+            items.push(json!(1));
+        });
+        let failure = body.unwrap_err();
+        assert!(failure.text.contains("temporary file: no storage space"), "{failure:?}");
+    }
+}

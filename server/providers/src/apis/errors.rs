@@ -1,0 +1,173 @@
+//! Errors that model servers report in place of an answer, in any of their shapes.
+
+use serde_json::Value;
+
+use super::{Reader, Said};
+use crate::excerpt;
+use crate::{Failure, FailureKind};
+
+/// Members in which servers put the text of an error.
+const TEXTS: &[&str] = &["message", "msg", "detail", "error_message", "error_msg", "errorMessage", "reason"];
+/// Members in which they put its code: an HTTP status, or a word.
+const CODES: &[&str] = &["code", "status", "status_code", "error_code"];
+/// The longest text of an error that is kept whole, in bytes.
+const LONGEST: usize = 16 * 1024;
+/// Members that an object has that is part of an answer, in one of the APIs.
+const OF_ANSWERS: &[&str] =
+    &["type", "choices", "candidates", "usage", "usageMetadata", "promptFeedback", "response"];
+
+/// Returns the error that an object reports: in a member `error`, as an `object` named `error`, or as a bare text.
+/// Returns `None` for a part of an answer.
+pub(super) fn error_in(value: &Value) -> Option<Failure> {
+    if let Some(error) = value.get("error").filter(|error| !is_none(error)) {
+        return Some(error_of(error, value));
+    }
+    let bare = || {
+        let part = OF_ANSWERS.iter().any(|name| value.get(name).is_some());
+        !part && TEXTS.iter().any(|name| value[*name].is_string() || value[*name].is_array())
+    };
+    (value["object"] == "error" || bare()).then(|| error_of(value, value))
+}
+
+/// Returns true if a member `error` means that there is no error.
+fn is_none(error: &Value) -> bool {
+    match error {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+/// Returns the error that an object or a text describes. `whole` is all that the server sent with it, which may
+/// have the code.
+pub(super) fn error_of(error: &Value, whole: &Value) -> Failure {
+    let text = match error {
+        Value::String(text) => text.clone(),
+        error => TEXTS
+            .iter()
+            .find_map(|name| error[*name].as_str())
+            .map_or_else(|| error.to_string(), str::to_owned),
+    };
+    let code = [error, whole]
+        .into_iter()
+        .flat_map(|place| CODES.iter().map(move |name| &place[*name]))
+        .find_map(status);
+    let all = if error.is_object() { error.to_string() } else { text.clone() };
+    let failure = match code {
+        Some(status) => Failure::of_status(status, all),
+        None => Failure::from_text(all),
+    };
+    Failure { text: if text.len() > LONGEST { excerpt(&text) } else { text }, ..failure }
+}
+
+/// Returns the error that a JSON text reports, alone or as the only item of a list.
+pub(crate) fn error_in_json(text: &str) -> Option<Failure> {
+    error_in(&only(agentese::wire::decode(text).ok()?))
+}
+
+/// Returns the failure that a text is which stands in place of an answer: the error that it reports as JSON, else the
+/// text itself.
+pub(crate) fn error_in_text(text: &str) -> Failure {
+    match agentese::wire::decode::<Value>(text).map(only) {
+        Ok(value) => error_in(&value).unwrap_or_else(|| error_of(&value, &value)),
+        Err(_) => {
+            let text = excerpt(text);
+            // A gateway that speaks for a server that it does not reach: the same request may succeed later.
+            let kind = match FailureKind::of_text(&text) {
+                FailureKind::BadRequest => FailureKind::Network,
+                kind => kind,
+            };
+            Failure::new(kind, text)
+        }
+    }
+}
+
+/// The only item of a list, or what is no list.
+pub(super) fn only(value: Value) -> Value {
+    match value {
+        Value::Array(mut list) if list.len() == 1 => list.remove(0),
+        value => value,
+    }
+}
+
+/// Hands the data of an event that is named `error` to a reader; what that does not know is an error all the same.
+pub(crate) fn named_error(reader: &mut dyn Reader, data: &str, said: &mut Said) {
+    if agentese::wire::decode::<Value>(data).is_ok_and(|value| value.is_object()) {
+        reader.event(data, said);
+    }
+    if !said.is_over() {
+        said.fail(error_in_text(data));
+    }
+}
+
+fn status(code: &Value) -> Option<u16> {
+    let number = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
+    u16::try_from(number).ok().filter(|status| (400..600).contains(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_error_is_found_in_any_shape_and_a_part_of_an_answer_is_none() {
+        use FailureKind::{BadRequest, Overflow, Overloaded, RateLimited};
+        for (value, kind, text) in [
+            (json!({"error": {"message": "slow down", "code": 429}}), RateLimited, "slow down"),
+            (json!({"error": "plain"}), BadRequest, "plain"),
+            (json!({"error": {"type": "overloaded_error"}}), Overloaded, r#"{"type":"overloaded_error"}"#),
+            (
+                json!({"object": "error", "message": "no such model", "code": 404}),
+                BadRequest,
+                "no such model",
+            ),
+            (json!({"message": "Too many requests", "status": "429"}), RateLimited, "Too many requests"),
+            (json!({"detail": "the server is overloaded"}), Overloaded, "the server is overloaded"),
+            (
+                json!({"code": 400, "message": "the request exceeds the available context size", "type": "x"}),
+                Overflow,
+                "",
+            ),
+        ] {
+            let found = error_in(&value).map(|failure| (failure.kind, failure.text));
+            // The last has a type, as parts of answers have.
+            let expected = (!text.is_empty()).then(|| (kind, text.to_owned()));
+            assert_eq!(found, expected, "{value}");
+        }
+        for part in [
+            json!({"choices": [], "message": "hm"}),
+            json!({"type": "ping"}),
+            json!({}),
+            json!({"error": null}),
+        ] {
+            assert_eq!(error_in(&part), None, "{part}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_no_stream_tells_its_error() {
+        for (body, kind, text) in [
+            (
+                "upstream connect error or disconnect",
+                FailureKind::Network,
+                "upstream connect error or disconnect",
+            ),
+            (
+                r#"[{"error":{"code":503,"message":"The model is overloaded."}}]"#,
+                FailureKind::Overloaded,
+                "The model is overloaded.",
+            ),
+            (
+                r#"{"type":"x","code":400,"message":"the request exceeds the available context size"}"#,
+                FailureKind::Overflow,
+                "the request exceeds the available context size",
+            ),
+        ] {
+            let failure = error_in_text(body);
+            assert_eq!((failure.kind, failure.text.as_str()), (kind, text));
+        }
+    }
+}

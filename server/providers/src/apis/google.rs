@@ -1,0 +1,79 @@
+//! The generative language API of Google.
+
+mod reader;
+mod request;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Api, Asked, Form, Reader, Wire, body_refusal};
+use crate::{Failure, FailureKind, declarations};
+
+/// `google-generative-ai`.
+#[derive(Debug)]
+pub(super) struct Google;
+
+impl Api for Google {
+    fn name(&self) -> &'static str {
+        "google-generative-ai"
+    }
+
+    fn tool_rules(&self) -> &'static declarations::ToolRules {
+        &declarations::GOOGLE
+    }
+
+    fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
+        request::write(asked)
+    }
+
+    fn forms(&self) -> &'static [Form] {
+        request::FORMS
+    }
+
+    fn reader(&self, asked: &Asked<'_>) -> Box<dyn Reader> {
+        Box::new(reader::Parts::new(asked.now))
+    }
+
+    fn refusal(&self, status: u16, body: &str) -> Failure {
+        let mut failure = body_refusal(status, body);
+        // The text speaks of a quota for limits by the minute, too; those say when to come back.
+        if let Some(wait) = retry_delay(body) {
+            if failure.kind == FailureKind::Quota {
+                failure.kind = FailureKind::RateLimited;
+            }
+            failure.retry_after = Some(wait);
+        }
+        failure
+    }
+}
+
+/// `error.details[].retryDelay`, as in `"34.07s"`.
+fn retry_delay(body: &str) -> Option<Duration> {
+    let value = agentese::wire::decode::<Value>(body).ok()?;
+    let details = value["error"]["details"].as_array()?;
+    let delay = details.iter().find_map(|detail| detail["retryDelay"].as_str())?;
+    let seconds = delay.strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fm_f62_a_limit_that_says_when_to_come_back_is_no_quota() {
+        let body = |details: Value| {
+            let message = "You exceeded your current quota, please check your plan and billing details.";
+            json!({"error": {"code": 429, "message": message, "details": details}}).to_string()
+        };
+        let failure = Google.refusal(429, &body(json!([])));
+        assert_eq!((failure.kind, failure.retry_after), (FailureKind::Quota, None));
+        let failure = Google.refusal(429, &body(json!([{"x": 1}, {"retryDelay": "34.5s"}])));
+        assert_eq!(failure.kind, FailureKind::RateLimited);
+        assert_eq!(failure.retry_after, Some(Duration::from_millis(34_500)));
+        assert_eq!(Google.refusal(429, &body(json!([{"retryDelay": "-1s"}]))).retry_after, None);
+    }
+}

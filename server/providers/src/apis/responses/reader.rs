@@ -1,0 +1,557 @@
+//! From the events of a response to what is said.
+
+use serde_json::{Value, json};
+
+use super::super::content::{arguments, parts};
+use super::super::said::count;
+use super::super::slots::{Opening, Part, Slots};
+use super::super::verbatim::{items, member};
+use super::super::{Reader, Said};
+use super::ID_SEPARATOR;
+use crate::{Done, Failure, FailureKind, TokenCounts};
+
+/// The number of an item in the order in which items began.
+type Number = usize;
+
+/// The state of a response.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    slots: Slots<Number>,
+    items: Vec<Item>,
+}
+
+/// An item, also after its end.
+#[derive(Debug)]
+struct Item {
+    /// Its place in the output, if the host tells it.
+    place: Option<u64>,
+    id: String,
+    /// The id of a call, which stays when hosts give the item other ids.
+    call_id: String,
+    /// Whether anything of its content has come; if not, the item's end brings all of it.
+    begun: bool,
+    ended: bool,
+}
+
+impl Reader for Items {
+    fn event(&mut self, data: &str, said: &mut Said) {
+        if data == "[DONE]" {
+            return;
+        }
+        let Some(event) = said.json(data) else { return };
+        match event["type"].as_str().unwrap_or_default() {
+            "response.output_item.added" => {
+                self.open(&event, said);
+            }
+            "response.reasoning_summary_part.added" => {
+                if let Some(number) = self.item_of(&event, said).filter(|number| self.items[*number].begun) {
+                    self.slots.push(&number, Part::Thinking("\n\n".to_owned()), said);
+                }
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.grow(&event, Opening::Thinking(None), said);
+            }
+            "response.output_text.delta" | "response.refusal.delta" => self.grow(&event, Opening::Text, said),
+            "response.function_call_arguments.delta" => {
+                if let (Some(number), Some(text)) = (self.item_of(&event, said), arguments(&event["delta"])) {
+                    self.items[number].begun = true;
+                    self.slots.push(&number, Part::Arguments(text), said);
+                }
+            }
+            "response.function_call_arguments.done" => {
+                if let Some(number) = self.item_of(&event, said) {
+                    self.complete(number, &event["arguments"], said);
+                }
+            }
+            "response.output_item.done" => {
+                let raw = member(data, "item");
+                self.close(&event, raw, said);
+            }
+            "response.completed" | "response.incomplete" => {
+                // A host may send the items only with the response.
+                if self.items.is_empty() {
+                    let output = member(data, "response").and_then(|response| member(response, "output"));
+                    let raw = output.map(items).unwrap_or_default();
+                    for (place, item) in
+                        event["response"]["output"].as_array().into_iter().flatten().enumerate()
+                    {
+                        self.close(&json!({"item": item}), raw.get(place).copied(), said);
+                    }
+                }
+                self.slots.end_all(said);
+                finish(&event["response"], said);
+            }
+            "response.failed" | "response.cancelled" => said.fail(failed(&event["response"]["error"])),
+            "error" => {
+                // The figures stand in the event itself, or in an object of their own.
+                let error = if event["error"].is_object() { &event["error"] } else { &event };
+                said.fail(failed(error));
+            }
+            // Progress, and what is younger than this version.
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, said: &mut Said) {
+        said.cut_off();
+    }
+}
+
+impl Items {
+    /// The open item that an event is about, by its place in the output or by its id; the youngest if the event names neither.
+    /// Returns `None` if it names an item that was never announced, or that has ended.
+    fn item_of(&mut self, event: &Value, said: &mut Said) -> Option<Number> {
+        let (place, id) = (event["output_index"].as_u64(), event["item_id"].as_str());
+        if let Some(known) = self.known(place, id) {
+            return Some(known).filter(|number| !self.items[*number].ended);
+        }
+        let youngest = self.items.len().checked_sub(1)?;
+        if place.is_some() && self.items[youngest].place.is_some() {
+            return None;
+        }
+        // Parts without a slot belong to the youngest item; older ones get no more.
+        for number in 0..youngest {
+            self.end(number, said);
+        }
+        Some(youngest).filter(|number| !self.items[*number].ended)
+    }
+
+    /// The item with that place or, if no place is told, with that id.
+    fn known(&self, place: Option<u64>, id: Option<&str>) -> Option<Number> {
+        self.items.iter().rposition(|item| match place {
+            Some(_) if item.place.is_some() => item.place == place,
+            _ => id.is_some_and(|id| !id.is_empty() && item.id == id),
+        })
+    }
+
+    fn end(&mut self, number: Number, said: &mut Said) {
+        self.items[number].ended = true;
+        self.slots.end(&number, said);
+    }
+
+    /// Adds text or reasoning to its item; to a new one if the host has announced none of that kind.
+    fn grow(&mut self, event: &Value, opening: Opening, said: &mut Said) {
+        let thinks = matches!(opening, Opening::Thinking(_));
+        let found = self.item_of(event, said).filter(|number| self.slots.is_of(number, &opening));
+        let number = found.unwrap_or_else(|| {
+            let kind = if thinks { "reasoning" } else { "message" };
+            let item = json!({"type": kind, "id": event["item_id"]});
+            self.open(&json!({"item": item, "output_index": event["output_index"]}), said)
+        });
+        let Some(item) = self.items.get_mut(number) else { return };
+        item.begun = true;
+        for part in parts(&event["delta"]) {
+            let part = match part {
+                Part::Text(text) if thinks => Part::Thinking(text),
+                part => part,
+            };
+            self.slots.push(&number, part, said);
+        }
+    }
+
+    /// The item that the end of one is about; `None` for one that comes only when it is done. Some hosts give an item
+    /// another id at its end: then a call is known by its call, and text and reasoning by being the youngest.
+    fn ended_by(&self, event: &Value) -> Option<Number> {
+        let item = &event["item"];
+        let (place, id) = (event["output_index"].as_u64(), item["id"].as_str());
+        if let Some(known) = self.known(place, id) {
+            return Some(known);
+        }
+        let opening = opening_of(item)?;
+        if matches!(opening, Opening::Call { .. }) {
+            let call = item["call_id"].as_str().filter(|call| !call.is_empty())?;
+            let free = |item: &Item| place.is_none() || item.place.is_none();
+            return self.items.iter().rposition(|item| item.call_id == call && free(item));
+        }
+        let youngest = self.items.len().checked_sub(1)?;
+        let free = place.is_none() || self.items[youngest].place.is_none();
+        (free && self.slots.is_of(&youngest, &opening)).then_some(youngest)
+    }
+
+    /// Adds what is missing of a call's arguments, which have come as a whole.
+    fn complete(&mut self, number: Number, whole: &Value, said: &mut Said) {
+        let whole = arguments(whole).unwrap_or_default();
+        self.items[number].begun |= self.slots.complete(&number, &whole, said);
+    }
+
+    fn open(&mut self, event: &Value, said: &mut Said) -> Number {
+        let item = &event["item"];
+        let text = |name: &str| item[name].as_str().unwrap_or_default();
+        let opening = opening_of(item);
+        let number = self.items.len();
+        let place = event["output_index"].as_u64();
+        let ended = opening.is_none();
+        if !said.hold(size_of::<Item>()) {
+            return number;
+        }
+        let (id, call_id) = (text("id").to_owned(), text("call_id").to_owned());
+        self.items.push(Item { place, id, call_id, begun: false, ended });
+        if let Some(opening) = opening {
+            self.slots.open(number, opening, said);
+        }
+        number
+    }
+
+    /// Ends an item; `raw` is its JSON text, as it came.
+    fn close(&mut self, event: &Value, raw: Option<&str>, said: &mut Said) {
+        let item = &event["item"];
+        let text = |name: &str| item[name].as_str().unwrap_or_default();
+        // A host may send an item only when it is done.
+        let number = self.ended_by(event).unwrap_or_else(|| self.open(event, said));
+        let Some(found) = self.items.get(number).filter(|item| !item.ended) else { return };
+        let (begun, id) = (found.begun, found.id.clone());
+        let join = |list: &Value, member: &str, separator: &str| {
+            let parts = list.as_array().into_iter().flatten().filter_map(|part| part[member].as_str());
+            Some(parts.collect::<Vec<_>>().join(separator)).filter(|text| !text.is_empty())
+        };
+        match text("type") {
+            "reasoning" => {
+                if let Some(summary) = join(&item["summary"], "text", "\n\n").filter(|_| !begun) {
+                    self.slots.push(&number, Part::Thinking(summary), said);
+                }
+                let whole = raw.map_or_else(|| item.to_string(), str::to_owned);
+                self.slots.push(&number, Part::Signature(whole), said);
+            }
+            "message" => {
+                for member in ["text", "refusal"] {
+                    if let Some(whole) = join(&item["content"], member, "").filter(|_| !begun) {
+                        self.slots.push(&number, Part::Text(whole), said);
+                    }
+                }
+                let mark = match item["phase"].as_str() {
+                    Some(phase) => json!({"v": 1, "id": id, "phase": phase}).to_string(),
+                    None => id,
+                };
+                self.slots.push(&number, Part::Signature(mark), said);
+            }
+            _ => self.complete(number, &item["arguments"], said),
+        }
+        self.end(number, said);
+    }
+}
+
+/// The block that an item opens; `None` for one of a kind that is not read.
+fn opening_of(item: &Value) -> Option<Opening> {
+    let text = |name: &str| item[name].as_str().unwrap_or_default();
+    match text("type") {
+        "reasoning" => Some(Opening::Thinking(None)),
+        "message" => Some(Opening::Text),
+        "function_call" => {
+            let (call, id) = (text("call_id"), text("id"));
+            let id = if id.is_empty() { call.to_owned() } else { format!("{call}{ID_SEPARATOR}{id}") };
+            Some(Opening::Call { id, name: text("name").to_owned() })
+        }
+        _ => None,
+    }
+}
+
+fn finish(response: &Value, said: &mut Said) {
+    let usage = &response["usage"];
+    let number = |value: &Value| count(value).unwrap_or_default();
+    said.id(&response["id"]);
+    let cached = number(&usage["input_tokens_details"]["cached_tokens"]);
+    said.usage(TokenCounts {
+        input: number(&usage["input_tokens"]).saturating_sub(cached),
+        output: number(&usage["output_tokens"]),
+        cache_read: cached,
+        cache_write: 0,
+        cache_write_hour: None,
+        reasoning: Some(number(&usage["output_tokens_details"]["reasoning_tokens"])),
+    });
+    said.stop_word(&response["status"]);
+    match response["status"].as_str() {
+        Some("incomplete") if response["incomplete_details"]["reason"] == "content_filter" => {
+            let text = "The answer was held back by the provider's content filter.";
+            said.fail(Failure::new(FailureKind::Refused, text));
+        }
+        Some("incomplete") => said.done(Done::Length),
+        Some("failed" | "cancelled") => said.fail(failed(&response["error"])),
+        Some("completed" | "in_progress" | "queued") | None => {
+            said.done(if said.has_call() { Done::ToolUse } else { Done::Stop });
+        }
+        Some(status) => said.unhandled_stop(status),
+    }
+}
+
+/// An error that the provider reports: its code and its message.
+fn failed(error: &Value) -> Failure {
+    let message =
+        error["message"].as_str().unwrap_or("The provider says no more than that the response failed.");
+    match &error["code"] {
+        Value::String(code) if !code.is_empty() => Failure::from_text(format!("{code}: {message}")),
+        _ => Failure::from_text(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Responses;
+    use super::*;
+    use crate::apis::testing::{check_cuts, outline};
+
+    fn body(events: &[Value]) -> String {
+        let event = |event: &Value| {
+            format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
+        };
+        events.iter().map(event).collect()
+    }
+
+    fn added(item: Value) -> Value {
+        json!({"type": "response.output_item.added", "item": item})
+    }
+
+    fn done(item: Value) -> Value {
+        json!({"type": "response.output_item.done", "item": item})
+    }
+
+    fn delta(kind: &str, text: &str) -> Value {
+        json!({"type": format!("response.{kind}.delta"), "delta": text})
+    }
+
+    fn completed(status: &str, more: Value) -> Value {
+        let mut response = json!({"status": status, "usage": {
+            "input_tokens": 130, "output_tokens": 20, "input_tokens_details": {"cached_tokens": 30}}});
+        response.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"type": "response.completed", "response": response})
+    }
+
+    fn everything() -> Vec<Value> {
+        let reasoning = json!({"type": "reasoning", "id": "rs_1"});
+        let message = json!({"type": "message", "id": "msg_1"});
+        let call =
+            json!({"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "bash", "arguments": ""});
+        let whole = json!({"type": "function_call", "id": "fc_2", "call_id": "c2", "name": "read", "arguments": "{\"path\":\"x\"}"});
+        let part = json!({"type": "response.reasoning_summary_part.added"});
+        vec![
+            json!({"type": "response.created"}),
+            added(reasoning.clone()),
+            part.clone(),
+            delta("reasoning_summary_text", "hm ö"),
+            part,
+            delta("reasoning_summary_text", "so"),
+            done(reasoning),
+            added(message.clone()),
+            delta("output_text", "Hello"),
+            done(message),
+            added(call.clone()),
+            delta("function_call_arguments", "{\"command\":"),
+            delta("function_call_arguments", "\"ls\"}"),
+            done(call),
+            added(json!({"type": "web_search_call", "id": "ws"})),
+            done(json!({"type": "web_search_call", "id": "ws"})),
+            done(whole),
+        ]
+    }
+
+    #[test]
+    fn a_response_is_told_item_by_item() {
+        let events = [everything(), vec![completed("completed", json!({}))]].concat();
+        assert_eq!(
+            outline(&Responses, &body(&events)),
+            [
+                "thinking(",
+                "hm ö",
+                "\n\n",
+                "so",
+                r#"signed {"type":"reasoning","id":"rs_1"}"#,
+                ")",
+                "text(",
+                "Hello",
+                "signed msg_1",
+                ")",
+                "call c1|fc_1 bash(",
+                "{\"command\":",
+                "\"ls\"}",
+                ")",
+                "call c2|fc_2 read(",
+                "{\"path\":\"x\"}",
+                ")",
+                "usage 100 20 30 0",
+                "done ToolUse",
+            ]
+        );
+    }
+
+    #[test]
+    fn fm_f63_a_response_that_is_cut_anywhere_is_an_error() {
+        check_cuts(&Responses, &body(&[everything(), vec![completed("completed", json!({}))]].concat()));
+    }
+
+    #[test]
+    fn a_response_ends_as_its_status_says() {
+        let filtered = json!({"incomplete_details": {"reason": "content_filter"}});
+        let error = json!({"error": {"code": "server_error", "message": "oops"}});
+        for (event, last) in [
+            (completed("completed", json!({})), "done Stop"),
+            (completed("incomplete", json!({})), "done Length"),
+            (
+                completed("incomplete", filtered),
+                "Refused The answer was held back by the provider's content filter.",
+            ),
+            (completed("failed", error.clone()), "Server server_error: oops"),
+            (json!({"type": "response.failed", "response": error}), "Server server_error: oops"),
+            (
+                json!({"type": "error", "code": "rate_limit_exceeded", "message": "slow"}),
+                "RateLimited rate_limit_exceeded: slow",
+            ),
+            (json!({"type": "error", "error": {"message": "Overloaded"}}), "Overloaded Overloaded"),
+            (completed("novel", json!({})), "BadRequest Unhandled stop reason: novel"),
+        ] {
+            let events = [done(json!({"type": "message", "id": "m", "content": [{"text": "x"}]})), event];
+            assert_eq!(outline(&Responses, &body(&events)).last().unwrap(), last);
+        }
+        let empty = outline(&Responses, &body(&[completed("completed", json!({}))]));
+        assert_eq!(empty.last().unwrap(), "Protocol The provider's answer has no content.");
+    }
+
+    /// An event of the item in that place.
+    fn at(place: u64, mut event: Value) -> Value {
+        event["output_index"] = place.into();
+        event
+    }
+
+    fn call(number: u64, arguments: &str) -> Value {
+        json!({"type": "function_call", "id": format!("fc_{number}"), "call_id": format!("c{number}"), "name": "bash",
+               "arguments": arguments})
+    }
+
+    #[test]
+    fn items_are_put_together_by_slot_whatever_comes_between() {
+        let args = |text: &str| delta("function_call_arguments", text);
+        let by = |number: u64, mut event: Value| {
+            event["item_id"] = format!("fc_{number}").into();
+            event
+        };
+        let by_place = vec![
+            at(0, added(call(0, ""))),
+            at(1, added(call(1, ""))),
+            at(0, args("{\"x\":")),
+            at(1, args("{}")),
+            at(0, args("0}")),
+            at(0, done(call(0, "{\"x\":0}"))),
+            at(1, done(call(1, "{}"))),
+        ];
+        let by_id = vec![
+            added(call(0, "")),
+            added(call(1, "")),
+            by(0, args("{\"x\":")),
+            by(1, args("{}")),
+            by(0, args("0}")),
+            done(call(1, "{}")),
+            done(call(0, "{\"x\":0}")),
+        ];
+        // A host whose ids differ from event to event.
+        let mut odd_ids = by_place.clone();
+        odd_ids[5]["item"]["id"] = "fc_x".into();
+        odd_ids[6]["item"]["id"] = "fc_y".into();
+        let whole = vec![
+            at(0, added(call(0, ""))),
+            at(1, added(call(1, ""))),
+            at(1, json!({"type": "response.function_call_arguments.done", "arguments": "{}"})),
+            at(0, json!({"type": "response.function_call_arguments.done", "arguments": "{\"x\":0}"})),
+        ];
+        for events in [by_place, by_id, odd_ids, whole] {
+            let told =
+                outline(&Responses, &body(&[events, vec![completed("completed", json!({}))]].concat()));
+            let (mut found, mut open) = (Vec::<String>::new(), false);
+            for line in told.iter().take_while(|line| !line.starts_with("usage")) {
+                match line.strip_prefix("call ") {
+                    Some(call) => (found.push(call.to_owned()), open = true).0,
+                    None if line == ")" => open = false,
+                    None if open => found.last_mut().unwrap().push_str(line),
+                    None => {}
+                }
+            }
+            assert_eq!(found, ["c0|fc_0 bash({\"x\":0}", "c1|fc_1 bash({}"], "{told:?}");
+            assert_eq!(told.last().unwrap(), "done ToolUse");
+        }
+    }
+
+    #[test]
+    fn an_end_with_another_id_and_no_place_ends_the_item_that_it_is_about() {
+        let renamed = |mut item: Value, id: &str| {
+            item["id"] = id.into();
+            item
+        };
+        let calls = [
+            added(call(0, "")),
+            delta("function_call_arguments", "{\"x\":"),
+            done(renamed(call(0, "{\"x\":0}"), "other")),
+            // The same call once more, with yet another id.
+            done(renamed(call(0, "{\"x\":0}"), "third")),
+            done(renamed(call(1, "{}"), "fourth")),
+            completed("completed", json!({})),
+        ];
+        let told = outline(&Responses, &body(&calls));
+        assert_eq!(
+            told[..7],
+            ["call c0|fc_0 bash(", "{\"x\":", "0}", ")", "call c1|fourth bash(", "{}", ")"],
+            "{told:?}"
+        );
+        assert_eq!(told.last().unwrap(), "done ToolUse");
+        for (kind, piece, content) in
+            [("message", "output_text", "content"), ("reasoning", "reasoning_summary_text", "summary")]
+        {
+            let mut whole = json!({"type": kind, "id": "m2"});
+            whole[content] = json!([{"text": "Hello"}]);
+            let events = [
+                added(json!({"type": kind, "id": "m1"})),
+                delta(piece, "Hello"),
+                done(whole),
+                completed("completed", json!({})),
+            ];
+            let told = outline(&Responses, &body(&events));
+            assert_eq!(told.iter().filter(|line| *line == "Hello").count(), 1, "{told:?}");
+        }
+    }
+
+    #[test]
+    fn text_of_an_item_that_was_not_announced_is_text_and_no_part_of_a_call() {
+        let text = [delta("output_text", "hi"), completed("completed", json!({}))];
+        assert_eq!(outline(&Responses, &body(&text))[..3], ["text(", "hi", ")"]);
+        let foreign = at(1, delta("function_call_arguments", "{\"x\":1}"));
+        let events = [
+            at(0, added(call(0, ""))),
+            foreign,
+            at(2, delta("output_text", "hi")),
+            at(0, delta("function_call_arguments", "{\"x\":0}")),
+            at(0, done(call(0, "{\"x\":0}"))),
+            completed("completed", json!({})),
+        ];
+        let told = outline(&Responses, &body(&events));
+        assert_eq!(told[..6], ["call c0|fc_0 bash(", "{\"x\":0}", ")", "text(", "hi", ")"], "{told:?}");
+    }
+
+    #[test]
+    fn a_response_whose_items_come_only_at_its_end_is_told() {
+        let output = json!([{"type": "message", "id": "m", "content": [{"text": "hi"}]}, call(0, "{}")]);
+        let told = outline(&Responses, &body(&[completed("completed", json!({"output": output}))]));
+        assert_eq!(told[..7], ["text(", "hi", "signed m", ")", "call c0|fc_0 bash(", "{}", ")"]);
+    }
+
+    #[test]
+    fn an_error_in_the_stream_has_its_text_in_any_shape() {
+        for (body, last) in [
+            ("event: error\ndata: {\"message\":\"Overloaded\"}\n\n", "Overloaded Overloaded"),
+            ("data: {\"error\":{\"message\":\"slow\",\"code\":429}}\n\n", "RateLimited slow"),
+            ("data: {\"object\":\"error\",\"message\":\"no such model\"}\n\n", "BadRequest no such model"),
+            ("error: {\"code\":400,\"message\":\"prompt is too long\"}\n\n", "Overflow prompt is too long"),
+            ("no healthy upstream", "Network no healthy upstream"),
+        ] {
+            assert_eq!(outline(&Responses, body).last().unwrap(), last, "{body}");
+        }
+    }
+
+    #[test]
+    fn items_that_come_whole_are_told_whole() {
+        let events = [
+            done(json!({"type": "reasoning", "id": "r", "summary": [{"text": "a"}, {"text": "b"}]})),
+            done(
+                json!({"type": "message", "id": "m", "phase": "final", "content": [{"text": "hi"}, {"refusal": "no"}]}),
+            ),
+        ];
+        let told = outline(&Responses, &body(&events));
+        assert_eq!(told[1], "a\n\nb");
+        assert_eq!(told[5..8], ["hi", "no", r#"signed {"v":1,"id":"m","phase":"final"}"#]);
+    }
+}

@@ -1,0 +1,382 @@
+//! What a reader of a wire format has to say.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use super::errors::{error_in, only};
+use crate::{Done, Failure, FailureKind, StreamEvent, TokenCounts, excerpt};
+
+/// The most bytes of text, reasoning, arguments and marks in one answer. The longest answers of today's
+/// models are under 1 MiB; this holds off a stream that does not end.
+const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
+/// The most blocks of one answer, and the most tool calls among them: blocks may be empty, and each
+/// takes memory all the same.
+const MOST_BLOCKS: usize = 4096;
+const MOST_CALLS: usize = 1024;
+
+/// The longest id or stop reason of a provider that is kept, in bytes.
+const LONGEST_WORD: usize = 256;
+
+const EMPTY: &str = "The provider's answer has no content.";
+const CUT_OFF: &str = "The stream ended before the answer was complete.";
+
+/// Stop reasons that ask for another try: the model or its server stumbled.
+const RETRIED: &[&str] = &[
+    // Google, and gateways in front of it.
+    "malformed_function_call",
+    "malformed_response",
+    "unexpected_tool_call",
+    // Z.AI, OpenRouter.
+    "network_error",
+    "error",
+    // vLLM, SGLang.
+    "abort",
+];
+
+/// The block that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Text,
+    Thinking,
+    Call,
+}
+
+/// Collects events so that they are well formed whatever a provider sends: one block is open at a
+/// time, all are closed before the end, and nothing follows the end.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    events: VecDeque<StreamEvent>,
+    open: Option<Open>,
+    over: bool,
+    length: usize,
+    /// Whether there is any text or reasoning.
+    has_content: bool,
+    blocks: usize,
+    calls: usize,
+    counts: TokenCounts,
+    /// The answer's id is told.
+    named: bool,
+}
+
+impl Said {
+    /// The next event that nobody has taken yet.
+    pub fn take(&mut self) -> Option<StreamEvent> {
+        self.events.pop_front()
+    }
+
+    /// Whether the answer has ended, well or not.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Whether the answer calls a tool.
+    pub fn has_call(&self) -> bool {
+        self.calls > 0
+    }
+
+    /// Whether the answer has anything: text, reasoning or a call.
+    fn has_content(&self) -> bool {
+        self.has_content || self.has_call()
+    }
+
+    /// The provider is at work.
+    pub fn start(&mut self) {
+        self.say(StreamEvent::Start);
+    }
+
+    /// Text; opens a block where none of text is open.
+    pub fn text(&mut self, delta: &str) {
+        self.open_text();
+        self.grow(delta, StreamEvent::TextDelta);
+    }
+
+    /// Opens a block of text, unless one is open.
+    pub fn open_text(&mut self) {
+        if self.open != Some(Open::Text) {
+            self.begin(Open::Text, StreamEvent::TextStart);
+        }
+    }
+
+    /// Reasoning; opens a block where none of reasoning is open, with `signature` as its mark.
+    pub fn thinking(&mut self, delta: &str, signature: Option<&str>) {
+        if self.open != Some(Open::Thinking) {
+            self.begin(Open::Thinking, StreamEvent::ThinkingStart);
+            if let Some(signature) = signature {
+                self.signature(signature);
+            }
+        }
+        self.grow(delta, StreamEvent::ThinkingDelta);
+    }
+
+    /// Opens a block of reasoning, unless one is open.
+    pub fn go_on_thinking(&mut self) {
+        if self.open != Some(Open::Thinking) {
+            self.open_thinking();
+        }
+    }
+
+    /// Opens a new block of reasoning.
+    pub fn open_thinking(&mut self) {
+        self.begin(Open::Thinking, StreamEvent::ThinkingStart);
+    }
+
+    /// Opens a tool call.
+    pub fn call(&mut self, id: &str, name: &str) {
+        self.calls += 1;
+        if self.calls > MOST_CALLS {
+            self.too_much(&format!("has more than {MOST_CALLS} tool calls"));
+            return;
+        }
+        if !self.hold(id.len() + name.len()) {
+            return;
+        }
+        self.begin(Open::Call, StreamEvent::ToolCallStart { id: id.to_owned(), name: name.to_owned() });
+    }
+
+    /// More of the open call's arguments.
+    pub fn arguments(&mut self, delta: &str) {
+        if self.open == Some(Open::Call) {
+            self.grow(delta, StreamEvent::ToolCallDelta);
+        }
+    }
+
+    /// The mark of the block that is open.
+    pub fn signature(&mut self, signature: &str) {
+        if self.open.is_some() && self.hold(signature.len()) {
+            self.say(StreamEvent::Signature(signature.to_owned()));
+        }
+    }
+
+    /// The mark of the first block of reasoning, which may have ended.
+    pub fn thinking_signature(&mut self, signature: &str) {
+        if self.hold(signature.len()) {
+            self.say(StreamEvent::ThinkingSignature(signature.to_owned()));
+        }
+    }
+
+    /// Makes room for what a reader keeps of the answer until it can be told. False where the answer is
+    /// too long with it and has failed.
+    pub fn hold(&mut self, bytes: usize) -> bool {
+        self.length = self.length.saturating_add(bytes);
+        if self.length > LONGEST_ANSWER {
+            self.too_much(&format!("is longer than {} MiB", LONGEST_ANSWER / 1024 / 1024));
+        }
+        !self.over
+    }
+
+    /// Gives back the room of what a reader held and tells now.
+    pub fn release(&mut self, bytes: usize) {
+        self.length = self.length.saturating_sub(bytes);
+    }
+
+    /// How much of the answer there is; grows with its content and with nothing else.
+    pub fn amount(&self) -> usize {
+        self.length.saturating_add(self.blocks)
+    }
+
+    /// The block of reasoning that is open cannot be read.
+    pub fn redacted(&mut self) {
+        self.say(StreamEvent::Redacted);
+    }
+
+    /// Closes the block that is open.
+    pub fn close(&mut self) {
+        match self.open.take() {
+            None => {}
+            Some(Open::Text) => self.say(StreamEvent::TextEnd),
+            Some(Open::Thinking) => self.say(StreamEvent::ThinkingEnd { signature: None }),
+            Some(Open::Call) => self.say(StreamEvent::ToolCallEnd),
+        }
+    }
+
+    /// The provider's id of the answer; the first one counts.
+    pub fn id(&mut self, id: &Value) {
+        if let Some(id) = word(id).filter(|_| !self.named) {
+            self.named = true;
+            self.say(StreamEvent::Id(id));
+        }
+    }
+
+    /// Why the model stopped, in the provider's own word.
+    pub fn stop_word(&mut self, reason: &Value) {
+        if let Some(reason) = word(reason) {
+            self.say(StreamEvent::StopWord(reason));
+        }
+    }
+
+    /// The tokens so far.
+    pub fn usage(&mut self, counts: TokenCounts) {
+        if self.counts != counts {
+            self.counts = counts;
+            self.say(StreamEvent::Usage(counts));
+        }
+    }
+
+    /// The answer is complete. One that stopped without any content has failed.
+    pub fn done(&mut self, reason: Done) {
+        self.close();
+        if reason != Done::Length && !self.has_content() {
+            self.fail(Failure::new(FailureKind::Protocol, EMPTY));
+            return;
+        }
+        self.say(StreamEvent::Done(reason));
+        self.over = true;
+    }
+
+    /// The answer ends here, and not well.
+    pub fn fail(&mut self, failure: Failure) {
+        self.say(StreamEvent::Error(failure));
+        self.over = true;
+    }
+
+    /// The body ended although the answer was not complete.
+    pub fn cut_off(&mut self) {
+        self.fail(Failure::new(FailureKind::Network, CUT_OFF));
+    }
+
+    /// The model stopped for a reason that is no answer.
+    pub fn unhandled_stop(&mut self, reason: &str) {
+        if is_retried(reason) {
+            let text = format!("The model stopped without an answer (stop reason {reason}).");
+            self.fail(Failure::new(FailureKind::Server, text));
+            return;
+        }
+        let failure = Failure::from_text(format!("Unhandled stop reason: {}", excerpt(reason)));
+        self.fail(failure);
+    }
+
+    /// Returns an event's data as a JSON object. If it is none, or reports an error, the answer has failed.
+    pub fn json(&mut self, data: &str) -> Option<Value> {
+        match agentese::wire::decode::<Value>(data).map(only) {
+            Ok(value @ Value::Object(_)) => match error_in(&value).filter(|_| value["type"].is_null()) {
+                Some(failure) => {
+                    self.fail(failure);
+                    None
+                }
+                None => Some(value),
+            },
+            _ => {
+                let text =
+                    format!("The provider sent something that is not a JSON object: {}", excerpt(data));
+                self.fail(Failure::new(FailureKind::Protocol, text));
+                None
+            }
+        }
+    }
+
+    fn begin(&mut self, open: Open, event: StreamEvent) {
+        self.close();
+        self.blocks += 1;
+        if self.blocks > MOST_BLOCKS {
+            self.too_much(&format!("has more than {MOST_BLOCKS} blocks"));
+            return;
+        }
+        self.open = Some(open);
+        self.say(event);
+    }
+
+    fn too_much(&mut self, what: &str) {
+        self.fail(Failure::new(FailureKind::Protocol, format!("The answer {what}.")));
+    }
+
+    /// An empty piece is told as well: it shows that the provider is at work on the block.
+    fn grow(&mut self, delta: &str, event: fn(String) -> StreamEvent) {
+        if self.hold(delta.len()) {
+            self.has_content |= !delta.is_empty();
+            self.say(event(delta.to_owned()));
+        }
+    }
+
+    fn say(&mut self, event: StreamEvent) {
+        if !self.over {
+            self.events.push_back(event);
+        }
+    }
+}
+
+/// Whether another try of the same request may succeed after that stop reason, in any API.
+pub(super) fn is_retried(reason: &str) -> bool {
+    RETRIED.iter().any(|word| reason.eq_ignore_ascii_case(word))
+}
+
+/// A word of the provider that is kept.
+fn word(value: &Value) -> Option<String> {
+    value.as_str().filter(|word| !word.is_empty() && word.len() <= LONGEST_WORD).map(str::to_owned)
+}
+
+/// A count of tokens: what is no number, or below zero, is none.
+pub(crate) fn count(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fm_f69_an_answer_that_does_not_end_is_ended() {
+        let mut said = Said::default();
+        let delta = "x".repeat(1024 * 1024);
+        let mut taken = 0;
+        for _ in 0..1024 {
+            said.text(&delta);
+            while let Some(event) = said.take() {
+                match event {
+                    StreamEvent::TextDelta(_) => taken += 1,
+                    StreamEvent::Error(failure) => assert_eq!(failure.kind, FailureKind::Protocol),
+                    _ => {}
+                }
+            }
+        }
+        assert!(said.is_over());
+        assert_eq!(taken, LONGEST_ANSWER / delta.len());
+    }
+
+    /// What a provider can make grow without an end, each by one step.
+    #[test]
+    fn fm_f69_whatever_a_provider_repeats_comes_to_an_end() {
+        let mark = "x".repeat(1024 * 1024);
+        type Step<'a> = (&'static str, &'a dyn Fn(&mut Said));
+        let steps: [Step<'_>; 7] = [
+            ("text", &|said| said.text(&mark)),
+            ("marks", &|said| {
+                said.open_thinking();
+                said.signature(&mark);
+            }),
+            ("held", &|said| {
+                said.hold(mark.len());
+            }),
+            ("blocks", &|said| said.open_thinking()),
+            ("empty text", &|said| {
+                said.text("");
+                said.close();
+            }),
+            ("calls", &|said| said.call("", "")),
+            ("names", &|said| said.call(&mark, &mark)),
+        ];
+        for (what, step) in steps {
+            let mut said = Said::default();
+            let mut steps = 0;
+            while !said.is_over() {
+                step(&mut said);
+                while let Some(event) = said.take() {
+                    if let StreamEvent::Error(failure) = event {
+                        assert_eq!(failure.kind, FailureKind::Protocol, "{what}");
+                    }
+                }
+                steps += 1;
+                assert!(steps <= MOST_BLOCKS + 1, "{what} does not end");
+            }
+        }
+    }
+
+    #[test]
+    fn fm_f68_counts_are_never_below_zero() {
+        let counts = [json!(7), json!(7.0), json!(0), json!(-1), json!(-0.5), json!("7"), json!(null)];
+        let expected = [Some(7), Some(7), Some(0), None, None, None, None];
+        assert_eq!(counts.map(|value| count(&value)), expected);
+    }
+}

@@ -1,0 +1,321 @@
+//! The blocks of an answer whose parts arrive by slot, in any order.
+
+use std::collections::VecDeque;
+
+use serde::de::IgnoredAny;
+
+use super::Said;
+use crate::{Failure, FailureKind};
+
+/// The most blocks that are open side by side.
+const MOST_OPEN: usize = 256;
+
+/// A block that opens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Opening {
+    Text,
+    /// Reasoning, with the mark that it begins with.
+    Thinking(Option<String>),
+    Call {
+        id: String,
+        name: String,
+    },
+}
+
+/// A part of a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Text(String),
+    Thinking(String),
+    /// JSON text of a call's arguments.
+    Arguments(String),
+    Signature(String),
+    Redacted,
+}
+
+/// Puts blocks together by slot. Events of an answer tell of one block after the other, so the oldest open block
+/// is passed on as it grows, and the parts of younger ones wait until it has ended.
+#[derive(Debug)]
+pub(super) struct Slots<K> {
+    /// Blocks that are not passed on as a whole, the oldest first.
+    open: VecDeque<Slot<K>>,
+    /// Calls that are.
+    closed: Vec<Slot<K>>,
+}
+
+#[derive(Debug)]
+struct Slot<K> {
+    key: K,
+    opening: Opening,
+    waiting: Vec<Part>,
+    /// The JSON text of a call's arguments so far.
+    arguments: String,
+    /// The length at which the arguments were found incomplete.
+    incomplete_at: Option<usize>,
+    ended: bool,
+}
+
+impl<K> Default for Slots<K> {
+    fn default() -> Self {
+        Self { open: VecDeque::new(), closed: Vec::new() }
+    }
+}
+
+impl<K: PartialEq> Slots<K> {
+    /// Opens a block behind all others.
+    pub fn open(&mut self, key: K, opening: Opening, said: &mut Said) {
+        if self.open.len() >= MOST_OPEN {
+            let text = format!("The answer has more than {MOST_OPEN} blocks that are open.");
+            said.fail(Failure::new(FailureKind::Protocol, text));
+            return;
+        }
+        if self.open.is_empty() {
+            opening.clone().pass(said);
+        } else if !said.hold(size_of::<Slot<K>>()) {
+            return;
+        }
+        self.open.push_back(Slot {
+            key,
+            opening,
+            waiting: Vec::new(),
+            arguments: String::new(),
+            incomplete_at: None,
+            ended: false,
+        });
+    }
+
+    /// Adds a part to the block of that slot. Returns false if no block of that slot is open.
+    pub fn push(&mut self, key: &K, part: Part, said: &mut Said) -> bool {
+        let Some(place) = self.open.iter().rposition(|slot| slot.key == *key && !slot.ended) else {
+            return false;
+        };
+        let slot = &mut self.open[place];
+        if let Part::Arguments(text) = &part {
+            slot.arguments.push_str(text);
+        }
+        if place == 0 {
+            part.pass(said);
+        } else if said.hold(part.len()) {
+            slot.waiting.push(part);
+        }
+        true
+    }
+
+    /// Adds what is missing of a call's arguments, which have come as a whole. Returns false if nothing is missing, or
+    /// if they are other arguments than those that came before.
+    pub fn complete(&mut self, key: &K, whole: &str, said: &mut Said) -> bool {
+        let before = self.arguments(key).unwrap_or_default();
+        match whole.strip_prefix(before).filter(|rest| !rest.is_empty()) {
+            Some(rest) => self.push(key, Part::Arguments(rest.to_owned()), said),
+            None => false,
+        }
+    }
+
+    /// Ends the block of that slot.
+    pub fn end(&mut self, key: &K, said: &mut Said) {
+        self.end_each(said, |slot| slot.key == *key);
+    }
+
+    /// Ends every block.
+    pub fn end_all(&mut self, said: &mut Said) {
+        self.end_each(said, |_| true);
+    }
+
+    /// Ends text, reasoning, and each call whose arguments are complete, for formats that mark no ends.
+    pub fn end_complete(&mut self, said: &mut Said) {
+        self.end_each(said, Slot::is_complete);
+    }
+
+    /// Ends what is complete before the block of that slot, so that it is passed on as soon as it can be.
+    pub fn end_complete_before(&mut self, key: &K, said: &mut Said) {
+        if self.open.front().is_some_and(|front| front.key != *key) {
+            let mut before = true;
+            self.end_each(said, |slot| {
+                before &= slot.key != *key;
+                before && slot.is_complete()
+            });
+        }
+    }
+
+    /// The slot and the beginning of the youngest block, if one is open.
+    pub fn last(&self) -> Option<(&K, &Opening)> {
+        self.open.back().filter(|slot| !slot.ended).map(|slot| (&slot.key, &slot.opening))
+    }
+
+    /// Returns true if the open block of that slot is of the same kind as a block with that opening.
+    pub fn is_of(&self, key: &K, opening: &Opening) -> bool {
+        let slot = self.open.iter().rfind(|slot| slot.key == *key && !slot.ended);
+        slot.is_some_and(|slot| std::mem::discriminant(&slot.opening) == std::mem::discriminant(opening))
+    }
+
+    /// The arguments of a call so far, also after its end.
+    pub fn arguments(&self, key: &K) -> Option<&str> {
+        let mut calls = self.open.iter().chain(&self.closed);
+        calls.find(|slot| slot.key == *key).map(|slot| slot.arguments.as_str())
+    }
+
+    fn end_each(&mut self, said: &mut Said, mut ends: impl FnMut(&mut Slot<K>) -> bool) {
+        for slot in &mut self.open {
+            slot.ended = slot.ended || ends(slot);
+        }
+        while self.open.front().is_some_and(|slot| slot.ended) {
+            said.close();
+            self.closed
+                .extend(self.open.pop_front().filter(|slot| matches!(slot.opening, Opening::Call { .. })));
+            if let Some(next) = self.open.front_mut() {
+                next.opening.clone().pass(said);
+                for part in next.waiting.drain(..) {
+                    // It counts again as it is passed on.
+                    said.release(part.len());
+                    part.pass(said);
+                }
+            }
+        }
+    }
+}
+
+impl<K> Slot<K> {
+    fn is_complete(&mut self) -> bool {
+        if !matches!(self.opening, Opening::Call { .. }) {
+            return true;
+        }
+        // Each length is looked at once, so that fragments of other slots stay cheap.
+        if self.incomplete_at != Some(self.arguments.len()) && is_whole(&self.arguments) {
+            return true;
+        }
+        self.incomplete_at = Some(self.arguments.len());
+        false
+    }
+}
+
+impl Opening {
+    fn pass(self, said: &mut Said) {
+        match self {
+            Self::Text => said.open_text(),
+            Self::Thinking(mark) => {
+                said.open_thinking();
+                if let Some(mark) = mark {
+                    said.signature(&mark);
+                }
+            }
+            Self::Call { id, name } => said.call(&id, &name),
+        }
+    }
+}
+
+impl Part {
+    fn len(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Thinking(text) | Self::Arguments(text) | Self::Signature(text) => {
+                text.len()
+            }
+            Self::Redacted => 0,
+        }
+    }
+
+    fn pass(self, said: &mut Said) {
+        match self {
+            Self::Text(text) => said.text(&text),
+            Self::Thinking(text) => said.thinking(&text, None),
+            Self::Arguments(text) => said.arguments(&text),
+            Self::Signature(mark) => said.signature(&mark),
+            Self::Redacted => said.redacted(),
+        }
+    }
+}
+
+/// Whether a JSON text is whole and cannot go on: a number could.
+pub(super) fn is_whole(text: &str) -> bool {
+    // Only what ends like a value is parsed, since a fragment seldom does.
+    text.trim_start().starts_with(['{', '[', '"', 'n'])
+        && text.trim_end().ends_with(['}', ']', '"', 'l'])
+        && serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StreamEvent;
+
+    fn call(id: &str) -> Opening {
+        Opening::Call { id: id.into(), name: "bash".into() }
+    }
+
+    fn calls_and_pieces(said: &mut Said) -> Vec<String> {
+        std::iter::from_fn(|| said.take())
+            .map(|event| match event {
+                StreamEvent::ToolCallStart { id, .. } => id,
+                StreamEvent::ToolCallDelta(text) | StreamEvent::TextDelta(text) => text,
+                StreamEvent::ToolCallEnd | StreamEvent::TextEnd => ")".to_owned(),
+                other => format!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_oldest_block_is_passed_on_and_the_others_wait_for_its_end() {
+        let (mut slots, mut said) = (Slots::default(), Said::default());
+        slots.open(0, call("a"), &mut said);
+        slots.open(1, call("b"), &mut said);
+        for (slot, part) in [(0, "{"), (1, "{"), (0, "}"), (1, "}")] {
+            assert!(slots.push(&slot, Part::Arguments(part.into()), &mut said));
+        }
+        assert_eq!(calls_and_pieces(&mut said), ["a", "{", "}"]);
+        slots.end(&1, &mut said);
+        assert_eq!(calls_and_pieces(&mut said), Vec::<String>::new());
+        assert!(!slots.push(&1, Part::Arguments("late".into()), &mut said));
+        slots.end(&0, &mut said);
+        assert_eq!(calls_and_pieces(&mut said), [")", "b", "{", "}", ")"]);
+        assert_eq!(slots.arguments(&1), Some("{}"));
+    }
+
+    #[test]
+    fn a_call_without_a_mark_of_its_end_has_ended_when_its_arguments_are_whole() {
+        let (mut slots, mut said) = (Slots::default(), Said::default());
+        slots.open(0, call("a"), &mut said);
+        slots.push(&0, Part::Arguments("{\"a\":".into()), &mut said);
+        slots.open(1, Opening::Text, &mut said);
+        slots.push(&1, Part::Text(" ".into()), &mut said);
+        slots.end_complete(&mut said);
+        assert_eq!(calls_and_pieces(&mut said), ["a", "{\"a\":"]);
+        slots.push(&0, Part::Arguments("1}".into()), &mut said);
+        slots.end_complete(&mut said);
+        assert_eq!(calls_and_pieces(&mut said), ["1}", ")", "TextStart", " ", ")"]);
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let (mut slots, mut said) = (Slots::default(), Said::default());
+        slots.open(0, call("a"), &mut said);
+        slots.open(1, call("b"), &mut said);
+        let part = Part::Arguments("x".repeat(1024 * 1024));
+        let pushed =
+            (0..1024).take_while(|_| slots.push(&1, part.clone(), &mut said) && !said.is_over()).count();
+        assert!(pushed < 40, "{pushed} MiB wait");
+    }
+
+    #[test]
+    fn what_waits_counts_once_toward_the_bound() {
+        let (mut slots, mut said) = (Slots::default(), Said::default());
+        slots.open(0, call("a"), &mut said);
+        slots.open(1, call("b"), &mut said);
+        slots.open(2, Opening::Text, &mut said);
+        // Together three quarters of the longest answer.
+        let mib = "x".repeat(1024 * 1024);
+        for _ in 0..12 {
+            slots.push(&1, Part::Arguments(mib.clone()), &mut said);
+            slots.push(&2, Part::Text(mib.clone()), &mut said);
+        }
+        slots.end_all(&mut said);
+        assert!(!said.is_over());
+        assert_eq!(calls_and_pieces(&mut said).iter().filter(|piece| **piece == mib).count(), 24);
+    }
+
+    #[test]
+    fn a_text_is_whole_if_nothing_can_follow() {
+        let whole = ["{}", " {\"a\": [1]} ", "[1]", "\"x\"", "null"];
+        let open = ["", " ", "{", "{\"a\":1", "[1", "\"x", "1", "true", "{}{}"];
+        assert!(whole.iter().all(|text| is_whole(text)));
+        assert!(open.iter().all(|text| !is_whole(text)));
+    }
+}

@@ -1,0 +1,13 @@
+//! The way to a provider and back: sending with repeats, and reading an answer as it comes.
+
+mod body;
+mod exchange;
+mod repeat;
+mod sse;
+
+pub use agentese_server_models::http::Client;
+pub(super) use exchange::{Exchange, Sender, answer};
+#[cfg(test)]
+pub(super) use exchange::{finish, read};
+#[cfg(test)]
+pub(super) use sse::Events;

@@ -1,0 +1,372 @@
+//! One request and its answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::future::{BoxFuture, Either};
+use futures::stream::{self, BoxStream};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
+use reqwest::{Response, Url};
+
+use agentese_server_models::http::{Client, cause};
+
+use super::body;
+use super::repeat::Refused;
+use super::sse::{EventKind, Events, Rest, Unreadable};
+use crate::apis::{Api, OtherForms, Reader, Said, Wire, error_in_json, error_in_text, named_error};
+use crate::key::Secrets;
+use crate::remote::{Draft, KnownForms, Refusal};
+use crate::world::Clock;
+use crate::{Failure, FailureKind, Settings, StreamEvent, excerpt};
+
+/// What a cut connection is called, as pi calls it.
+const TERMINATED: &str = "terminated";
+
+/// How much of an answer is read that is no stream, in bytes.
+const LONGEST_ERROR: usize = 64 * 1024;
+
+/// A request that is ready, and who reads its answer.
+pub(crate) struct Exchange {
+    pub api: &'static dyn Api,
+    pub wire: Wire,
+    pub reader: Box<dyn Reader>,
+    pub secrets: Secrets,
+    /// Whether a request that was not taken is sent again.
+    pub repeats: bool,
+    /// The parts that the server is sent in their other form.
+    pub forms: OtherForms,
+    pub draft: Draft,
+}
+
+/// Statuses of servers that refuse a request for what stands in it.
+const REFUSALS: &[u16] = &[400, 422];
+
+impl Exchange {
+    /// Puts the parts that a refusal names into their other form. Returns false if it names none, or only such that were
+    /// changed before.
+    fn change(&mut self, status: Option<u16>, failure: &Failure, body: &str) -> bool {
+        let is_named = status.is_some_and(|status| REFUSALS.contains(&status));
+        if !is_named || failure.kind != FailureKind::BadRequest {
+            return false;
+        }
+        let refusal = Refusal { body, text: &failure.text };
+        let Some((wire, forms)) = self.draft.other_form(&refusal, &self.wire, &self.forms) else {
+            return false;
+        };
+        (self.wire, self.forms) = (wire, forms);
+        true
+    }
+}
+
+/// An exchange that may have to wait for a key.
+pub(crate) type Prepare = BoxFuture<'static, Result<Exchange, Failure>>;
+
+/// Whatever sends.
+#[derive(Clone)]
+pub(crate) struct Sender {
+    pub client: Arc<Client>,
+    pub settings: Arc<Settings>,
+    pub clock: Arc<dyn Clock>,
+    pub forms: Arc<KnownForms>,
+}
+
+/// Prepares a request (which may wait for a key), sends it and reads the answer. The stream ends with
+/// `Done` or `Error`; dropping it ends the request.
+pub(crate) fn answer(
+    sender: Sender,
+    begins_when_sent: bool,
+    prepare: Prepare,
+) -> BoxStream<'static, StreamEvent> {
+    let mut said = Said::default();
+    if begins_when_sent {
+        said.start();
+    }
+    let state = State { sender, said, secrets: Secrets::default(), phase: Phase::Prepare(prepare) };
+    stream::unfold(state, |mut state| async move {
+        loop {
+            if let Some(mut event) = state.said.take() {
+                if let StreamEvent::Error(failure) = &mut event {
+                    failure.text = state.secrets.hidden(&failure.text);
+                }
+                return Some((event, state));
+            }
+            if state.said.is_over() {
+                return None;
+            }
+            if let Err(failure) = state.step().await {
+                state.said.fail(failure);
+            }
+        }
+    })
+    .boxed()
+}
+
+struct State {
+    sender: Sender,
+    said: Said,
+    secrets: Secrets,
+    phase: Phase,
+}
+
+enum Phase {
+    Prepare(Prepare),
+    Send(Box<Exchange>),
+    Read(Box<Reading>),
+    Over,
+}
+
+/// A response that is read.
+struct Reading {
+    reader: Box<dyn Reader>,
+    response: Response,
+    events: Events,
+    /// Ends if no content has come for too long. Other data does not prolong it.
+    idle: Option<BoxFuture<'static, ()>>,
+}
+
+impl State {
+    async fn step(&mut self) -> Result<(), Failure> {
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Prepare(prepare) => {
+                let mut exchange = prepare.await?;
+                self.secrets = std::mem::take(&mut exchange.secrets);
+                self.phase = Phase::Send(Box::new(exchange));
+            }
+            Phase::Send(mut exchange) => {
+                let response = self.sender.send(&mut exchange).await?;
+                if !exchange.api.begins_when_sent() {
+                    self.said.start();
+                }
+                let events = Events::default();
+                let reader = exchange.reader;
+                self.phase = Phase::Read(Box::new(Reading { reader, response, events, idle: None }));
+            }
+            Phase::Read(mut reading) => {
+                let Reading { reader, response, events, idle } = &mut *reading;
+                let said = &mut self.said;
+                let before = said.amount();
+                // Begun where the waiting begins, so that a client that reads slowly takes nothing from it.
+                let overdue = idle.get_or_insert_with(|| self.sender.idle());
+                match self.sender.chunk(response, overdue).await? {
+                    Some(chunk) => {
+                        read(events, &chunk, &mut **reader, said).map_err(|error| {
+                            let text = format!("The provider's answer cannot be read: {error}.");
+                            Failure::new(FailureKind::Protocol, text)
+                        })?;
+                    }
+                    None => finish(events, &mut **reader, said),
+                }
+                if said.amount() > before {
+                    *idle = None;
+                }
+                self.phase = Phase::Read(reading);
+            }
+            Phase::Over => self.said.cut_off(),
+        }
+        Ok(())
+    }
+}
+
+/// Hands the events that a piece of a body ends to a reader.
+pub(crate) fn read(
+    events: &mut Events,
+    chunk: &[u8],
+    reader: &mut dyn Reader,
+    said: &mut Said,
+) -> Result<(), Unreadable> {
+    events.push(chunk, |kind, data| match kind {
+        _ if said.is_over() => {}
+        EventKind::Message => reader.event(data, said),
+        EventKind::Error => named_error(reader, data, said),
+    })
+}
+
+/// Tells a reader that the body has ended. A body that tells an error and is no stream of events is that error.
+pub(crate) fn finish(events: &mut Events, reader: &mut dyn Reader, said: &mut Said) {
+    let failure = match events.rest() {
+        Some(Rest::Text(text)) => Some(error_in_text(&text)),
+        Some(Rest::Data(data)) => error_in_json(&data),
+        None => None,
+    };
+    match failure {
+        Some(failure) => said.fail(failure),
+        None => reader.end(said),
+    }
+}
+
+impl Sender {
+    /// Sends a request, again where that is worth it, until an answer begins.
+    async fn send(&self, exchange: &mut Exchange) -> Result<Response, Failure> {
+        let url = Url::parse(&exchange.wire.url).map_err(|_| {
+            let text = "The provider's base URL is not a URL.";
+            Failure::new(FailureKind::BadRequest, text)
+        })?;
+        let client = self.client.get()?;
+        let mut repeats = 0;
+        // The refusal of a request that was sent in another form then.
+        let mut first: Option<Failure> = None;
+        loop {
+            let request = client
+                .post(url.clone())
+                .headers(exchange.wire.headers.clone())
+                .header(CONTENT_TYPE, "application/json");
+            let request = body::add(request, &exchange.wire.body);
+            // A provider that has read the request and says nothing, or hangs up, may be at work on it and
+            // bill it. Nothing tells it that a second request is the same: none of the APIs has
+            // idempotency keys. Only what was not taken is sent again from here.
+            let (refused, mut failure) = match self.timely(request.send()).await? {
+                Ok(response) if response.status().is_success() => {
+                    if first.is_some() {
+                        exchange.draft.keep(exchange.forms.clone());
+                    }
+                    return self.stream(response).await;
+                }
+                Ok(response) => {
+                    let refused =
+                        Refused::by(response.status().as_u16(), response.headers(), self.clock.now_ms());
+                    let (failure, said) = self.refusal(exchange, response).await;
+                    if exchange.change(refused.status, &failure, &said) {
+                        tracing::debug!(forms = ?exchange.forms, "a request is sent in another form");
+                        first.get_or_insert(failure);
+                        continue;
+                    }
+                    (refused, failure)
+                }
+                Err(error) if error.is_connect() => {
+                    (Refused::without_answer(), self.connection(&url, &error))
+                }
+                Err(error) => return Err(self.connection(&url, &error)),
+            };
+            // What was paid for and is used up does not come back by asking.
+            let may = exchange.repeats && failure.kind != FailureKind::Quota;
+            let most = if may { self.settings.repeats } else { 0 };
+            let Some(wait) = refused.repeat_after(repeats, most) else {
+                failure.retry_after = failure.retry_after.or(refused.wait);
+                // The refusal of the usual form tells more than that of the other one.
+                let first = first.filter(|_| failure.kind == FailureKind::BadRequest);
+                return Err(first.unwrap_or(failure));
+            };
+            tracing::debug!(status = refused.status, ?wait, repeats, "a request is repeated");
+            self.clock.sleep(wait).await;
+            repeats += 1;
+        }
+    }
+
+    /// What comes of a future, unless nothing comes of it for too long.
+    async fn timely<T>(&self, future: impl Future<Output = T>) -> Result<T, Failure> {
+        self.before(&mut self.idle(), future).await
+    }
+
+    /// Is over when nothing has come for too long.
+    fn idle(&self) -> BoxFuture<'static, ()> {
+        self.clock.sleep(self.settings.idle_timeout)
+    }
+
+    async fn before<T>(
+        &self,
+        overdue: &mut BoxFuture<'static, ()>,
+        future: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        match futures::future::select(std::pin::pin!(future), overdue).await {
+            Either::Left((value, _)) => Ok(value),
+            Either::Right(_) => {
+                let text = stalled(self.settings.idle_timeout);
+                Err(Failure::new(FailureKind::Network, text))
+            }
+        }
+    }
+
+    async fn chunk(
+        &self,
+        response: &mut Response,
+        overdue: &mut BoxFuture<'static, ()>,
+    ) -> Result<Option<Bytes>, Failure> {
+        let chunk = self.before(overdue, response.chunk()).await?;
+        chunk.map_err(|error| {
+            tracing::debug!(cause = cause(&error), "the connection was cut");
+            Failure::new(FailureKind::Network, TERMINATED)
+        })
+    }
+
+    /// An answer that is a stream of events; anything else is a failure that shows its beginning.
+    async fn stream(&self, mut response: Response) -> Result<Response, Failure> {
+        // What the client unpacks it takes out of the head.
+        if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity")
+        {
+            let encoding = excerpt(&String::from_utf8_lossy(encoding.as_bytes()));
+            let text = format!(
+                "The provider answered in the encoding {encoding}, which this version does not read."
+            );
+            return Err(Failure::new(FailureKind::Protocol, text));
+        }
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
+        if !kind.contains("html") && !kind.contains("json") {
+            return Ok(response);
+        }
+        let body = self.text(&mut response).await;
+        if let Some(failure) = error_in_json(&body) {
+            return Err(failure);
+        }
+        let text =
+            format!("The provider answered with {kind} instead of a stream of events: {}", excerpt(&body));
+        Err(Failure::new(FailureKind::Protocol, text))
+    }
+
+    /// The failure that a refusal is, and what the server said.
+    async fn refusal(&self, exchange: &Exchange, mut response: Response) -> (Failure, String) {
+        let status = response.status();
+        if status.is_redirection() {
+            let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+            let to = to.and_then(|to| response.url().join(to).ok());
+            let host = to.as_ref().and_then(Url::host_str).unwrap_or("another place");
+            let text = format!(
+                "{} The provider sends the request on to {host}, which is not followed.",
+                status.as_u16()
+            );
+            return (Failure::new(FailureKind::BadRequest, text), String::new());
+        }
+        let body = self.text(&mut response).await;
+        (exchange.api.refusal(status.as_u16(), &body), body)
+    }
+
+    /// The beginning of a body; as much of it as comes.
+    async fn text(&self, response: &mut Response) -> String {
+        let mut body = Vec::new();
+        // One limit for all of it: it is short.
+        let mut overdue = self.idle();
+        while let Ok(Some(chunk)) = self.chunk(response, &mut overdue).await {
+            body.extend_from_slice(&chunk);
+            if body.len() >= LONGEST_ERROR {
+                body.truncate(LONGEST_ERROR);
+                break;
+            }
+        }
+        String::from_utf8_lossy(&body).into_owned()
+    }
+
+    fn connection(&self, url: &Url, error: &reqwest::Error) -> Failure {
+        let through = match self.client.variable_for(url) {
+            Some(variable) => format!(" through the proxy of {variable}"),
+            None => String::new(),
+        };
+        let mut text = format!("Connection error{through}: {}", cause(error));
+        if error.is_connect() && error.is_timeout() {
+            let limit = self.settings.connect_timeout.as_secs_f64();
+            let told = format!(
+                ". No connection was made within {limit} s, the limit of the setting httpConnectTimeoutMs."
+            );
+            text.push_str(&told);
+        }
+        Failure::new(FailureKind::Network, text)
+    }
+}
+
+fn stalled(limit: Duration) -> String {
+    format!(
+        "The provider timed out: no part of an answer came for {} s. The setting httpIdleTimeoutMs sets this limit.",
+        limit.as_secs_f64()
+    )
+}

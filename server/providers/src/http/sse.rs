@@ -1,0 +1,238 @@
+//! Server-sent events: from bytes to the data of each event.
+
+use agentese::framing::{Bom, Framer, FramerOptions, FramingError};
+
+/// The longest line, and the most data of one event, in bytes. An event of the APIs is one line, and the
+/// longest, the whole of a response at its end, is under 1 MiB.
+const LONGEST_EVENT: usize = 8 * 1024 * 1024;
+/// The most bytes of a whole body, with all that is no data. The longest answers of today's models take
+/// about 50 MiB in pieces of a word each.
+const LONGEST_BODY: u64 = 1 << 30;
+
+/// Why a body is of no use any more.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unreadable {
+    #[error("{0}")]
+    Line(FramingError),
+    #[error("an event is longer than {} MiB", LONGEST_EVENT / 1024 / 1024)]
+    Event,
+    #[error("it is longer than {} MiB", LONGEST_BODY / 1024 / 1024)]
+    Body,
+}
+
+/// The most bytes that are kept of a body that has no events.
+const LONGEST_TEXT: usize = 64 * 1024;
+
+/// The kind of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventKind {
+    /// A part of an answer.
+    Message,
+    /// An event that is named `error`, or a field of that name, as llama.cpp's server sends it.
+    Error,
+}
+
+/// What stands in a body beside its events.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Data of an event whose end has not come.
+    Data(String),
+    /// The text of a body that has no events.
+    Text(String),
+}
+
+const FIELDS: &[&str] = &["data", "event", "error", "id", "retry"];
+
+/// Cuts a body into events, however its bytes are chunked. Of the names of events only `error` counts; ids and
+/// comments are not looked at: in the APIs that are spoken here the data says everything.
+///
+/// Built on the framer of the protocol's own lines (bounded, linear, UTF-8 checked per line); a lone CR,
+/// which no API sends as a line end, is data.
+#[derive(Debug)]
+pub(crate) struct Events {
+    framer: Framer,
+    open: Open,
+    total: u64,
+}
+
+/// What has come of the event that is open, and of a body without events.
+#[derive(Debug, Default)]
+struct Open {
+    data: Option<String>,
+    is_error: bool,
+    /// Whether there has been an event.
+    any: bool,
+    /// Lines that are no fields of events.
+    text: String,
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        let options = FramerOptions { max_line: LONGEST_EVENT, bom: Bom::Drop };
+        Self { framer: Framer::new(options), open: Open::default(), total: 0 }
+    }
+}
+
+impl Events {
+    /// Takes the next bytes; hands over the data of each event that they end, in order. Fails for a
+    /// line that is not UTF-8, and for a line, an event or a body that is too long; the body is of no use
+    /// then.
+    pub fn push(
+        &mut self,
+        chunk: &[u8],
+        mut on_event: impl FnMut(EventKind, &str),
+    ) -> Result<(), Unreadable> {
+        self.total = self.total.saturating_add(chunk.len() as u64);
+        if self.total > LONGEST_BODY {
+            return Err(Unreadable::Body);
+        }
+        let mut outcome = Ok(());
+        let Self { framer, open, .. } = self;
+        framer.push(chunk, &mut |line| {
+            if outcome.is_ok() {
+                outcome = match line {
+                    Ok(line) => open.line(line.text, &mut on_event),
+                    Err(error) => Err(Unreadable::Line(error)),
+                };
+            }
+        });
+        outcome
+    }
+
+    /// Returns what the body has that is no event, when it has ended.
+    pub fn rest(&mut self) -> Option<Rest> {
+        let Self { framer, open, .. } = self;
+        framer.finish(&mut |line| {
+            if let Ok(line) = line {
+                // Too much data is no error of its own here: the body has ended.
+                let _ = open.line(line.text, &mut |_, _| {});
+            }
+        });
+        let text = || {
+            let text = std::mem::take(&mut open.text);
+            let word = text.trim();
+            // The beginning of a field's name is a body that was cut off.
+            let is_text = !open.any && !FIELDS.iter().any(|field| field.starts_with(word));
+            is_text.then_some(Rest::Text(text))
+        };
+        open.data.take().map(Rest::Data).or_else(text)
+    }
+}
+
+impl Open {
+    fn line(&mut self, line: &str, on_event: &mut impl FnMut(EventKind, &str)) -> Result<(), Unreadable> {
+        if line.is_empty() {
+            let is_error = std::mem::take(&mut self.is_error);
+            if let Some(data) = self.data.take() {
+                self.any = true;
+                on_event(if is_error { EventKind::Error } else { EventKind::Message }, &data);
+            }
+            return Ok(());
+        }
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match name {
+            "data" => return self.grow(value),
+            "event" => self.is_error = value == "error",
+            "error" => {
+                self.any = true;
+                on_event(EventKind::Error, value);
+            }
+            "" | "id" | "retry" => {}
+            _ if self.text.len() + line.len() < LONGEST_TEXT => {
+                self.text.push_str(line);
+                self.text.push('\n');
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn grow(&mut self, value: &str) -> Result<(), Unreadable> {
+        match &mut self.data {
+            Some(data) if data.len() + value.len() >= LONGEST_EVENT => return Err(Unreadable::Event),
+            Some(data) => {
+                data.push('\n');
+                data.push_str(value);
+            }
+            None => self.data = Some(value.to_owned()),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: &str = "\u{feff}: hello\nevent: a\nid: 7\nretry: 3\ndata: {\"x\":\"ä\u{2028}\"}\n\n\
+                        data:one\r\ndata\r\ndata:  three\r\n\r\n\n\ndatabase: no\n\ndata: unfinished\n";
+
+    #[test]
+    fn events_are_the_same_however_the_bytes_come() {
+        for size in 1..BODY.len() {
+            let mut events = Events::default();
+            let mut seen = Vec::new();
+            for chunk in BODY.as_bytes().chunks(size) {
+                events.push(chunk, |_, data| seen.push(data.to_owned())).unwrap();
+            }
+            assert_eq!(seen, ["{\"x\":\"ä\u{2028}\"}", "one\n\n three"], "{size}");
+        }
+    }
+
+    #[test]
+    fn errors_have_a_name_and_a_body_without_events_is_a_text() {
+        let read = |body: &str| {
+            let (mut events, mut seen) = (Events::default(), Vec::new());
+            events.push(body.as_bytes(), |kind, data| seen.push((kind, data.to_owned()))).unwrap();
+            (seen, events.rest())
+        };
+        let error = |data: &str| vec![(EventKind::Error, data.to_owned())];
+        assert_eq!(read("event: error\ndata: {}\n\n"), (error("{}"), None));
+        assert_eq!(read("error: {\"code\":400}\n\n"), (error("{\"code\":400}"), None));
+        let (seen, _) = read("event: error\n\ndata: a\n\nevent: x\ndata: b\n\n");
+        assert_eq!(seen, [(EventKind::Message, "a".to_owned()), (EventKind::Message, "b".to_owned())]);
+        assert_eq!(read("no healthy upstream"), (vec![], Some(Rest::Text("no healthy upstream\n".into()))));
+        assert_eq!(read("data: {\"a\""), (vec![], Some(Rest::Data("{\"a\"".into()))));
+        assert_eq!(read("dat"), (vec![], None));
+        assert_eq!(read("data: a\n\nbye").1, None);
+    }
+
+    #[test]
+    fn what_is_not_text_is_an_error() {
+        let mut events = Events::default();
+        let mut seen = Vec::new();
+        let result =
+            events.push(b"data: a\n\ndata: \xff\n\ndata: b\n\n", |_, data| seen.push(data.to_owned()));
+        assert!(matches!(result, Err(Unreadable::Line(FramingError::InvalidUtf8 { .. }))));
+        assert_eq!(seen, ["a"]);
+    }
+
+    #[test]
+    fn fm_f69_an_event_or_a_body_without_an_end_is_an_error() {
+        let feed = |line: &[u8]| {
+            let mut events = Events::default();
+            let block = line.repeat((1 << 20) / line.len());
+            let mut fed = 0;
+            loop {
+                if let Err(error) = events.push(&block, |_, _| {}) {
+                    return (error, fed);
+                }
+                fed += block.len();
+            }
+        };
+        for line in [&b"data: xxxxxxxxxxxxxxxxxxxxxxxxx\n"[..], b"data\n", b"data:\n"] {
+            let (error, fed) = feed(line);
+            assert_eq!(error, Unreadable::Event);
+            assert!(fed < 7 * LONGEST_EVENT, "{fed}");
+        }
+        assert!(matches!(feed(b"x").0, Unreadable::Line(_)));
+    }
+
+    #[test]
+    fn fm_f69_a_body_of_nothing_but_comments_comes_to_an_end() {
+        let mut events = Events { total: LONGEST_BODY - 20, ..Events::default() };
+        assert_eq!(events.push(b": ping\n\n", |_, _| {}), Ok(()));
+        assert_eq!(events.push(b": ping ping ping\n\n", |_, _| {}), Err(Unreadable::Body));
+    }
+}

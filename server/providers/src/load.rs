@@ -1,0 +1,243 @@
+//! Putting the catalogue together: the built-in table, the user's `models.json`, keys.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::apis;
+use super::auth_file::AuthFile;
+use super::copilot::Copilot;
+use super::definitions::{self, Details, ModelDefinition, ProviderDefinition};
+use super::device_login::DeviceLogin;
+use super::http::{Client, Sender};
+use super::keys::Keys;
+use super::remote::Remote;
+use super::settings::{Cache, Settings};
+use super::value::ConfigValue;
+use super::{Catalog, Complaint, LevelCustoms, Provider};
+use crate::config::yaml::{from_yaml, is_yaml};
+use crate::config::{Environment, Home, Login, read_regular};
+use crate::world::{Clock, SystemClock};
+use agentese::types::ModelKind;
+use agentese_server_base::processes::{LocalSpawner, Spawner};
+
+#[cfg(test)]
+mod tests;
+
+/// Models that are known without any file. The date is that of the facts.
+const BUILT_IN: &str = include_str!("catalog.json");
+
+/// What a catalogue is made from.
+#[derive(Clone)]
+pub struct Sources {
+    /// The directory with `models.json` and `auth.json`; none: neither is read.
+    pub agent_dir: Option<PathBuf>,
+    /// The name of the file with the user's models in that directory; YAML where it ends in `.yml`.
+    pub models: &'static str,
+    /// Where keys and proxies may be set.
+    pub environment: Arc<dyn Environment + Send + Sync>,
+    /// How requests are made.
+    pub settings: Settings,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Starts the commands that give values; without a guard by default.
+    pub spawner: Arc<dyn Spawner>,
+    /// Providers besides, before all others: the embedded model, where it is wanted.
+    pub others: Vec<Arc<dyn Provider>>,
+    /// How users log in with a device code, where they can: the provider behind it comes before the built-in ones.
+    pub login: Option<Login>,
+    /// What is said of thinking levels.
+    pub levels: LevelCustoms,
+}
+
+impl Sources {
+    /// An agent directory and an environment, and all else as usual.
+    pub fn new(agent_dir: Option<PathBuf>, environment: Arc<dyn Environment + Send + Sync>) -> Self {
+        Self {
+            agent_dir,
+            models: Home::PI.models,
+            environment,
+            settings: Settings::default(),
+            clock: Arc::new(SystemClock),
+            spawner: Arc::new(LocalSpawner::new(None)),
+            others: Vec::new(),
+            login: None,
+            levels: LevelCustoms::PI,
+        }
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Sources")
+            .field("agent_dir", &self.agent_dir)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The catalogue, and what was found wrong on the way. A file that is not valid is left out as a
+/// whole; nothing is written, and no command runs.
+pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
+    let mut complaints = Vec::new();
+    let environment = &*sources.environment;
+    let no_variables = |_: &str| None;
+    let mut providers = match definitions::read(BUILT_IN, &no_variables, false) {
+        Ok(definitions) => definitions.into_iter().map(Parts::built_in).collect(),
+        Err(error) => {
+            tracing::error!(%error, "the built-in models are not valid");
+            Vec::new()
+        }
+    };
+    if let Some(path) = sources.agent_dir.as_ref().map(|directory| directory.join(sources.models)) {
+        let mut complain = |reason: String| complaints.push(Complaint { path: path.clone(), reason });
+        match read_regular(&path) {
+            Ok(text) => match json(&path, text).and_then(|text| read(&text, environment)) {
+                Ok(definitions) => {
+                    for mut definition in definitions {
+                        if !sources.levels.ids_tell {
+                            definition.without_hints();
+                        }
+                        merge(&mut providers, definition, &mut complain);
+                    }
+                }
+                Err(error) => complain(format!("ignored: {error}")),
+            },
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => complain(format!("ignored: {error}")),
+        }
+    }
+    for entry in providers.iter_mut().flat_map(|parts| &mut parts.models) {
+        let efforts = std::mem::take(&mut entry.details.efforts);
+        entry.details.efforts = efforts.up_to(sources.levels.strongest);
+    }
+    let file = sources.agent_dir.as_ref().map(|directory| AuthFile::in_dir(directory));
+    if let Some(error) = file.as_ref().and_then(|file| file.check().err()) {
+        let path = sources.agent_dir.clone().unwrap_or_default().join("auth.json");
+        complaints.push(Complaint { path, reason: error.to_string() });
+    }
+    let mut settings = sources.settings;
+    if let Some(retention) = environment.get("PI_CACHE_RETENTION").and_then(|value| value.into_string().ok())
+    {
+        settings.cache = Cache::named(&retention);
+    }
+    let sender = Sender {
+        client: Arc::new(Client::new(&settings, environment)),
+        settings: Arc::new(settings),
+        clock: sources.clock.clone(),
+        forms: Arc::default(),
+    };
+    let keys = Keys::new(file, sources.environment.clone(), sources.clock.clone(), sources.spawner)
+        .with_configured(configured(&providers));
+    let remote = providers.into_iter().map(|parts| -> Arc<dyn Provider> {
+        Arc::new(Remote::new(parts.name, parts.models, parts.key, keys.clone(), sender.clone()))
+    });
+    let login = sources.login.map(|login| {
+        let (file, client) = (keys.file().cloned(), sender.client.clone());
+        DeviceLogin::new(login, environment, file, client, sources.clock.clone())
+    });
+    let behind_login = login
+        .clone()
+        .map(|login| -> Arc<dyn Provider> { Arc::new(Copilot::new(login, keys.clone(), sender.clone())) });
+    let all = sources.others.into_iter().chain(behind_login).chain(remote).collect();
+    (Catalog::new(all).with_keys(keys.clone()).with_login(login), complaints)
+}
+
+fn read(text: &str, environment: &dyn Environment) -> Result<Vec<ProviderDefinition>, String> {
+    definitions::read(text, environment, true).map_err(|error| error.to_string())
+}
+
+/// The text of a file as JSON.
+fn json(path: &Path, text: String) -> Result<String, String> {
+    if is_yaml(path) { from_yaml(&text).map(|value| value.to_string()) } else { Ok(text) }
+}
+
+/// Headers whose values are no secrets, and ordinary words.
+const OPEN_HEADERS: &[&str] = &["accept", "content-type", "user-agent"];
+
+/// What the files say as keys and headers, each once.
+fn configured(providers: &[Parts]) -> Vec<(String, ConfigValue)> {
+    let mut all: Vec<(String, ConfigValue)> = Vec::new();
+    let mut add = |what: String, value: &ConfigValue| {
+        if !all.iter().any(|(_, known)| known.is(value)) {
+            all.push((what, value.clone()));
+        }
+    };
+    for Parts { name, models, key } in providers {
+        if let Some(key) = key {
+            add(format!("the key of {name}"), key);
+        }
+        let headers = models.iter().flat_map(|entry| &entry.details.headers);
+        for (header, value) in headers.filter(|(header, _)| !OPEN_HEADERS.contains(&header.as_str())) {
+            add(format!("the header {header} of {name}"), value);
+        }
+    }
+    all
+}
+
+/// A provider while files are read over one another.
+struct Parts {
+    name: String,
+    models: Vec<ModelDefinition>,
+    key: Option<ConfigValue>,
+}
+
+impl Parts {
+    fn built_in(definition: ProviderDefinition) -> Self {
+        let shared = Details { kind: Some(ModelKind::Chat), ..definition.details };
+        let model = |entry: ModelDefinition| ModelDefinition {
+            details: shared.with(&entry.details),
+            model: entry.model,
+        };
+        Self {
+            name: definition.name,
+            models: definition.models.into_iter().map(model).collect(),
+            key: definition.key,
+        }
+    }
+}
+
+fn merge(providers: &mut Vec<Parts>, definition: ProviderDefinition, complain: &mut impl FnMut(String)) {
+    let ProviderDefinition { name, base_url, key, details, models, overrides } = definition;
+    for entry in models.iter().filter(|entry| apis::named(&entry.model.api).is_none()) {
+        let (id, api) = (&entry.model.id, &entry.model.api);
+        complain(format!("{name}/{id} cannot be asked: the API \"{api}\" is not available in this version"));
+    }
+    let known = providers.iter().position(|parts| parts.name == name);
+    if known.is_none() && models.is_empty() {
+        complain(format!("providers.{name}: has no models, and there are none of that name to change"));
+        return;
+    }
+    let parts = match known {
+        Some(at) => &mut providers[at],
+        None => {
+            providers.push(Parts { name: name.clone(), models: Vec::new(), key: None });
+            let last = providers.len() - 1;
+            &mut providers[last]
+        }
+    };
+    for entry in &mut parts.models {
+        if let Some(url) = &base_url {
+            entry.model.base_url.clone_from(url);
+        }
+        entry.details = entry.details.with(&details);
+    }
+    for (id, changes) in &overrides {
+        match parts.models.iter_mut().find(|entry| entry.model.id == *id) {
+            Some(entry) => {
+                changes.apply(&mut entry.model);
+                entry.details = entry.details.with(&changes.details);
+            }
+            None => complain(format!("providers.{name}.modelOverrides.{id}: unknown model")),
+        }
+    }
+    for entry in models {
+        let entry = ModelDefinition { details: Details::with(&details, &entry.details), model: entry.model };
+        match parts.models.iter_mut().find(|known| known.model.id == entry.model.id) {
+            Some(known) => *known = entry,
+            None => parts.models.push(entry),
+        }
+    }
+    parts.key = key.or(parts.key.take());
+}

@@ -1,0 +1,115 @@
+//! Export of a session to one HTML file for readers: no network, no other files, readable without script.
+//!
+//! The texts of a session are untrusted. Templates with escaping, and a Markdown renderer with few tags,
+//! convert them to HTML. A content security policy forbids everything except the page's own style and script,
+//! named by their hashes. Keys are replaced before the rendering.
+//!
+//! ```
+//! use agentese_server_sessions::export::{Transcript, html};
+//! use serde_json::json;
+//!
+//! let header = json!({"type": "session", "version": 3, "id": "s", "cwd": "/work"});
+//! let entries = [json!({"type": "message", "id": "a1", "parentId": null,
+//!                       "message": {"role": "user", "content": "What is <b>?"}})];
+//! let page = html(&Transcript::new(&header, &entries));
+//! assert!(page.contains("What is &lt;b&gt;?"));
+//! ```
+//!
+//! | file | concept |
+//! |---|---|
+//! | `file`, `stored` | session files and exports on disk |
+//! | `entries` | access to the entries, one at a time |
+//! | `page`, `sidebar` | the document |
+//! | `entry`, `tool`, `content` | rendering of an entry, a tool call, a content block |
+//! | `markdown`, `highlight`, `format` | text, code, numbers |
+//! | `outline`, `tree`, `results`, `totals`, `fields` | data from the file: order, pairs, sums |
+//! | `redact`, `disguise` | secrets, and their encodings |
+
+mod content;
+mod disguise;
+mod entries;
+mod entry;
+mod fields;
+mod file;
+mod format;
+mod highlight;
+mod markdown;
+mod outline;
+mod page;
+mod redact;
+mod results;
+mod sidebar;
+mod stored;
+mod tool;
+mod totals;
+mod tree;
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+pub use entries::Entries;
+pub use file::{ExportError, SessionFile, default_name, from_file, write};
+pub use stored::StoredEntries;
+
+/// The marker in the second line of every export. A newer export may replace a file with this marker.
+const MARKER: &str = "<!-- agentese session export -->";
+
+/// The input of an export.
+#[derive(Clone, Copy)]
+pub struct Transcript<'a> {
+    /// The first line of the session file.
+    pub header: &'a Value,
+    /// The other lines, in the order of the file. Entries of any type, and with any members missing, are
+    /// shown.
+    pub entries: &'a dyn Entries,
+    /// The id of the current entry of the conversation. If it is missing or unknown, the last entry is used.
+    pub leaf: Option<&'a str>,
+    /// The system prompt of the model.
+    pub system_prompt: Option<&'a str>,
+    /// Names and descriptions of the tools of the model.
+    pub tools: &'a [(String, String)],
+    /// Texts that must not be in the export, such as keys: in plain form, URL-encoded, escaped for JSON, in
+    /// base64. Credentials after the name of a scheme (`Bearer …`) are also replaced alone. Texts shorter
+    /// than 8 bytes are words and stay. Well-known keys are always replaced.
+    pub secrets: &'a [String],
+}
+
+impl<'a> Transcript<'a> {
+    /// Creates an input with header and entries alone.
+    pub fn new(header: &'a Value, entries: &'a dyn Entries) -> Self {
+        Self { header, entries, leaf: None, system_prompt: None, tools: &[], secrets: &[] }
+    }
+}
+
+/// Returns the page. Never fails: unknown content is shown as JSON. The same transcript gives the same page,
+/// except for the colours of code, which are omitted if they take too long.
+///
+/// Takes time and memory in proportion to the transcript (about a second for ten thousand entries), so the
+/// caller must be allowed to block.
+pub fn html(transcript: &Transcript) -> String {
+    let mut page = Vec::new();
+    // Writing to memory cannot fail, and a page consists of texts.
+    write_html(transcript, &mut page).expect("memory takes everything");
+    String::from_utf8(page).expect("a page is text")
+}
+
+/// Writes the page entry by entry, in small pieces. Only an outline of the transcript (a title and some
+/// numbers for each entry) and the current entry are in memory. Fails if writing to `out` fails.
+pub fn write_html(transcript: &Transcript, out: &mut dyn Write) -> io::Result<()> {
+    let secrets = &redact::Secrets::of(transcript.secrets);
+    let text = |text: &str| redact::redacted_text(text, secrets).into_owned();
+    let header = redact::redacted(transcript.header, secrets);
+    let leaf = transcript.leaf.map(text);
+    let system_prompt = transcript.system_prompt.map(text);
+    let tools: Vec<_> =
+        transcript.tools.iter().map(|(name, description)| (text(name), text(description))).collect();
+    let page = page::Page {
+        header: &header,
+        entries: &entries::Clean { entries: transcript.entries, secrets },
+        leaf: leaf.as_deref(),
+        system_prompt: system_prompt.as_deref(),
+        tools: &tools,
+    };
+    page::write_page(&page, out)
+}

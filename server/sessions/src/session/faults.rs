@@ -1,0 +1,414 @@
+//! A disk in memory that fails where a test says, and what sessions make of it.
+//!
+//! Everything that changes the disk is a step. A fault hits steps by their numbers, so that a test
+//! can go through all of them.
+
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod cut;
+#[cfg(test)]
+mod frozen;
+#[cfg(test)]
+mod full;
+#[cfg(test)]
+mod property;
+#[cfg(test)]
+pub(super) mod script;
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use super::error::Holder;
+use super::storage::{Claim, Identity, Storage, StoredFile};
+
+/// Longer than anything here takes.
+const LONG: Duration = Duration::from_secs(60);
+
+/// What happens to a step.
+#[derive(Debug, Clone)]
+pub enum Fault {
+    /// The machine stops in the middle of the step with that number. Of a write that many tenths are
+    /// done, any other step is done where it is more than five.
+    Crash { step: usize, tenths: usize },
+    /// These steps do not get the room that they ask for; of a write half is done. Where
+    /// `truncate` says so, files cannot be cut either.
+    Full { steps: Range<usize>, truncate: bool },
+    /// The program itself fails in that step.
+    Panic { step: usize },
+}
+
+/// What is left of what was not synced when the power fails, in tenths; none where only the process
+/// died.
+pub type PowerLoss = Option<usize>;
+
+#[derive(Debug, Clone, Default)]
+pub struct MemoryDisk {
+    memory: Arc<Mutex<Memory>>,
+    gate: Arc<Gate>,
+}
+
+/// Where steps wait while the disk does not answer.
+#[derive(Debug, Default)]
+struct Gate {
+    /// How many steps are still done; none where all are.
+    left: Mutex<Option<usize>>,
+    thawed: Condvar,
+}
+
+impl Gate {
+    fn pass(&self) {
+        let left = self.left.lock().unwrap();
+        let waited = self.thawed.wait_timeout_while(left, LONG, |left| *left == Some(0));
+        let (mut left, timeout) = waited.unwrap();
+        assert!(!timeout.timed_out(), "nobody lets the disk answer again");
+        if let Some(left) = left.as_mut() {
+            *left -= 1;
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct Memory {
+    nodes: Vec<Node>,
+    names: BTreeMap<PathBuf, usize>,
+    durable_names: BTreeMap<PathBuf, usize>,
+    steps: usize,
+    fault: Option<Fault>,
+    crashed: bool,
+    read_only: bool,
+    /// Files that are claimed, by the numbers of their claims.
+    claims: BTreeMap<usize, Identity>,
+    claimed: usize,
+}
+
+struct MemoryClaim(MemoryDisk, usize);
+
+impl Drop for MemoryClaim {
+    fn drop(&mut self) {
+        self.0.memory().claims.remove(&self.1);
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct Node {
+    content: Vec<u8>,
+    durable: Vec<u8>,
+    locked: bool,
+}
+
+struct MemoryFile {
+    disk: MemoryDisk,
+    node: usize,
+}
+
+impl MemoryDisk {
+    /// One with a file, all of it durable.
+    pub fn with(path: &Path, content: &[u8]) -> Self {
+        let disk = Self::default();
+        let node = Node { content: content.into(), durable: content.into(), locked: false };
+        let mut memory = disk.memory();
+        memory.nodes.push(node);
+        memory.names.insert(path.to_owned(), 0);
+        memory.durable_names.insert(path.to_owned(), 0);
+        drop(memory);
+        disk
+    }
+
+    pub fn failing(self, fault: Fault) -> Self {
+        self.memory().fault = Some(fault);
+        self
+    }
+
+    /// Somebody else puts that into a file, which stays the same file.
+    pub fn overwrite(&self, path: &Path, content: &[u8]) {
+        let mut memory = self.memory();
+        let node = memory.names[path];
+        memory.nodes[node].content = content.into();
+    }
+
+    /// Nothing can be written to its files.
+    pub fn read_only(self) -> Self {
+        self.memory().read_only = true;
+        self
+    }
+
+    /// How many steps there were.
+    pub fn steps(&self) -> usize {
+        self.memory().steps
+    }
+
+    pub fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
+        let memory = self.memory();
+        Some(memory.nodes[*memory.names.get(path)?].content.clone())
+    }
+
+    pub fn read(&self, path: &Path) -> Option<String> {
+        self.bytes(path).map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    pub fn names(&self) -> Vec<PathBuf> {
+        self.memory().names.keys().cloned().collect()
+    }
+
+    /// What the next start of the machine, or of the process, finds.
+    pub fn survivor(&self, loss: PowerLoss) -> Self {
+        let mut memory = self.memory().clone();
+        (memory.fault, memory.crashed) = (None, false);
+        memory.claims.clear();
+        for node in &mut memory.nodes {
+            node.locked = false;
+            if let Some(tenths) = loss {
+                let common = node.content.iter().zip(&node.durable).take_while(|(one, other)| one == other);
+                // What was cut and not synced may be there again, else a part of what was added.
+                if common.count() == node.durable.len() {
+                    let more = (node.content.len() - node.durable.len()) * tenths / 10;
+                    node.content.truncate(node.durable.len() + more);
+                } else if tenths < 10 {
+                    node.content.clone_from(&node.durable);
+                }
+            }
+            node.durable.clone_from(&node.content);
+        }
+        if loss.is_some_and(|tenths| tenths < 10) {
+            memory.names.clone_from(&memory.durable_names);
+        }
+        memory.durable_names.clone_from(&memory.names);
+        Self { memory: Arc::new(Mutex::new(memory)), gate: Arc::default() }
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// After that many more steps it does not answer any more.
+    pub fn freeze(&self, after: usize) {
+        *self.gate.left.lock().unwrap() = Some(after);
+    }
+
+    /// It answers again.
+    pub fn thaw(&self) {
+        *self.gate.left.lock().unwrap() = None;
+        self.gate.thawed.notify_all();
+    }
+
+    fn node(&self, path: &Path) -> io::Result<usize> {
+        self.memory().alive()?.names.get(path).copied().ok_or_else(|| ErrorKind::NotFound.into())
+    }
+}
+
+impl Memory {
+    fn alive(&mut self) -> io::Result<&mut Self> {
+        if self.crashed { Err(io::Error::other("the machine has stopped")) } else { Ok(self) }
+    }
+
+    /// Does a step, or what a fault leaves of it: `act` gets how many tenths are done.
+    fn step(&mut self, asks_for_room: bool, act: impl FnOnce(&mut Self, usize)) -> io::Result<()> {
+        self.alive()?;
+        let number = self.steps;
+        self.steps += 1;
+        match &self.fault {
+            Some(Fault::Crash { step, tenths }) if *step == number => {
+                let tenths = *tenths;
+                act(self, tenths);
+                self.crashed = true;
+                Err(io::Error::other("the machine stops"))
+            }
+            Some(Fault::Full { steps, truncate })
+                if steps.contains(&number) && (asks_for_room || *truncate) =>
+            {
+                act(self, if asks_for_room { 5 } else { 0 });
+                Err(ErrorKind::StorageFull.into())
+            }
+            Some(Fault::Panic { step }) if *step == number => panic!("a defect of the program"),
+            _ => {
+                act(self, 10);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Storage for MemoryDisk {
+    fn create_directory(&self, _: &Path) -> io::Result<()> {
+        self.memory().alive().map(drop)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        self.gate.pass();
+        let mut memory = self.memory();
+        if memory.alive()?.names.contains_key(path) {
+            return Err(ErrorKind::AlreadyExists.into());
+        }
+        let node = memory.nodes.len();
+        memory.step(true, |memory, tenths| {
+            if tenths > 5 {
+                memory.nodes.push(Node::default());
+                memory.names.insert(path.to_owned(), node);
+            }
+        })?;
+        Ok(Arc::new(MemoryFile { disk: self.clone(), node }))
+    }
+
+    fn open(&self, path: &Path, write: bool) -> io::Result<Arc<dyn StoredFile>> {
+        if write && self.memory().read_only {
+            return Err(ErrorKind::ReadOnlyFilesystem.into());
+        }
+        Ok(Arc::new(MemoryFile { disk: self.clone(), node: self.node(path)? }))
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<Identity> {
+        self.node(path).map(|node| Identity::new(0, node as u64))
+    }
+
+    fn real(&self, path: &Path) -> io::Result<PathBuf> {
+        self.node(path).map(|_| path.to_owned())
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.gate.pass();
+        let node = self.node(from)?;
+        let mut memory = self.memory();
+        if memory.names.contains_key(to) {
+            return Err(ErrorKind::AlreadyExists.into());
+        }
+        memory.step(true, |memory, tenths| {
+            if tenths > 5 {
+                memory.names.insert(to.to_owned(), node);
+            }
+        })
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.gate.pass();
+        let node = self.node(from)?;
+        self.memory().step(false, |memory, tenths| {
+            if tenths > 5 {
+                memory.names.remove(from);
+                memory.names.insert(to.to_owned(), node);
+            }
+        })
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.gate.pass();
+        self.node(path)?;
+        self.memory().step(false, |memory, tenths| {
+            if tenths > 5 {
+                memory.names.remove(path);
+            }
+        })
+    }
+
+    fn sync_directory(&self, _: &Path) -> io::Result<()> {
+        self.gate.pass();
+        self.memory().step(false, |memory, tenths| {
+            if tenths > 5 {
+                memory.durable_names.clone_from(&memory.names);
+            }
+        })
+    }
+    fn claim(&self, _: &Path, identity: Identity) -> io::Result<Claim> {
+        let mut memory = self.memory();
+        memory.claimed += 1;
+        let number = memory.claimed;
+        memory.claims.insert(number, identity);
+        Ok(Box::new(MemoryClaim(self.clone(), number)))
+    }
+
+    fn claimed(&self, _: &Path, identity: Identity) -> io::Result<Option<Holder>> {
+        Ok(self.is_claimed(identity).then_some(Holder(None)))
+    }
+}
+
+impl MemoryDisk {
+    /// How many of its files are locked.
+    pub fn locks(&self) -> usize {
+        self.memory().nodes.iter().filter(|node| node.locked).count()
+    }
+
+    fn is_claimed(&self, identity: Identity) -> bool {
+        self.memory().claims.values().any(|claimed| *claimed == identity)
+    }
+}
+
+impl StoredFile for MemoryFile {
+    fn read(&self) -> io::Result<Vec<u8>> {
+        Ok(self.disk.memory().alive()?.nodes[self.node].content.clone())
+    }
+
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+        let mut memory = self.disk.memory();
+        let content = &memory.alive()?.nodes[self.node].content;
+        let rest = content.get(usize::try_from(at).unwrap()..).unwrap_or_default();
+        // A system may give less than there is.
+        let count = bytes.len().min(rest.len()).min(100);
+        bytes[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.disk.memory().alive()?.nodes[self.node].content.len() as u64)
+    }
+
+    fn last_byte(&self) -> io::Result<Option<u8>> {
+        Ok(self.disk.memory().alive()?.nodes[self.node].content.last().copied())
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.disk.gate.pass();
+        let mut count = 0;
+        let mut memory = self.disk.memory();
+        let result = memory.step(true, |memory, tenths| {
+            count = bytes.len() * tenths / 10;
+            memory.nodes[self.node].content.extend_from_slice(&bytes[..count]);
+        });
+        // As a system does it: what there was room for is written, and the next write says why not all.
+        match result {
+            Err(error) if error.kind() == ErrorKind::StorageFull && count > 0 => Ok(count),
+            result => result.map(|()| count),
+        }
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.disk.gate.pass();
+        self.disk.memory().step(false, |memory, tenths| {
+            if tenths > 5 {
+                memory.nodes[self.node].content.truncate(usize::try_from(length).unwrap());
+            }
+        })
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.disk.gate.pass();
+        self.disk.memory().step(false, |memory, tenths| {
+            if tenths > 5 {
+                let node = &mut memory.nodes[self.node];
+                node.durable.clone_from(&node.content);
+            }
+        })
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        let mut memory = self.disk.memory();
+        let node = &mut memory.alive()?.nodes[self.node];
+        Ok(!std::mem::replace(&mut node.locked, true))
+    }
+
+    fn unlock(&self) {
+        self.disk.memory().nodes[self.node].locked = false;
+    }
+
+    fn holder(&self) -> Option<u32> {
+        None
+    }
+
+    fn identity(&self) -> io::Result<Identity> {
+        self.disk.memory().alive()?;
+        Ok(Identity::new(0, self.node as u64))
+    }
+}

@@ -1,0 +1,195 @@
+//! Execution of the commands of a verification.
+
+use std::path::{Path, PathBuf};
+
+use agentese::types::{
+    AttemptOutcome, AttemptStatus, SubagentVerificationCommandEndBuilder, SubagentVerificationCommandStart,
+    SubagentVerificationEnd, SubagentVerificationStart, VerificationAttemptResult,
+    VerificationAttemptResultBuilder, VerificationCommandResult, VerificationCommandResultBuilder,
+    VerifyCommand,
+};
+use serde_json::Number;
+
+use super::Plan;
+use crate::outcome::keep;
+use crate::tools::process::{Ending, Finished, Request, run};
+use crate::tools::{Agents, ChildNews, Exit, ShellSettings, ToolContext};
+
+/// Maximum size of the output file of one command, in bytes.
+const ARTIFACT: u64 = 16 * 1024 * 1024;
+/// The exit code of a command that was stopped.
+const ENDED: i64 = 143;
+/// Maximum displayed output: lines, then characters.
+const SHOWN: (usize, usize) = (20, 4000);
+
+/// Verifies the work of one subagent.
+pub struct Verifier<'a> {
+    pub plan: &'a Plan,
+    /// The id in events and file names.
+    pub id: &'a str,
+    pub agent: &'a str,
+    /// Working directory of the commands.
+    pub cwd: &'a Path,
+    /// Folder for their output.
+    pub artifacts: &'a Path,
+    pub context: &'a ToolContext,
+    pub agents: &'a dyn Agents,
+}
+
+impl Verifier<'_> {
+    /// Runs all commands in order, also after a failure; an abort stops them. Commands that may fail do not
+    /// affect the result.
+    pub async fn attempt(&self, attempt: u64) -> VerificationAttemptResult {
+        let begun = self.agents.now_ms();
+        let mut start = SubagentVerificationStart::new(self.id, attempt);
+        start.profile.clone_from(&self.plan.profile);
+        self.tell(ChildNews::VerificationStarted(&start));
+        let mut results = Vec::new();
+        for (index, command) in self.plan.commands.iter().enumerate() {
+            if self.context.abort.is_cancelled() {
+                break;
+            }
+            let start = SubagentVerificationCommandStart::new(self.id, attempt, &command.name);
+            self.tell(ChildNews::VerificationCommandStarted(&start));
+            let result = self.command(command, &self.file(attempt, index + 1, &command.name)).await;
+            let mut end = SubagentVerificationCommandEndBuilder {
+                id: self.id.to_owned(),
+                attempt,
+                command_name: command.name.clone(),
+                exit_code: result.exit_code,
+                duration_ms: result.duration_ms.clone(),
+            }
+            .build();
+            end.artifact_id.clone_from(&result.artifact_path);
+            self.tell(ChildNews::VerificationCommandEnded(&end));
+            results.push(result);
+        }
+        let whole = results.len() == self.plan.commands.len();
+        let counts =
+            |result: &VerificationCommandResult| result.exit_code == 0 || result.optional == Some(true);
+        let passed = whole && results.iter().all(counts) && !self.context.abort.is_cancelled();
+        let (status, outcome) = match passed {
+            true => (AttemptStatus::Passed, AttemptOutcome::Passed),
+            false => (AttemptStatus::Failed, AttemptOutcome::Failed),
+        };
+        self.tell(ChildNews::VerificationEnded(&SubagentVerificationEnd::new(self.id, attempt, outcome)));
+        let ended = self.agents.now_ms();
+        let mut result = VerificationAttemptResultBuilder {
+            attempt,
+            status,
+            started_at: begun,
+            ended_at: ended,
+            command_results: results,
+        }
+        .build();
+        result.error = (!passed).then(|| "One or more verification commands failed.".to_owned());
+        result
+    }
+
+    fn tell(&self, news: ChildNews<'_>) {
+        self.agents.tell(self.id, self.agent, news);
+    }
+
+    /// Returns the file for the output of a command.
+    fn file(&self, attempt: u64, number: usize, name: &str) -> PathBuf {
+        self.artifacts.join(format!("{}.verify.a{attempt}-{number}-{}.log", self.id, slug(name)))
+    }
+
+    async fn command(&self, command: &VerifyCommand, file: &Path) -> VerificationCommandResult {
+        let mut context = self.context.clone();
+        context.cwd = self.cwd.to_owned();
+        context.temp_dir = self.artifacts.to_owned();
+        context.artifact_limit = ARTIFACT;
+        context.shell = ShellSettings {
+            program: Some("bash".into()),
+            prefix: None,
+            login: true,
+            ..context.shell.clone()
+        };
+        #[allow(clippy::cast_precision_loss)] // Milliseconds of years.
+        let timeout = command.timeout_ms.map(|limit| limit.max(1) as f64 / 1000.0);
+        let begun = self.agents.now_ms();
+        let request = Request { command: &command.command, timeout, clean: false };
+        let finished = run(&context, request, &mut |_| {}).await;
+        let took = self.agents.now_ms().saturating_sub(begun).max(0);
+        let (exit_code, timed_out, output) = match &finished {
+            Ok(finished) => (code(&finished.ending), finished.ending == Ending::TimedOut, output(finished)),
+            Err(error) => (127, false, error.to_string()),
+        };
+        let mut result = VerificationCommandResultBuilder {
+            name: command.name.clone(),
+            command: command.command.clone(),
+            exit_code,
+            duration_ms: Number::from(took),
+        }
+        .build();
+        result.optional = command.optional;
+        result.timed_out = Some(timed_out);
+        if !output.is_empty() {
+            let whole = finished.ok().and_then(|finished| finished.output.path().map(Path::to_owned));
+            let (path, text) = (file.to_owned(), output.clone());
+            let kept = tokio::task::spawn_blocking(move || match whole {
+                // A long output is already complete in a file.
+                Some(whole) => std::fs::rename(whole, path),
+                None => keep(&path, text.as_bytes()),
+            });
+            match kept.await {
+                Ok(Ok(())) => result.artifact_path = Some(file.to_string_lossy().into_owned()),
+                failed => tracing::warn!(?failed, file = %file.display(), "an output could not be kept"),
+            }
+            result.output_preview = Some(preview(&output));
+        }
+        result
+    }
+}
+
+fn code(ending: &Ending) -> i64 {
+    match ending {
+        Ending::Exited(Exit::Code(code)) => i64::from(*code),
+        Ending::Exited(Exit::Signal(signal)) => 128 + i64::from(*signal),
+        Ending::TimedOut | Ending::Aborted => ENDED,
+        Ending::Lost(_) => 1,
+    }
+}
+
+fn output(finished: &Finished) -> String {
+    finished.output.tail().content.trim().to_owned()
+}
+
+/// Returns the end of an output.
+fn preview(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().collect();
+    let shown = lines[lines.len().saturating_sub(SHOWN.0)..].join("\n");
+    let skip = shown.chars().count().saturating_sub(SHOWN.1);
+    shown.chars().skip(skip).collect()
+}
+
+/// Returns a name in a form for file names.
+fn slug(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let parts = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    let mut slug = parts.collect::<Vec<_>>().join("-");
+    slug.truncate(64);
+    if slug.is_empty() { "check".to_owned() } else { slug }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_parts_of_file_names() {
+        assert_eq!(slug("Unit Tests!"), "unit-tests");
+        assert_eq!(slug("../../etc"), "etc");
+        assert_eq!(slug("!!"), "check");
+        assert_eq!(slug(&"x".repeat(300)).len(), 64);
+    }
+
+    #[test]
+    fn the_end_of_an_output_is_shown() {
+        let lines: Vec<_> = (0..50).map(|number| format!("line {number}")).collect();
+        assert_eq!(preview(&lines.join("\n")), lines[30..].join("\n"));
+        assert_eq!(preview(&"é".repeat(5000)).chars().count(), 4000);
+        assert_eq!(code(&Ending::Exited(Exit::Signal(9))), 137);
+    }
+}

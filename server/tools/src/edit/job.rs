@@ -1,0 +1,223 @@
+//! Replacing pieces of one file, safely.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use tokio_util::sync::CancellationToken;
+
+use super::super::diff::{Diff, Piece, diff};
+use super::super::matching::{NoMatch, find};
+use super::super::read::LARGEST_FILE;
+use super::super::truncate::format_size;
+use super::super::{locks, os_error, replace};
+use agentese_server_base::encoding::Encoding;
+
+/// How often a file that somebody else writes at the same time is looked at again.
+const ATTEMPTS: usize = 3;
+const BOM: char = '\u{feff}';
+
+/// A text, and the one that takes its place.
+pub(super) struct Replacement {
+    pub old: String,
+    pub new: String,
+}
+
+/// What is replaced in a text, and by what.
+pub(super) struct Change {
+    /// Bytes before the text proper.
+    bom: usize,
+    /// In the order of the text, none of them over another.
+    pieces: Vec<Piece>,
+}
+
+impl Change {
+    /// The new text, in slices: the file may be large.
+    pub fn slices<'a>(&'a self, text: &'a str) -> Vec<&'a str> {
+        let (start, body) = text.split_at(self.bom);
+        let (mut slices, mut at) = (vec![start], 0);
+        for Piece { range, new } in &self.pieces {
+            slices.extend([&body[at..range.start], new]);
+            at = range.end;
+        }
+        slices.push(&body[at..]);
+        slices
+    }
+
+    /// What it changes, for people.
+    pub fn diff(&self, text: &str) -> Diff {
+        diff(&text[self.bom..], &self.pieces)
+    }
+}
+
+pub(super) struct Job {
+    pub target: PathBuf,
+    pub scratch: PathBuf,
+    /// The path as the model gave it.
+    pub given: String,
+    pub edits: Vec<Replacement>,
+    pub abort: CancellationToken,
+}
+
+enum Failure {
+    Text(String),
+    /// The file is not the one that was read any more.
+    Changed,
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl Job {
+    /// Replaces the pieces in the file.
+    pub fn run(&self) -> Result<Diff, String> {
+        for _ in 0..ATTEMPTS {
+            match self.attempt() {
+                Ok(diff) => return Ok(diff),
+                Err(Failure::Text(text)) => return Err(text),
+                Err(Failure::Changed) => {}
+            }
+        }
+        Err(format!("{} is being changed by something else; nothing was replaced.", self.given))
+    }
+
+    fn attempt(&self) -> Result<Diff, Failure> {
+        let (content, seen) = self.read()?;
+        let encoding = Encoding::of(&content);
+        let text = encoding.decode(&content).map_err(|place| {
+            let name = if encoding == Encoding::Utf8 { "UTF-8" } else { "UTF-16" };
+            format!(
+                "{} is not valid {name} (at byte {place}); editing it as text would damage it. Nothing was replaced.",
+                self.given,
+            )
+        })?;
+        let change = self.place(&text)?;
+        let encoded: Vec<_> = change.slices(&text).into_iter().map(|slice| encoding.encode(slice)).collect();
+        let replaced: Vec<&[u8]> = encoded.iter().map(AsRef::as_ref).collect();
+        let mut changed = false;
+        let result = replace::replace(&self.target, &replaced, &self.scratch, || {
+            locks::unless_aborted(&self.abort)?;
+            changed = seen.is_none() || Seen::of(&self.target) != seen;
+            if changed { Err("the file has changed".to_owned()) } else { Ok(()) }
+        });
+        if changed {
+            return Err(Failure::Changed);
+        }
+        result?;
+        Ok(change.diff(&text))
+    }
+
+    /// Finds the old texts.
+    pub fn place(&self, text: &str) -> Result<Change, String> {
+        let given = &self.given;
+        let bom = text.strip_prefix(BOM).map_or(0, |_| BOM.len_utf8());
+        let body = &text[bom..];
+        let mut found = Vec::with_capacity(self.edits.len());
+        for (at, Replacement { old, new }) in self.edits.iter().enumerate() {
+            let old = old.strip_prefix(BOM).unwrap_or(old);
+            if old.is_empty() {
+                return Err(format!("{} is empty. To fill {given} use write.", self.name(at)));
+            }
+            let range = find(body, old).map_err(|no_match| self.explain(at, no_match))?;
+            let new = new.replace("\r\n", "\n").replace('\n', line_ending(&body[range.clone()], body));
+            found.push((at, Piece { range, new }));
+        }
+        found.sort_by_key(|(_, piece)| piece.range.start);
+        let over = found.windows(2).find(|two| two[0].1.range.end > two[1].1.range.start);
+        if let Some([(one, _), (other, _)]) = over {
+            let (one, other) = (one.min(other), one.max(other));
+            return Err(format!(
+                "edits[{one}] and edits[{other}] overlap in {given}: make one replacement of them."
+            ));
+        }
+        let pieces: Vec<_> = found.into_iter().map(|(_, piece)| piece).collect();
+        if pieces.iter().all(|piece| body[piece.range.clone()] == piece.new) {
+            let what =
+                if self.edits.len() == 1 { "The replacement is what" } else { "The replacements are what" };
+            return Err(format!("{what} {given} already has there; nothing was replaced."));
+        }
+        Ok(Change { bom, pieces })
+    }
+
+    /// What the model calls the old text of a replacement.
+    fn name(&self, at: usize) -> String {
+        if self.edits.len() == 1 { "oldText".to_owned() } else { format!("edits[{at}].oldText") }
+    }
+
+    fn read(&self) -> Result<(Vec<u8>, Option<Seen>), String> {
+        let problem = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => format!("File not found: {}", self.given),
+            _ => os_error::describe(&error, "open", &self.target),
+        };
+        let metadata = fs::metadata(&self.target).map_err(problem)?;
+        if !metadata.is_file() {
+            return Err(format!("{} is not a regular file; only text files are edited.", self.given));
+        }
+        let seen = Seen::of(&self.target);
+        let mut content = Vec::new();
+        if metadata.len() <= LARGEST_FILE {
+            // With its size known, reading moves nothing. One more byte, so that the end shows as one.
+            content.reserve_exact(usize::try_from(metadata.len()).map_or(0, |length| length + 1));
+            let file = File::open(&self.target).map_err(problem)?;
+            file.take(LARGEST_FILE + 1).read_to_end(&mut content).map_err(problem)?;
+        }
+        if metadata.len().max(content.len() as u64) > LARGEST_FILE {
+            let limit = format_size(LARGEST_FILE);
+            return Err(format!(
+                "{} is larger than the {limit} that edit takes. Use bash, for example sed.",
+                self.given
+            ));
+        }
+        Ok((content, seen))
+    }
+
+    fn explain(&self, at: usize, no_match: NoMatch) -> String {
+        let given = &self.given;
+        let (one, name) = (self.edits.len() == 1, self.name(at));
+        match no_match {
+            NoMatch::Missing if one => format!(
+                "Could not find the exact text in {given}. The old text must match exactly including all whitespace \
+                 and newlines."
+            ),
+            NoMatch::Missing => {
+                format!(
+                    "{name} is not in {given}, as it is with all its white space and line breaks. Nothing was replaced."
+                )
+            }
+            NoMatch::Ambiguous(count) => format!(
+                "{} is in {given} {count} times, and only one of them is meant. Give more of the lines around it, so \
+                 that it is unique.",
+                if one { "The text".to_owned() } else { name }
+            ),
+        }
+    }
+}
+
+/// What tells one state of a file from another without reading it.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl Seen {
+    fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        Some(Self { inode: metadata.ino(), size: metadata.size(), modified })
+    }
+}
+
+/// The line ending for new lines: the one in the replaced piece, else the first one of the file.
+fn line_ending(piece: &str, text: &str) -> &'static str {
+    let first = [piece, text].into_iter().find_map(|text| {
+        let at = memchr::memchr(b'\n', text.as_bytes())?;
+        Some(text[..at].ends_with('\r'))
+    });
+    if first == Some(true) { "\r\n" } else { "\n" }
+}

@@ -1,0 +1,177 @@
+//! Commands of the user that start in the state of the previous command: its directory and variables, and in
+//! bash its functions too. Each command runs in a shell of its own, so that a hanging or aborted command does
+//! not affect later ones.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{RpcBashError, RpcBashOutput, ToolContext, run_rpc_bash};
+
+/// Maximum size of the stored state, in bytes.
+const LIMIT: u64 = 1 << 20;
+
+/// The state after a command. The variables may contain keys, so the state is in a file only while a command
+/// runs, and only its owner can read the file.
+#[derive(Debug, Default)]
+pub struct KeptShell(Mutex<Left>);
+
+#[derive(Debug, Clone, Default)]
+struct Left {
+    directory: Option<PathBuf>,
+    /// A script that restores the variables.
+    variables: Option<Vec<u8>>,
+}
+
+impl KeptShell {
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a command as [`run_rpc_bash`] does, in the state of the previous command. A command that ends by
+    /// itself updates the state; of concurrent commands the last one applies. If the state cannot be stored,
+    /// the command runs nevertheless.
+    pub async fn run(&self, context: &ToolContext, command: &str) -> Result<RpcBashOutput, RpcBashError> {
+        let left = self.left().clone();
+        let mut context = context.clone();
+        if let Some(directory) = left.directory.filter(|directory| directory.is_dir()) {
+            context.cwd = directory;
+        }
+        let place = match Place::new(&context.temp_dir, left.variables.as_deref()) {
+            Ok(place) => place,
+            Err(error) => {
+                tracing::warn!(%error, "what a command leaves is not kept");
+                return run_rpc_bash(&context, command, &mut |_| {}).await;
+            }
+        };
+        let result = run_rpc_bash(&context, &place.script(command), &mut |_| {}).await;
+        // A shell that a signal ends may write its state too.
+        let ended_by_itself =
+            result.as_ref().is_ok_and(|output| !output.cancelled && output.exit_code.is_some());
+        if ended_by_itself
+            && let (Some(directory), Some(variables)) = (place.read("directory"), place.read("after"))
+        {
+            use std::os::unix::ffi::OsStringExt as _;
+            let mut directory = directory;
+            directory.pop_if(|last| *last == b'\n');
+            let directory = PathBuf::from(std::ffi::OsString::from_vec(directory));
+            *self.left() = Left { directory: Some(directory), variables: Some(variables) };
+        }
+        result
+    }
+}
+
+/// A temporary directory for one command.
+struct Place {
+    directory: tempfile::TempDir,
+    begins_with: bool,
+}
+
+impl Place {
+    fn new(temp_dir: &Path, variables: Option<&[u8]>) -> std::io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("agentese-shell-").tempdir_in(temp_dir)?;
+        if let Some(variables) = variables {
+            let mut file = File::options()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(directory.path().join("before"))?;
+            file.write_all(variables)?;
+        }
+        Ok(Self { directory, begins_with: variables.is_some() })
+    }
+
+    /// Returns the command with the additions on its first line, so that line numbers stay unchanged.
+    fn script(&self, command: &str) -> String {
+        let file = |name: &str| quoted(&self.directory.path().join(name).to_string_lossy());
+        // Read-only variables of the shell cause errors, which are ignored.
+        let begin =
+            if self.begins_with { format!(". {} 2>/dev/null; ", file("before")) } else { String::new() };
+        let end = format!(
+            "umask 077; if [ -n \"$BASH_VERSION\" ]; then {{ declare -p; declare -f; }} else export -p; fi >{} 2>/dev/null; \
+             pwd >{} 2>/dev/null",
+            file("after"),
+            file("directory"),
+        );
+        format!("{begin}trap {} 0; {command}", quoted(&end))
+    }
+
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let file = File::open(self.directory.path().join(name)).ok()?;
+        let mut bytes = Vec::new();
+        file.take(LIMIT + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 <= LIMIT && !bytes.is_empty()).then_some(bytes)
+    }
+}
+
+/// Returns a text as one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{LocalSpawner, ShellSettings};
+
+    async fn run(kept: &KeptShell, context: &ToolContext, command: &str) -> (String, Option<i32>) {
+        let output = kept.run(context, command).await.unwrap();
+        (output.output, output.exit_code)
+    }
+
+    fn context(place: &tempfile::TempDir) -> ToolContext {
+        let mut context = ToolContext::new(place.path(), Arc::new(LocalSpawner::new(None)));
+        context.temp_dir = place.path().to_owned();
+        context
+    }
+
+    #[tokio::test]
+    async fn directory_variables_and_functions_stay() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("it's")).unwrap();
+        let (kept, context) = (KeptShell::default(), context(&place));
+        let first =
+            "cd \"it's\"; export FOO=\"a'b\nc\"; plain=1; list=(x 'y z'); f() { echo \"f$1\"; }; exit 3";
+        assert_eq!(run(&kept, &context, first).await, (String::new(), Some(3)));
+        let asked = "basename \"$PWD\"; echo \"$FOO|$plain|${list[1]}\"; f 2; env | grep -c ^FOO=";
+        assert_eq!(run(&kept, &context, asked).await, ("it's\na'b\nc|1|y z\nf2\n1\n".to_owned(), Some(0)));
+        assert_eq!(run(&kept, &context, "nosuchprogram").await.1, Some(127));
+        let (output, _) = run(&kept, &context, "nosuchprogram").await;
+        assert!(output.contains("line 1"), "{output}");
+        std::fs::remove_dir(place.path().join("it's")).unwrap();
+        assert_eq!(run(&kept, &context, "cd .; echo $plain").await.0, "1\n");
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "nothing is left behind");
+    }
+
+    #[tokio::test]
+    async fn a_command_that_is_stopped_leaves_nothing_and_takes_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let (kept, context) = (KeptShell::default(), context(&place));
+        run(&kept, &context, "x=1").await;
+        let mut stopped = context.clone();
+        stopped.abort = tokio_util::sync::CancellationToken::new();
+        let abort = stopped.abort.clone();
+        let started = place.path().join("started");
+        let (output, ()) = tokio::join!(kept.run(&stopped, "x=2; : >started; sleep 60"), async {
+            while !started.exists() {
+                tokio::task::yield_now().await;
+            }
+            abort.cancel();
+        });
+        assert!(output.unwrap().cancelled);
+        assert_eq!(run(&kept, &context, "echo $x").await.0, "1\n");
+    }
+
+    #[tokio::test]
+    async fn another_shell_keeps_what_is_exported() {
+        let place = tempfile::tempdir().unwrap();
+        let (kept, mut context) = (KeptShell::default(), context(&place));
+        context.shell = ShellSettings { program: Some("/bin/sh".into()), ..ShellSettings::default() };
+        run(&kept, &context, "cd /; export FOO='a b'").await;
+        assert_eq!(run(&kept, &context, "pwd; echo \"$FOO\"").await.0, "/\na b\n");
+    }
+}

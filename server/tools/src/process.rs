@@ -1,0 +1,312 @@
+//! Running one shell command to its end: output, timeout, abort, in bounded time and constant memory.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::FusedFuture;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+use super::context::ToolContext;
+use super::os_error;
+use super::pusher::{Pusher, Store};
+use super::signals::signal_name;
+use super::truncate::Limits;
+use super::{Exit, Running};
+
+pub use super::capture::Capture;
+
+/// Waiting time for the output of background processes after the end of the shell. A daemon that keeps the
+/// pipe open would otherwise keep the call open.
+pub const AFTER_EXIT: Duration = Duration::from_millis(250);
+/// Minimum interval between updates of growing output.
+pub const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
+/// Timeouts of this length or longer are ignored: a year is no useful limit, and such numbers overflow
+/// clocks.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// Maximum waiting time at the end for a write to the file with the full output.
+const SLOWEST_DISK: Duration = Duration::from_secs(5);
+/// The capacity of a pipe.
+const CHUNK: usize = 64 * 1024;
+
+/// Reason for a failed start of a command.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The working directory is missing, not a directory, or not accessible.
+    #[error("cannot run in the working directory {}: {}", path.display(), os_error::reason(source))]
+    WorkingDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The operating system reported an error.
+    #[error("cannot start {program}: {}", os_error::reason(source))]
+    Spawn {
+        /// The shell.
+        program: String,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The abort preceded the start.
+    #[error("the command was aborted before it started")]
+    Aborted,
+}
+
+/// The end of a started command.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending {
+    /// The command ended by itself.
+    Exited(Exit),
+    /// The command exceeded its time limit and its process group was ended.
+    TimedOut,
+    /// The call was aborted and the process group was ended.
+    Aborted,
+    /// The end is unknown, for this reason; the process group was ended.
+    Lost(String),
+}
+
+impl Ending {
+    /// Returns the line about a failure for the model; `None` for success.
+    pub fn failure(&self, timeout: Option<f64>) -> Option<String> {
+        match self {
+            Self::Exited(Exit::Code(0)) => None,
+            Self::Exited(Exit::Code(code)) => Some(format!("Command exited with code {code}")),
+            Self::Exited(Exit::Signal(signal)) => {
+                Some(format!("Command was killed by signal {}", signal_name(*signal)))
+            }
+            Self::TimedOut => {
+                Some(format!("Command timed out after {} seconds", timeout.unwrap_or_default()))
+            }
+            Self::Aborted => Some("Command aborted".to_owned()),
+            Self::Lost(reason) => Some(format!("Command was lost: {reason}")),
+        }
+    }
+}
+
+/// A command to run. Its environment comes from the [`ToolContext`].
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The text for the shell.
+    pub command: &'a str,
+    /// Time limit in seconds; `None`, zero, negative and huge numbers mean no limit.
+    pub timeout: Option<f64>,
+    /// True to remove escape sequences and control characters from the output.
+    pub clean: bool,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// The end of the command.
+    pub ending: Ending,
+    /// The output of the command.
+    pub output: Capture,
+}
+
+/// Runs a command. `observe` receives the growing output at intervals. Fails if the command did not start;
+/// every other problem is an [`Ending`]. Returns at most [`AFTER_EXIT`] after the end of the shell, and
+/// within seconds after a timeout or an abort. Dropping the future ends the process group.
+pub async fn run(
+    context: &ToolContext,
+    request: Request<'_>,
+    observe: &mut (dyn FnMut(&Capture) + Send),
+) -> Result<Finished, StartError> {
+    check_directory(&context.cwd)?;
+    let line = context.shell.command_line(request.command, &context.cwd);
+    let spawned = tokio::select! {
+        biased;
+        () = context.abort.cancelled() => return Err(StartError::Aborted),
+        spawned = context.spawner.spawn(&line) => spawned,
+    };
+    let mut running = spawned.map_err(|source| StartError::Spawn {
+        program: line.program.to_string_lossy().into_owned(),
+        source,
+    })?;
+    let mut output = Output::new(running.take_output(), context, request.clean);
+    let mut seen = false;
+    let mut note = |capture: &Capture| {
+        seen = true;
+        observe(capture);
+    };
+    let ending = until_end(context, request.timeout, &mut *running, &mut output, &mut note).await;
+    if matches!(ending, Ending::TimedOut | Ending::Aborted) {
+        // The pipe is drained meanwhile: an ending process may still have output to write.
+        let mut ended = running.end().fuse();
+        while !ended.is_terminated() {
+            tokio::select! {
+                () = &mut ended => {}
+                () = output.step(), if !output.closed => {}
+            }
+        }
+    }
+    let deadline = Instant::now() + AFTER_EXIT;
+    while !output.closed && timeout_at(deadline, output.step()).await.is_ok() {}
+    let output = output.finish().await;
+    // A command that ends at once is observed too.
+    if !seen && !output.is_empty() {
+        observe(&output);
+    }
+    Ok(Finished { ending, output })
+}
+
+async fn until_end(
+    context: &ToolContext,
+    timeout: Option<f64>,
+    running: &mut dyn Running,
+    output: &mut Output,
+    observe: &mut (dyn FnMut(&Capture) + Send),
+) -> Ending {
+    let deadline = time_limit(timeout).map(|limit| Instant::now() + limit);
+    let mut next_update = Instant::now();
+    let mut shown = true;
+    loop {
+        tokio::select! {
+            // In this order: continuous output must not delay the other events.
+            biased;
+            () = context.abort.cancelled() => return Ending::Aborted,
+            () = at(deadline) => return Ending::TimedOut,
+            exit = running.wait() => return match exit {
+                Ok(exit) => Ending::Exited(exit),
+                Err(error) => Ending::Lost(error.to_string()),
+            },
+            () = sleep_until(next_update), if !shown && output.seen().is_some() => {}
+            () = output.step(), if !output.closed => shown = false,
+        }
+        if let Some(capture) = output.seen()
+            && !shown
+            && Instant::now() >= next_update
+        {
+            if !capture.is_empty() {
+                observe(capture);
+            }
+            next_update = Instant::now() + UPDATE_INTERVAL;
+            shown = true;
+        }
+    }
+}
+
+/// The stream of a command and its captured output.
+///
+/// A step may be dropped at any await without loss of bytes. Between steps the capture is either here or
+/// owned by a job that writes a chunk that may block on the disk.
+struct Output {
+    stream: Box<dyn AsyncRead + Send + Unpin>,
+    store: Option<Box<Store>>,
+    job: Option<oneshot::Receiver<Box<Store>>>,
+    pusher: Pusher,
+    closed: bool,
+    fresh: Box<dyn Fn() -> Capture + Send + Sync>,
+}
+
+impl Output {
+    fn new(stream: Box<dyn AsyncRead + Send + Unpin>, context: &ToolContext, clean: bool) -> Self {
+        let (temp_dir, limit) = (context.temp_dir.clone(), context.artifact_limit);
+        let fresh = Box::new(move || Capture::new(&temp_dir, limit, Limits::default(), clean));
+        let store = Some(Box::new(Store { capture: fresh(), chunk: vec![0; CHUNK] }));
+        Self { stream, store, job: None, pusher: Pusher::default(), closed: false, fresh }
+    }
+
+    /// Performs one step: the end of a job, a chunk of output, or the end of the output.
+    async fn step(&mut self) {
+        if let Some(job) = &mut self.job {
+            self.store = job.await.ok();
+            self.job = None;
+            return;
+        }
+        let Some(store) = &mut self.store else {
+            // The job failed, which means a panic.
+            self.closed = true;
+            return;
+        };
+        match self.stream.read(&mut store.chunk).await {
+            // An error ends the output too.
+            Ok(0) | Err(_) => self.closed = true,
+            Ok(count) if store.capture.may_block(count) => {
+                self.job = self.store.take().map(|store| self.pusher.push(store, count));
+            }
+            Ok(count) => store.capture.push(&store.chunk[..count]),
+        }
+    }
+
+    /// Returns the current capture, if it is not owned by a job.
+    fn seen(&self) -> Option<&Capture> {
+        self.store.as_ref().map(|store| &store.capture)
+    }
+
+    async fn finish(mut self) -> Capture {
+        if let Some(job) = self.job.take() {
+            self.store = timeout(SLOWEST_DISK, job).await.ok().and_then(Result::ok);
+        }
+        let mut capture = self.store.map_or_else(&self.fresh, |store| store.capture);
+        capture.finish();
+        capture
+    }
+}
+
+/// Fails if the directory cannot be entered: the error of a start would name the shell instead.
+fn check_directory(path: &Path) -> Result<(), StartError> {
+    let problem = match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_dir() => Some(io::ErrorKind::NotADirectory.into()),
+        Ok(_) => rustix::fs::access(path, rustix::fs::Access::EXEC_OK).err().map(io::Error::from),
+        Err(error) => Some(error),
+    };
+    match problem {
+        Some(source) => Err(StartError::WorkingDirectory { path: path.to_owned(), source }),
+        None => Ok(()),
+    }
+}
+
+/// Converts a number of seconds into a time limit.
+fn time_limit(seconds: Option<f64>) -> Option<Duration> {
+    let limit = Duration::try_from_secs_f64(seconds?).ok()?;
+    (!limit.is_zero() && limit < LONGEST_TIMEOUT).then_some(limit)
+}
+
+async fn at(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fm_f80_odd_timeouts_mean_never() {
+        let never = [
+            None,
+            Some(0.0),
+            Some(-0.0),
+            Some(-5.0),
+            Some(1e300),
+            Some(f64::MAX),
+            Some(f64::NAN),
+            Some(1e-12),
+        ];
+        for seconds in never {
+            assert_eq!(time_limit(seconds), None, "{seconds:?}");
+        }
+        assert_eq!(time_limit(Some(0.25)), Some(Duration::from_millis(250)));
+        assert_eq!(time_limit(Some(86_400.0)), Some(Duration::from_secs(86_400)));
+    }
+
+    #[test]
+    fn endings_read_as_in_pi() {
+        assert_eq!(Ending::Exited(Exit::Code(0)).failure(None), None);
+        assert_eq!(Ending::Exited(Exit::Code(3)).failure(None).unwrap(), "Command exited with code 3");
+        assert_eq!(Ending::TimedOut.failure(Some(1.0)).unwrap(), "Command timed out after 1 seconds");
+        assert_eq!(Ending::TimedOut.failure(Some(0.5)).unwrap(), "Command timed out after 0.5 seconds");
+        assert_eq!(Ending::Aborted.failure(None).unwrap(), "Command aborted");
+        assert_eq!(
+            Ending::Exited(Exit::Signal(9)).failure(None).unwrap(),
+            "Command was killed by signal SIGKILL"
+        );
+    }
+}

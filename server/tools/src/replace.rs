@@ -1,0 +1,47 @@
+//! Replacement of a file's content, with errors in the form of the tools.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::os_error;
+use agentese_server_base::replace::{self, Failure, Options};
+
+/// Replaces the content of `target`, which is not a symlink, by the given pieces. Missing directories are
+/// created. `scratch` may contain a copy of the old content meanwhile. `still_wanted` is called directly
+/// before the target changes. Fails with a text for the model; then the old content is unchanged, or the text
+/// names its location.
+pub(crate) fn replace(
+    target: &Path,
+    content: &[&[u8]],
+    scratch: &Path,
+    still_wanted: impl FnMut() -> Result<(), String>,
+) -> Result<(), String> {
+    let problem = |call: &str, error: io::Error| os_error::describe(&error, call, target);
+    match fs::metadata(target) {
+        Ok(metadata) if metadata.is_dir() => {
+            return Err(format!("EISDIR: {} is a directory", target.display()));
+        }
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(format!("{} is not a regular file", target.display()));
+        }
+        // A write-protected file stays unchanged, although its directory would allow a replacement.
+        Ok(_) => rustix::fs::access(target, rustix::fs::Access::WRITE_OK)
+            .map_err(|error| problem("open", error.into()))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(problem("stat", error)),
+    }
+    let directory = target.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(directory).map_err(|error| os_error::describe(&error, "mkdir", directory))?;
+    let options = Options { scratch, mode: 0o666, exact_mode: None };
+    replace::replace(target, content, &options, still_wanted).map_err(|failure| match failure {
+        Failure::System { call, path, source } => os_error::describe(&source, call, &path),
+        Failure::Unwanted(text) => text,
+        Failure::Torn { kept, source } => format!(
+            "{}. {} is damaged now; its old content is in {}",
+            problem("write", source),
+            target.display(),
+            kept.display()
+        ),
+    })
+}

@@ -1,0 +1,530 @@
+//! A command's output as a terminal shows it in the end.
+
+use std::borrow::Cow;
+
+use super::sequences::{Parts, Sequences};
+use super::truncate::{Totals, char_boundary_from};
+
+/// The lines that a cursor reaches: as many as a tall terminal shows. Lines above them have scrolled away and stay.
+const ROWS: usize = 50;
+/// The part of a line that a cursor reaches, in bytes, and the last column that it moves to.
+const LONGEST_ROW: usize = 4096;
+/// Bytes kept beyond the limit, so that a cut can see that a line began before the limit.
+const MARGIN: usize = 8;
+
+/// The text as a terminal without a width shows it in the end: without sequences and control characters, each line in its
+/// last state.
+pub fn render(text: &str) -> Cow<'_, str> {
+    if !needs_rendering(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut screen = Screen::new(usize::MAX / 4);
+    screen.push(text);
+    Cow::Owned(screen.text())
+}
+
+fn needs_rendering(text: &str) -> bool {
+    let control = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
+    text.contains(|character| control(character) || ('\u{fff9}'..='\u{fffb}').contains(&character))
+}
+
+/// Draws output as it comes, in constant memory: of a long one the end of the text is kept. Understands carriage return,
+/// backspace, and the sequences that move the cursor or erase; all others are left out.
+#[derive(Debug)]
+pub(super) struct Screen {
+    sequences: Sequences,
+    page: Page,
+}
+
+impl Screen {
+    /// An empty screen that keeps at least the last `keep` bytes of the text, and at most twice as many with the lines that
+    /// a cursor reaches.
+    pub fn new(keep: usize) -> Self {
+        Self { sequences: Sequences::default(), page: Page::new(keep) }
+    }
+
+    /// Draws more output.
+    pub fn push(&mut self, text: &str) {
+        self.sequences.push(text, &mut self.page);
+    }
+
+    /// The end of the text so far.
+    pub fn text(&self) -> String {
+        let mut text = self.page.above.clone();
+        self.page.rows_in(&mut text);
+        text
+    }
+
+    /// The size of the whole text.
+    pub fn total(&self) -> Totals {
+        let mut rows = String::new();
+        self.page.rows_in(&mut rows);
+        let total = self.page.size.total;
+        Totals { lines: total.lines + Totals::of(&rows).lines - 1, bytes: total.bytes + rows.len() as u64 }
+    }
+
+    /// The size of the last line, without an empty one behind the last newline.
+    pub fn last_line(&self) -> u64 {
+        let mut rows = String::new();
+        self.page.rows_in(&mut rows);
+        let Size { total, line, line_before } = self.page.size;
+        let mut size = Size { total, line, line_before };
+        size.push(&rows);
+        size.last_line()
+    }
+
+    /// Returns true if a sequence moved the cursor, or text was overwritten or erased.
+    pub fn is_redrawn(&self) -> bool {
+        self.page.redrawn
+    }
+}
+
+/// The size of a text that grows, and of its last lines.
+#[derive(Debug)]
+pub(super) struct Size {
+    pub total: Totals,
+    /// Bytes behind the last newline, and of the line before it.
+    line: u64,
+    line_before: u64,
+}
+
+impl Size {
+    pub fn new() -> Self {
+        Self { total: Totals { lines: 1, bytes: 0 }, line: 0, line_before: 0 }
+    }
+
+    pub fn push(&mut self, text: &str) {
+        self.total.bytes += text.len() as u64;
+        let mut from = 0;
+        for at in memchr::memchr_iter(b'\n', text.as_bytes()) {
+            self.total.lines += 1;
+            self.line_before = self.line + (at - from) as u64;
+            self.line = 0;
+            from = at + 1;
+        }
+        self.line += (text.len() - from) as u64;
+    }
+
+    /// The size of the last line, without an empty one behind the last newline.
+    pub fn last_line(&self) -> u64 {
+        if self.line == 0 { self.line_before } else { self.line }
+    }
+}
+
+/// The lines of a terminal.
+#[derive(Debug)]
+struct Page {
+    /// The retained end of the lines above `rows`.
+    above: String,
+    /// The size of all of it.
+    size: Size,
+    /// True if a sequence moved the cursor, or text was overwritten or erased.
+    redrawn: bool,
+    /// The lines that the cursor can reach; at least one.
+    rows: Vec<Row>,
+    /// The index of the cursor's line in `rows`.
+    at: usize,
+    /// The column of the cursor in characters; `None` at the end of the line.
+    column: Option<usize>,
+    keep: usize,
+}
+
+#[derive(Debug, Default)]
+struct Row {
+    text: String,
+    /// Something was drawn over something else: blanks at the end are not shown.
+    edited: bool,
+}
+
+impl Row {
+    fn shown(&self) -> &str {
+        if self.edited { self.text.trim_end_matches(' ') } else { &self.text }
+    }
+
+    /// The place of a column, if the line is that long.
+    fn place(&self, column: usize) -> Option<usize> {
+        if self.text.is_ascii() {
+            return (column <= self.text.len()).then_some(column);
+        }
+        let mut places = self.text.char_indices().map(|(place, _)| place).chain([self.text.len()]);
+        places.nth(column)
+    }
+
+    fn columns(&self) -> usize {
+        self.text.chars().count()
+    }
+
+    /// Draws text over what is in that column and behind it.
+    fn draw(&mut self, column: usize, text: &str) {
+        self.edited = true;
+        let start = match self.place(column) {
+            Some(start) => start,
+            None => {
+                let missing = column - self.columns();
+                self.text.extend(std::iter::repeat_n(' ', missing));
+                self.text.len()
+            }
+        };
+        let end = self.place(column + text.chars().count()).unwrap_or(self.text.len());
+        self.text.replace_range(start..end, text);
+    }
+
+    fn cut(&mut self, column: usize) {
+        if let Some(place) = self.place(column) {
+            self.edited = true;
+            self.text.truncate(place);
+        }
+    }
+}
+
+impl Page {
+    fn new(keep: usize) -> Self {
+        Self {
+            above: String::new(),
+            size: Size::new(),
+            redrawn: false,
+            rows: vec![Row::default()],
+            at: 0,
+            column: None,
+            keep,
+        }
+    }
+
+    fn rows_in(&self, text: &mut String) {
+        for (place, row) in self.rows.iter().enumerate() {
+            if place > 0 {
+                text.push('\n');
+            }
+            text.push_str(row.shown());
+        }
+    }
+
+    /// Draws text without newlines.
+    fn draw(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let row = &mut self.rows[self.at];
+        match self.column {
+            None => row.text.push_str(text),
+            Some(column) => {
+                self.redrawn = true;
+                row.draw(column, text);
+                let column = column + text.chars().count();
+                self.column = (column < row.columns()).then_some(column);
+            }
+        }
+        if row.text.len() > LONGEST_ROW && self.column.is_none() {
+            // Nothing goes back that far.
+            self.scroll(self.at);
+            let begun = std::mem::take(&mut self.rows[0].text);
+            self.add(&begun);
+        }
+    }
+
+    fn new_line(&mut self) {
+        if self.at + 1 < self.rows.len() {
+            self.at += 1;
+            self.move_to(0);
+            return;
+        }
+        self.scroll(self.rows.len());
+        self.rows.push(Row::default());
+        self.column = None;
+    }
+
+    /// Moves so many lines to those above.
+    fn scroll(&mut self, rows: usize) {
+        for row in self.rows.drain(..rows).collect::<Vec<_>>() {
+            self.add(row.shown());
+            self.add("\n");
+        }
+        self.at = self.at.saturating_sub(rows);
+    }
+
+    /// Adds text to what is above.
+    fn add(&mut self, text: &str) {
+        self.size.push(text);
+        self.above.push_str(text);
+        if self.above.len() > 2 * self.keep {
+            let from = self.above.len() - (self.keep + MARGIN).min(self.above.len());
+            self.above.drain(..char_boundary_from(&self.above, from));
+            self.above.shrink_to(2 * self.keep);
+        }
+    }
+
+    /// Takes the last line of those above back, unless a cursor reaches so far no more.
+    fn take_back(&mut self) -> bool {
+        let Some(lines) = self.above.strip_suffix('\n') else { return false };
+        let start = match memchr::memrchr(b'\n', lines.as_bytes()) {
+            Some(before) => before + 1,
+            // The beginning of the line may be lost.
+            None if self.above.len() as u64 == self.size.total.bytes => 0,
+            None => return false,
+        };
+        if self.rows.len() >= ROWS || lines.len() - start > LONGEST_ROW {
+            return false;
+        }
+        let text = lines[start..].to_owned();
+        self.size.total.bytes -= text.len() as u64 + 1;
+        self.size.total.lines -= 1;
+        self.size.line_before = 0;
+        self.above.truncate(start);
+        self.rows.insert(0, Row { text, edited: false });
+        self.at += 1;
+        true
+    }
+
+    fn up(&mut self, lines: usize) {
+        let column = self.column();
+        while self.at < lines && self.take_back() {}
+        self.at = self.at.saturating_sub(lines);
+        self.move_to(column);
+    }
+
+    fn down(&mut self, lines: usize) {
+        let column = self.column();
+        self.at = self.at.saturating_add(lines).min(self.rows.len() - 1);
+        self.move_to(column);
+    }
+
+    fn column(&self) -> usize {
+        self.column.unwrap_or_else(|| self.rows[self.at].columns())
+    }
+
+    fn move_to(&mut self, column: usize) {
+        let column = column.min(LONGEST_ROW);
+        self.column = (column != self.rows[self.at].columns()).then_some(column);
+    }
+
+    /// Erases the lines that a terminal shows.
+    fn clear(&mut self) {
+        self.up(ROWS);
+        self.rows = vec![Row::default()];
+        (self.at, self.column) = (0, None);
+    }
+
+    fn erase_in_line(&mut self, which: usize) {
+        let column = self.column();
+        let row = &mut self.rows[self.at];
+        match which {
+            0 => row.cut(column),
+            1 => row.draw(0, &" ".repeat((column + 1).min(row.columns()))),
+            _ => row.cut(0),
+        }
+        self.move_to(column);
+    }
+
+    fn erase_below(&mut self) {
+        self.erase_in_line(0);
+        self.rows.truncate(self.at + 1);
+    }
+
+    fn delete(&mut self, characters: usize) {
+        let column = self.column();
+        let row = &mut self.rows[self.at];
+        if let Some(start) = row.place(column) {
+            let end = row.place(column.saturating_add(characters)).unwrap_or(row.text.len());
+            row.edited = true;
+            row.text.replace_range(start..end, "");
+        }
+        self.move_to(column);
+    }
+}
+
+impl Parts for Page {
+    fn text(&mut self, text: &str) {
+        let mut rest = text;
+        if let ([Row { text: begun, edited: false }], None) = (&mut self.rows[..], self.column)
+            && let Some(end) = memchr::memrchr(b'\n', rest.as_bytes())
+        {
+            // Most output is drawn once, and its lines scroll away at once.
+            let begun = std::mem::take(begun);
+            self.add(&begun);
+            self.add(&rest[..=end]);
+            rest = &rest[end + 1..];
+        }
+        while let Some(end) = memchr::memchr(b'\n', rest.as_bytes()) {
+            self.draw(&rest[..end]);
+            self.new_line();
+            rest = &rest[end + 1..];
+        }
+        self.draw(rest);
+    }
+
+    fn control(&mut self, character: char) {
+        match character {
+            '\r' => self.move_to(0),
+            '\x08' => self.move_to(self.column().saturating_sub(1)),
+            _ => {}
+        }
+    }
+
+    fn sequence(&mut self, parameters: &str, last: char) {
+        // Private sequences and such with intermediate characters draw nothing.
+        if parameters.contains(|letter: char| !matches!(letter, '0'..=':' | ';')) {
+            return;
+        }
+        let mut numbers = parameters.split(';').map(str::parse::<usize>);
+        let given = numbers.next().and_then(Result::ok);
+        // No number and zero are one, but for what is erased.
+        let count = given.unwrap_or(1).max(1);
+        let column = self.column();
+        self.redrawn |= "ABCDEFGHJKPXf`".contains(last);
+        match last {
+            'A' => self.up(count),
+            'B' => self.down(count),
+            'C' => self.move_to(column.saturating_add(count)),
+            'D' => self.move_to(column.saturating_sub(count)),
+            'E' | 'F' => {
+                if last == 'E' {
+                    self.down(count)
+                } else {
+                    self.up(count)
+                }
+                self.move_to(0);
+            }
+            'G' | '`' => self.move_to(count - 1),
+            'H' | 'f' => {
+                self.up(ROWS);
+                self.down(count - 1);
+                self.move_to(numbers.next().and_then(Result::ok).unwrap_or(1).max(1) - 1);
+            }
+            'J' if matches!(given, None | Some(0)) => self.erase_below(),
+            'J' if given == Some(2) => self.clear(),
+            'K' => self.erase_in_line(given.unwrap_or(0)),
+            'P' => self.delete(count),
+            'X' => {
+                let width = self.rows[self.at].columns();
+                let blanks = " ".repeat(count.min(width.saturating_sub(column)));
+                self.rows[self.at].draw(column, &blanks);
+                self.move_to(column);
+            }
+            _ => {}
+        }
+    }
+
+    fn escape(&mut self, last: char) {
+        self.redrawn |= matches!(last, 'c' | 'M');
+        match last {
+            'c' => self.clear(),
+            'M' => self.up(1),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(given: &str, expected: &str) {
+        assert_eq!(render(given), expected, "{given:?}");
+    }
+
+    #[test]
+    fn plain_text_is_itself() {
+        for text in ["", "a", "a\n", "a\tb\n\nc", "é 😀\n", "  two  \n"] {
+            assert!(matches!(render(text), Cow::Borrowed(_)));
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn private_sequences_and_intermediate_characters_erase_nothing() {
+        check("kept\r\x1b[?K\n", "kept\n");
+        check("a\nb\x1b[?2J", "a\nb");
+        check("kept\r\x1b[1 K\n", "kept\n");
+    }
+
+    #[test]
+    fn colours_titles_and_links_are_left_out() {
+        check("\x1b[31mred\x1b[0m\r\n", "red\n");
+        check("\x1b]0;title\x07a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "alink");
+        check("\u{9b}1mbold\u{9b}m\x00\x07 \u{fff9}x", "bold x");
+        check("one\r\ntwo  \r\n", "one\ntwo  \n");
+    }
+
+    #[test]
+    fn a_line_is_in_its_last_state() {
+        check("\x1b[31mred\x1b[0m\rover\n", "over\n");
+        check("10%\r20%\r100%\n", "100%\n");
+        check("long line\rab\n", "abng line\n");
+        check("working...\r\x1b[Kdone\n", "done\n");
+        check("working...\r          \rok\n", "ok\n");
+        check("a\x08b\x08\x08c\n", "c\n");
+        check("spin |\x08/\x08-\x08\\\x08 \n", "spin\n");
+        check("abc\x1b[2Dx\n", "axc\n");
+        check("abc\x1b[1Gx\x1b[5Gy\n", "xbc y\n");
+        check("abcdef\x1b[4G\x1b[1K\n", "    ef\n");
+        check("gone\x1b[2K\x1b[1Gnew\n", "new\n");
+        check("abcdef\x1b[2G\x1b[2P\x1b[1X\n", "a ef\n");
+        check("äöü\rxy\n", "xyü\n");
+        check("no end\r", "no end");
+    }
+
+    #[test]
+    fn five_hundred_frames_of_a_bar_are_one_line() {
+        let bar = |frame: usize| format!("\r\x1b[2K[{:<50}] {frame}/500", "#".repeat(frame / 10));
+        let frames: String = (0..=500).map(bar).collect();
+        check(
+            &format!("before\n{frames}\nafter\n"),
+            &format!("before\n[{}] 500/500\nafter\n", "#".repeat(50)),
+        );
+    }
+
+    #[test]
+    fn lines_that_are_drawn_again_are_shown_once() {
+        let frame = |done: usize| format!("one {done}\x1b[K\ntwo {done}\x1b[K\n");
+        let frames: Vec<String> = (0..20).map(frame).collect();
+        check(&format!("start\n{}end\n", frames.join("\x1b[2A")), "start\none 19\ntwo 19\nend\n");
+        check("a\nb\nc\x1b[2A\rA\x1b[1B\rB\x1b[1B\rC\n", "A\nB\nC\n");
+        check("a\nb\nc\x1b[2F\x1b[Jx\n", "x\n");
+        // The first line is as far as a cursor goes.
+        check("a\x1b[9Ab\n", "ab\n");
+        check("\x1b[Hone\n\x1b[H\x1b[2Jtwo\n", "two\n");
+        check("one\n\x1bctwo\n", "two\n");
+    }
+
+    #[test]
+    fn what_has_scrolled_away_stays() {
+        let lines: String = (0..200).map(|number| format!("{number}\n")).collect();
+        let shown = render(&format!("{lines}\x1b[1000Aup\x1b[2Jend\n")).into_owned();
+        let expected: String = (0..200 - ROWS + 1).map(|number| format!("{number}\n")).collect();
+        assert_eq!(shown, expected + "end\n");
+    }
+
+    #[test]
+    fn an_output_without_an_end_takes_constant_room() {
+        let mut screen = Screen::new(1000);
+        for round in 0..2000 {
+            screen.push(&"x".repeat(999));
+            screen.push(&format!("\x1b[{round}A\x1b[9999Gy\r\x1b[99999999999Cz\n"));
+            let room = screen.page.above.capacity() + screen.text().len();
+            assert!(room < 2 * ROWS * LONGEST_ROW + 10_000, "{room}");
+        }
+        let mut screen = Screen::new(1000);
+        screen.push(&format!("first\n{}", "y".repeat(1 << 20)));
+        assert_eq!(screen.last_line(), 1 << 20);
+        assert!(screen.text().len() <= 2000);
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_do_not_matter_and_no_control_is_left(
+            text in "[\x1b\\[\\];02ABCGHJKmP\x07\x08\r\n\tx\u{e9}\u{9b}]{0,80}", at in any::<prop::sample::Index>(),
+        ) {
+            let middle = (0..=at.index(text.len() + 1)).rev().find(|&at| text.is_char_boundary(at)).unwrap();
+            let mut screen = Screen::new(usize::MAX / 4);
+            screen.push(&text[..middle]);
+            screen.push(&text[middle..]);
+            let shown = screen.text();
+            prop_assert_eq!(render(&text), shown.as_str());
+            prop_assert_eq!(screen.total(), Totals::of(&shown));
+            prop_assert!(!needs_rendering(&shown));
+        }
+    }
+}

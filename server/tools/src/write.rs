@@ -1,0 +1,69 @@
+//! The tool that writes files.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths, replace};
+use agentese_server_base::encoding::Encoding;
+use agentese_server_base::replace as files;
+
+/// Writes a file, whatever was there before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Write;
+
+impl Tool for Write {
+    fn name(&self) -> &str {
+        "write"
+    }
+
+    fn description(&self) -> &str {
+        "Writes a file: creates it, with the directories it needs, or replaces all of its content. To change a part of \
+         a file use edit."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "The file, relative to the working directory or absolute"},
+                "content": {"type": "string", "description": "All of the file's new content"},
+            },
+            "required": ["path", "content"],
+        })
+    }
+
+    fn read_only(&self) -> bool {
+        false
+    }
+
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
+        async move { execute(context, arguments).await.into() }.boxed()
+    }
+}
+
+async fn execute(context: &ToolContext, mut arguments: Value) -> Result<ToolOutput, String> {
+    let given = arguments["path"].as_str().unwrap_or_default().to_owned();
+    let Value::String(content) = arguments["content"].take() else {
+        return Err("content must be string".into());
+    };
+    let path = paths::resolve(&context.cwd, &given);
+    let target = files::target(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
+    let _alone = locks::lock_unless(&target, &context.abort).await?;
+    let abort = context.abort.clone();
+    let done = |bytes: usize| ToolOutput::text(format!("Successfully wrote {bytes} bytes to {given}"));
+    if context.files.as_ref().is_some_and(|files| files.writes()) {
+        let bytes = content.len();
+        context.write_elsewhere(&target, content).await?;
+        return Ok(done(bytes));
+    }
+    let scratch = context.temp_dir.clone();
+    let job = move || {
+        // A file whose mark says how it is encoded stays so.
+        let content = Encoding::of_file(&target).encode_file(&content);
+        replace::replace(&target, &[&*content], &scratch, || locks::unless_aborted(&abort))?;
+        Ok(content.len())
+    };
+    // Not raced against the abort: the answer says what really happened to the file.
+    blocking::run(job).await.map(done)
+}
