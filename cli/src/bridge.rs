@@ -58,8 +58,9 @@ use agentese::transport::{ChildOptions, Transport};
 use agentese_server::fronts::{ACP, Frontend};
 
 use crate::arguments::Bridge;
+use crate::error::Failure;
 use crate::stderr::Stderr;
-use crate::{Failure, output, rpc, stdio};
+use crate::{output, rpc, stdio};
 use beginning::Beginning;
 use losses::{Heard, Losses};
 use person::Person;

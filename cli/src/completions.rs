@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use super::arguments::{Arguments, Completions};
-use super::{Failure, output};
+use super::error::Failure;
+use super::output;
 
 /// Prints a completion script for a shell.
 pub(super) fn print(options: &Completions) -> Result<ExitCode, Failure> {

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use super::error::Failure;
+use super::output;
 use super::stderr::Stderr;
-use super::{Failure, output};
 use agentese_server::engine::Customs;
 use agentese_server::export::{Transcript, default_name, from_file, write};
 use agentese_server::providers::{Catalog, ExposeSecret};

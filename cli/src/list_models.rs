@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use agentese::types::Model;
 
+use super::error::Failure;
+use super::output;
 use super::stderr::Stderr;
 use super::table::table;
-use super::{Failure, output};
 
 /// Prints all models, or those whose name contains the text.
 pub(super) fn print<'a>(

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
-use super::Failure;
+use super::error::Failure;
 use super::neutral::{neutral, neutral_json};
 
 /// Prints a text with its own line ends. On a terminal, control characters are escaped. A reader that closes

@@ -7,9 +7,10 @@ use std::time::Duration;
 use agentese::types::ModelScript;
 
 use super::environment::variable;
+use super::error::Failure;
 use super::plan::{Plan, SessionChoice};
+use super::script_check;
 use super::stderr::Stderr;
-use super::{Failure, script_check};
 use agentese_server::config::yaml::is_yaml;
 use agentese_server::config::{Home, NotPersisted, Persist, Settings, SettingsFile, Trust};
 use agentese_server::extensions::{self, Limits, NodeHost};

@@ -9,11 +9,12 @@ use tracing_subscriber::EnvFilter;
 
 use super::arguments::Run;
 use super::environment::variable;
+use super::error::Failure;
 use super::parts::{catalog, discover, extensions, persist, policies, servers, session, shell, tools};
 use super::plan::Plan;
 use super::stderr::Stderr;
 use super::stdio::serve;
-use super::{Failure, trust};
+use super::trust;
 use agentese_server::config::Persist;
 use agentese_server::desk::Parts;
 use agentese_server::extensions;

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use agentese::schema;
 
 use super::arguments::{Schema, Side};
-use super::{Failure, output};
+use super::error::Failure;
+use super::output;
 
 /// Prints the requested schema. Fails for an unknown dialect.
 pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {

@@ -7,9 +7,10 @@ use serde_json::json;
 
 use super::arguments::Sessions;
 use super::environment::variable;
+use super::error::Failure;
+use super::output;
 use super::parts::{NO_STORE, store};
 use super::table::{shortened, table};
-use super::{Failure, output};
 use agentese_server::config::agent_dir;
 use agentese_server::fronts::Frontend;
 use agentese_server::session::{Record, Scope};

@@ -7,7 +7,7 @@ use agentese::serve::{Options, ServeEnd};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::Failure;
+use super::error::Failure;
 use super::stderr::Stderr;
 use super::stdout::Watch;
 use agentese_server::server::Server;

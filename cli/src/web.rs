@@ -36,8 +36,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{Inspect, Web};
+use crate::error::Failure;
+use crate::output;
 use crate::stderr::Stderr;
-use crate::{Failure, output};
 use access::Policy;
 use agent::Shared;
 use door::Token;

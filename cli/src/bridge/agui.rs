@@ -34,10 +34,11 @@ use tokio::sync::mpsc::{self, Receiver};
 use super::dialect;
 use super::losses::{Heard, Losses};
 use crate::arguments::Bridge;
+use crate::error::Failure;
 use crate::stderr::Stderr;
+use crate::web;
 use crate::web::door::{self, Token};
 use crate::web::listen::{self, BodyError};
-use crate::{Failure, web};
 use threads::{Threads, Unavailable};
 
 /// The maximum size of a request in bytes, for a conversation with images.

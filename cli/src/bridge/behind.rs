@@ -35,8 +35,9 @@ use super::losses::{Heard, Losses};
 use super::person::Person;
 use super::{child, here};
 use crate::arguments::Bridge;
+use crate::error::Failure;
 use crate::stderr::Stderr;
-use crate::{Failure, stdio};
+use crate::stdio;
 use agent::Behind;
 use peer::Peer;
 

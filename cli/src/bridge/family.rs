@@ -29,8 +29,9 @@ use super::remote::Remote;
 use super::settings::Settings;
 use super::{child, dialect, here};
 use crate::arguments::Bridge;
+use crate::error::Failure;
 use crate::stderr::Stderr;
-use crate::{Failure, stdio};
+use crate::stdio;
 
 /// The time limit for all responses of an agent except those to prompts. The first response includes the
 /// start of the agent, which takes long on a busy machine.

@@ -13,7 +13,7 @@ use agentese::spec::{Framing, Spec};
 use agentese::tap::{Direction, Tap};
 use serde::Serialize;
 
-use crate::Failure;
+use crate::error::Failure;
 
 /// The fidelity of the rows of two dialects, with counts.
 pub(super) struct Losses {

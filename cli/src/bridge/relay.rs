@@ -16,9 +16,10 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
 use super::losses::{Heard, Losses};
+use crate::error::Failure;
 use crate::stderr::Stderr;
+use crate::stdio;
 use crate::stdout::Watch;
-use crate::{Failure, stdio};
 
 /// The block size in bytes, equal to the capacity of a pipe.
 const BLOCK: usize = 64 * 1024;

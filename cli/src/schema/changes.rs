@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use agentese::schema;
 use serde::Deserialize;
 
-use super::super::{Failure, output};
+use super::super::error::Failure;
+use super::super::output;
 
 /// Generated changes between two revisions.
 #[derive(Debug, Deserialize)]
