@@ -59,8 +59,9 @@ use agentese_server::fronts::{ACP, Frontend};
 
 use crate::arguments::Bridge;
 use crate::error::Failure;
-use crate::stderr::Stderr;
-use crate::{output, rpc, stdio};
+use crate::rpc;
+use agentese_process::stderr::Stderr;
+use agentese_process::{output, stdio};
 use beginning::Beginning;
 use losses::{Heard, Losses};
 use person::Person;
@@ -128,10 +129,10 @@ fn print(pair: &[String], json: bool) -> Result<ExitCode, Failure> {
     let (front, agent) = (spec(front)?, spec(agent)?);
     let rows = agentese::any::explain(front, agent).map_err(|error| Failure::Usage(error.to_string()))?;
     if !json {
-        return output::print(&losses::text(front, agent, &rows));
+        return Ok(output::print(&losses::text(front, agent, &rows))?);
     }
     let text = serde_json::json!({"front": front.id(), "agent": agent.id(), "rows": rows});
-    output::print_json(&format!("{text:#}\n"))
+    Ok(output::print_json(&format!("{text:#}\n"))?)
 }
 
 async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
@@ -190,7 +191,7 @@ async fn bridge(frontend: &'static Frontend, options: Bridge, stderr: &Stderr) -
             stderr.say(format_args!("Error: the agent is gone: {reason}"));
             Ok(ExitCode::FAILURE)
         }
-        None => served,
+        None => Ok(served?),
     }
 }
 

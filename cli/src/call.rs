@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 pub(super) use line::all_dialects;
 
-use super::stderr::Stderr;
+use agentese_process::stderr::Stderr;
 
 /// Exit code for an invalid command line.
 const USAGE: u8 = 2;
@@ -44,7 +44,7 @@ pub(super) fn main(words: &[OsString], stderr: &Stderr) -> ExitCode {
     let said = match line::read(words) {
         Ok(said) => said,
         Err(line::Refusal::Shown(help)) => {
-            return super::output::print(&help).unwrap_or(ExitCode::FAILURE);
+            return agentese_process::output::print(&help).unwrap_or(ExitCode::FAILURE);
         }
         Err(line::Refusal::Wrong(reason)) => {
             stderr.say(format_args!("Error: {reason}"));

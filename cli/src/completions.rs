@@ -6,12 +6,12 @@ use clap::CommandFactory;
 
 use super::arguments::{Arguments, Completions};
 use super::error::Failure;
-use super::output;
+use agentese_process::output;
 
 /// Prints a completion script for a shell.
 pub(super) fn print(options: &Completions) -> Result<ExitCode, Failure> {
     let mut command = Arguments::command().mut_subcommand("call", |_| super::call::all_dialects());
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut command, "agentese", &mut script);
-    output::print(&String::from_utf8_lossy(&script))
+    Ok(output::print(&String::from_utf8_lossy(&script))?)
 }

@@ -18,5 +18,7 @@ pub(super) enum Failure {
     #[error("system prompt: {0}")]
     Prompt(#[from] agentese_server::prompt::BaseError),
     #[error(transparent)]
+    Process(#[from] agentese_process::error::Error),
+    #[error(transparent)]
     Resource(#[from] agentese_server::resources::MissingPath),
 }

@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `arguments`, `api_key`, `parse` | options, with the tolerance of pi |
 //! | `plan`, `surroundings` | plan of a run, from options and files |
-//! | `rpc`, `parts`, `stdio`, `trust`, `stdout`, `script_check` | this process as an agent |
+//! | `rpc`, `parts`, `trust`, `script_check` | this process as an agent |
 //! | `call` | another agent, called from the command line |
 //! | `bridge` | an agent of one dialect behind a client of another |
 //! | `schema`, `sessions`, `completions`, `list_models` | commands that print and exit |
 //! | `web` | page for an agent, and for a recorded session |
-//! | `stderr`, `output`, `table`, `neutral` | output for people |
+//! | `table` | tables for people |
 //! | `error` | failures that end the program |
 
 mod api_key;
@@ -17,13 +17,10 @@ mod arguments;
 mod bridge;
 mod call;
 mod completions;
-mod environment;
 mod error;
 mod export;
 mod limits;
 mod list_models;
-mod neutral;
-mod output;
 mod parse;
 mod parts;
 mod plan;
@@ -31,10 +28,6 @@ mod rpc;
 mod schema;
 mod script_check;
 mod sessions;
-mod signals;
-mod stderr;
-mod stdio;
-mod stdout;
 mod surroundings;
 mod table;
 mod trust;
@@ -50,8 +43,9 @@ use arguments::Command;
 use error::Failure;
 use parse::Parsed;
 use plan::{Plan, Task};
-use stderr::{PATIENCE, Stderr};
 
+use agentese_process::environment;
+use agentese_process::stderr::{PATIENCE, Stderr};
 use agentese_server::extensions::complaints;
 
 /// Allocator of the program. Messages are allocated and freed by the thousand when a session is opened, and

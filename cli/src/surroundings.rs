@@ -5,9 +5,9 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::arguments::Run;
-use super::environment::variable;
 use super::error::Failure;
 use super::limits::Limits;
+use agentese_process::environment::variable;
 use agentese_server::config::{
     Environment, Home, Settings, Trust, agent_dir, expand_home, load_settings, resolve,
 };

@@ -30,6 +30,7 @@ fn test_sources() -> Vec<(PathBuf, String)> {
     for part in [
         "server/src",
         "server/tests",
+        "cli/process/src",
         "cli/src",
         "cli/tests",
         "sdk-rust",
@@ -104,6 +105,7 @@ fn tested() -> BTreeSet<u32> {
     for part in [
         "server/src",
         "server/tests",
+        "cli/process/src",
         "cli/src",
         "cli/tests",
         "sdk-rust",

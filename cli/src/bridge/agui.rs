@@ -35,10 +35,11 @@ use super::dialect;
 use super::losses::{Heard, Losses};
 use crate::arguments::Bridge;
 use crate::error::Failure;
-use crate::stderr::Stderr;
-use crate::web;
-use crate::web::door::{self, Token};
-use crate::web::listen::{self, BodyError};
+use agentese_process::http;
+use agentese_process::http::door::{self, Token};
+use agentese_process::http::listen::{self, BodyError};
+use agentese_process::output;
+use agentese_process::stderr::Stderr;
 use threads::{Threads, Unavailable};
 
 /// The maximum size of a request in bytes, for a conversation with images.
@@ -70,11 +71,11 @@ pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, 
     let heard = Arc::<Heard>::default();
     let losses = Losses::new(&SPEC, spec, heard.clone());
     let losses = Arc::new(losses.map_err(|error| Failure::Usage(format!("the agent: {error}")))?);
-    let opened = web::Opened::at(options.port).await?;
+    let opened = http::Opened::at(options.port).await?;
     let report = options.report.clone();
     let threads = Arc::new(Threads::new(options, stderr, spec, losses.clone(), heard));
     let site = Site { token: opened.token.clone(), port: opened.port, threads: threads.clone() };
-    crate::output::print(&format!("{}\n", opened.address()))?;
+    output::print(&format!("{}\n", opened.address()))?;
     let code = opened.serve(move |request| handle(site.clone(), request)).await;
     threads.end().await;
     report.map_or(Ok(()), |path| losses.report(&path))?;

@@ -36,9 +36,9 @@ use super::person::Person;
 use super::{child, here};
 use crate::arguments::Bridge;
 use crate::error::Failure;
-use crate::stderr::Stderr;
-use crate::stdio;
 use agent::Behind;
+use agentese_process::stderr::Stderr;
+use agentese_process::stdio;
 use peer::Peer;
 
 /// Serves a client in a dialect until the client disconnects. Fails if the agent cannot be started or opens
@@ -77,7 +77,7 @@ pub(super) async fn serve(
             stderr.say(format_args!("Error: the agent is gone: {reason}"));
             Ok(ExitCode::FAILURE)
         }
-        None => served,
+        None => Ok(served?),
     }
 }
 

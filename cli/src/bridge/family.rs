@@ -30,8 +30,8 @@ use super::settings::Settings;
 use super::{child, dialect, here};
 use crate::arguments::Bridge;
 use crate::error::Failure;
-use crate::stderr::Stderr;
-use crate::stdio;
+use agentese_process::stderr::Stderr;
+use agentese_process::stdio;
 
 /// The time limit for all responses of an agent except those to prompts. The first response includes the
 /// start of the agent, which takes long on a busy machine.
@@ -55,7 +55,7 @@ pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, 
     let served = stdio::serve(server.build(), serving, stderr).await;
     family.end().await;
     family.options.report.as_deref().map_or(Ok(()), |path| family.losses.report(path))?;
-    served
+    Ok(served?)
 }
 
 /// The agents of a command line.

@@ -11,8 +11,8 @@ use agentese_server::config::agent_dir;
 use agentese_server::fronts::Frontend;
 use agentese_server::session::{Scope, Store};
 
-use crate::environment::variable;
-use crate::parts;
+use agentese_process::environment::variable;
+use agentese_process::session_store::store;
 
 /// The directories of the session files of a dialect's agents.
 pub(super) struct Places {
@@ -61,7 +61,7 @@ impl Places {
             let files = frontend.home();
             let home = variable("HOME").map(PathBuf::from);
             let agent_dir = agent_dir(&files, &variable);
-            stores.extend(parts::store(&files, None, agent_dir.as_deref(), home.as_deref(), cwd));
+            stores.extend(store(&files, None, agent_dir.as_deref(), home.as_deref(), cwd));
         }
         stores
     }

@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::losses::{Heard, Losses};
 use crate::error::Failure;
-use crate::stderr::Stderr;
-use crate::stdio;
-use crate::stdout::Watch;
+use agentese_process::stderr::Stderr;
+use agentese_process::stdio;
+use agentese_process::stdout::Watch;
 
 /// The block size in bytes, equal to the capacity of a pipe.
 const BLOCK: usize = 64 * 1024;

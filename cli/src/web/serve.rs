@@ -11,11 +11,11 @@ use axum::response::IntoResponse;
 use serde_json::json;
 
 use super::agent::Shared;
-use super::door::{self, Token};
 use super::hub::{Heard, Own};
-use super::listen::{self, Visit};
 use super::log::To;
 use super::{assets, listed};
+use agentese_process::http::door::{self, Token};
+use agentese_process::http::listen::{self, Visit};
 
 /// Limit of a tab's message in bytes: a prompt with images.
 const LONGEST: usize = 64 * 1024 * 1024;

@@ -15,7 +15,7 @@ use super::questions::Questions;
 use super::run::Work;
 use super::teller::Teller;
 use crate::arguments::Bridge;
-use crate::stderr::Stderr;
+use agentese_process::stderr::Stderr;
 
 /// The maximum number of threads with an agent. A new one replaces the least recently used one.
 const MOST: usize = 16;

@@ -5,19 +5,19 @@ use std::fmt::Write;
 
 /// Escapes all characters that a terminal would execute or hide: control characters, direction marks, and
 /// characters without a width. Line ends and tabs remain.
-pub(super) fn neutral(text: &str) -> Cow<'_, str> {
+pub fn neutral(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| shown.extend(character.escape_default()))
 }
 
 /// Like [`neutral`], but on one line.
-pub(super) fn neutral_line(text: &str) -> Cow<'_, str> {
+pub fn neutral_line(text: &str) -> Cow<'_, str> {
     let is_hidden =
         |character| is_hidden(character) || matches!(character, '\n' | '\t' | '\u{2028}' | '\u{2029}');
     replace(text, is_hidden, |character, shown| shown.extend(character.escape_default()))
 }
 
 /// Like [`neutral`], for JSON text, with an unchanged meaning.
-pub(super) fn neutral_json(text: &str) -> Cow<'_, str> {
+pub fn neutral_json(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| {
         for unit in character.encode_utf16(&mut [0; 2]) {
             let _ = write!(shown, "\\u{unit:04x}");

@@ -4,35 +4,35 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
-use super::error::Failure;
+use super::error::Error;
 use super::neutral::{neutral, neutral_json};
 
 /// Prints a text with its own line ends. On a terminal, control characters are escaped. A reader that closes
 /// the pipe early (`… | head`) is not a failure.
-pub(super) fn print(text: &str) -> Result<ExitCode, Failure> {
+pub fn print(text: &str) -> Result<ExitCode, Error> {
     printed(write(text))
 }
 
 /// Like [`print`], for JSON text, which remains JSON on a terminal.
-pub(super) fn print_json(text: &str) -> Result<ExitCode, Failure> {
+pub fn print_json(text: &str) -> Result<ExitCode, Error> {
     printed(write_json(text))
 }
 
-fn printed(written: io::Result<()>) -> Result<ExitCode, Failure> {
+fn printed(written: io::Result<()>) -> Result<ExitCode, Error> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        Err(source) => Err(Failure::Io { context: "stdout".to_owned(), source }),
+        Err(source) => Err(Error::Io { context: "stdout".to_owned(), source }),
         Ok(()) => Ok(ExitCode::SUCCESS),
     }
 }
 
 /// Writes text to stdout and flushes it. On a terminal, control characters are escaped.
-pub(super) fn write(text: &str) -> io::Result<()> {
+pub fn write(text: &str) -> io::Result<()> {
     escaped(text, neutral)
 }
 
 /// Like [`write`], for JSON text.
-pub(super) fn write_json(text: &str) -> io::Result<()> {
+pub fn write_json(text: &str) -> io::Result<()> {
     escaped(text, neutral_json)
 }
 

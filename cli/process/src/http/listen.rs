@@ -66,7 +66,7 @@ fn close(stranger: Option<(u64, CancellationToken)>) {
 
 /// Connection, including the protocol to which it is upgraded.
 #[derive(Debug)]
-pub(crate) struct Visit {
+pub struct Visit {
     number: u64,
     closed: CancellationToken,
     connections: Arc<Connections>,
@@ -97,29 +97,31 @@ impl Drop for Visit {
 
 /// Admits the connection of a request with the token. Returns the connection, for storage in its upgraded
 /// form. Fails with the reason if too many connections are open.
-pub(crate) fn admit(request: &Request) -> Result<Arc<Visit>, String> {
+pub fn admit(request: &Request) -> Result<Arc<Visit>, String> {
     let visit = request.extensions().get::<Arc<Visit>>().filter(|visit| visit.admit());
     visit.cloned().ok_or_else(|| format!("{GUESTS} connections are open: close a tab, or end a run"))
 }
 
 /// Failure to read the body of a request.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BodyError {
+pub enum BodyError {
+    /// The body exceeds this limit in bytes.
     #[error("a request has {0} bytes at most")]
     TooLong(usize),
+    /// The body is incomplete at the end of the time limit.
     #[error("the body of the request did not come within {BODY:?}")]
     TimedOut,
 }
 
 /// Reads the body of a request within the time limit.
-pub(crate) async fn body(request: Request, longest: usize) -> Result<Bytes, BodyError> {
+pub async fn body(request: Request, longest: usize) -> Result<Bytes, BodyError> {
     let read = axum::body::to_bytes(request.into_body(), longest);
     let read = tokio::time::timeout(BODY, read).await.map_err(|_| BodyError::TimedOut)?;
     read.map_err(|_| BodyError::TooLong(longest))
 }
 
 /// Answers requests while it is polled.
-pub(crate) async fn serve<A, R>(listener: TcpListener, answer: A) -> Infallible
+pub async fn serve<A, R>(listener: TcpListener, answer: A) -> Infallible
 where
     A: Fn(Request) -> R + Clone + Send + Sync + 'static,
     R: Future<Output = Response<Body>> + Send + 'static,

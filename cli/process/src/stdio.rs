@@ -7,7 +7,7 @@ use agentese::serve::{Options, ServeEnd};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::error::Failure;
+use super::error::Error;
 use super::stderr::Stderr;
 use super::stdout::Watch;
 use agentese_server::server::Server;
@@ -17,10 +17,10 @@ const SHUTDOWN: Duration = Duration::from_secs(8);
 
 /// Serves stdin and stdout until the client disconnects, a signal arrives, or the options' token is
 /// cancelled.
-pub(super) async fn serve(server: Server, options: Options, stderr: &Stderr) -> Result<ExitCode, Failure> {
+pub async fn serve(server: Server, options: Options, stderr: &Stderr) -> Result<ExitCode, Error> {
     let failed = |context: &str| {
         let context = context.to_owned();
-        |source| Failure::Io { context, source }
+        |source| Error::Io { context, source }
     };
     let (stop, finish) = (options.stop.clone(), options.finish.clone());
     let mut watch = Watch::new();
@@ -63,7 +63,7 @@ pub(super) async fn serve(server: Server, options: Options, stderr: &Stderr) -> 
 }
 
 /// Requests an orderly end at the first signal, and exits at the second one.
-pub(super) fn end_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::JoinHandle<()>> {
+pub fn end_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::JoinHandle<()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hang_up = signal(SignalKind::hangup())?;

@@ -12,7 +12,7 @@ const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
 /// Secret part of the address. Only the address reveals it.
 #[derive(Clone)]
-pub(crate) struct Token(String);
+pub struct Token(String);
 
 impl Token {
     /// Creates an unpredictable token. Fails if the system has no randomness.
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Token {
 ///
 /// The name in `Host` must be one of this machine, because foreign names can resolve to it. The origin of a
 /// page must be our own, or one of the `others`.
-pub(crate) fn refuses(headers: &HeaderMap, port: u16, others: &[String]) -> Option<&'static str> {
+pub fn refuses(headers: &HeaderMap, port: u16, others: &[String]) -> Option<&'static str> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let own = |host: &str| LOOPBACK.iter().any(|name| host == format!("{name}:{port}"));
     if !text(header::HOST).is_some_and(own) {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 /// Returns a variable. If `HOME` is unset, returns the user's home directory from the system, as pi does,
 /// because services often run without it.
-pub(super) fn variable(name: &str) -> Option<OsString> {
+pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| name != "HOME" || !value.is_empty()).or_else(|| {
         let users = (name == "HOME").then(|| std::fs::read_to_string("/etc/passwd").ok()).flatten()?;
         home_of(&users, rustix::process::getuid().as_raw())

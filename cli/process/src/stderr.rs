@@ -15,11 +15,11 @@ use super::neutral::neutral;
 const LIMIT: usize = 1 << 20;
 
 /// Time limit for a reader at the end of the process.
-pub(super) const PATIENCE: Duration = Duration::from_millis(500);
+pub const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Writer for people. Clones share one destination.
 #[derive(Clone)]
-pub(super) struct Stderr(Arc<Shared>);
+pub struct Stderr(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,

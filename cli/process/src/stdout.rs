@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use tokio::sync::oneshot;
 
 /// Observer of stdout.
-pub(super) struct Watch(Option<oneshot::Receiver<()>>);
+pub struct Watch(Option<oneshot::Receiver<()>>);
 
 impl Watch {
     /// Observes the current stdout. A stdout that cannot be observed, such as a file, never breaks.
