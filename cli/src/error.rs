@@ -18,6 +18,8 @@ pub(super) enum Failure {
     #[error("system prompt: {0}")]
     Prompt(#[from] agentese_server::prompt::BaseError),
     #[error(transparent)]
+    Bridge(#[from] crate::bridge::BridgeError),
+    #[error(transparent)]
     Process(#[from] agentese_process::error::Error),
     #[error(transparent)]
     Resource(#[from] agentese_server::resources::MissingPath),

@@ -31,10 +31,10 @@ use axum::response::sse::{Event as Sent, KeepAlive, Sse};
 use serde_json::json;
 use tokio::sync::mpsc::{self, Receiver};
 
-use super::dialect;
+use super::launch::dialect;
 use super::losses::{Heard, Losses};
-use crate::arguments::Bridge;
-use crate::error::Failure;
+use crate::bridge::error::BridgeError;
+use crate::bridge::options::BridgeOptions;
 use agentese_process::http;
 use agentese_process::http::door::{self, Token};
 use agentese_process::http::listen::{self, BodyError};
@@ -66,11 +66,11 @@ struct Site {
 }
 
 /// Serves until the process is stopped. Fails if the agent's dialect is not detected or the port is in use.
-pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
+pub(super) async fn serve(options: BridgeOptions, stderr: &Stderr) -> Result<ExitCode, BridgeError> {
     let spec = dialect(&options, stderr).await?;
     let heard = Arc::<Heard>::default();
     let losses = Losses::new(&SPEC, spec, heard.clone());
-    let losses = Arc::new(losses.map_err(|error| Failure::Usage(format!("the agent: {error}")))?);
+    let losses = Arc::new(losses.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?);
     let opened = http::Opened::at(options.port).await?;
     let report = options.report.clone();
     let threads = Arc::new(Threads::new(options, stderr, spec, losses.clone(), heard));

@@ -31,11 +31,11 @@ use agentese_server::desk::Trouble;
 use agentese_server::fronts::{ACP, Frontend};
 use serde_json::Map;
 
+use super::launch::{COMMANDS, child, here};
 use super::losses::{Heard, Losses};
 use super::person::Person;
-use super::{child, here};
-use crate::arguments::Bridge;
-use crate::error::Failure;
+use crate::bridge::error::BridgeError;
+use crate::bridge::options::BridgeOptions;
 use agent::Behind;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
@@ -45,10 +45,10 @@ use peer::Peer;
 /// no session. Returns exit code 1 if the agent disconnects before the client.
 pub(super) async fn serve(
     frontend: &'static Frontend,
-    options: &Bridge,
+    options: &BridgeOptions,
     stderr: &Stderr,
-) -> Result<ExitCode, Failure> {
-    let unusable = |trouble: String| Failure::Usage(format!("the agent: {trouble}"));
+) -> Result<ExitCode, BridgeError> {
+    let unusable = |trouble: String| BridgeError::Usage(format!("the agent: {trouble}"));
     let transport =
         Transport::from_child(child(options, stderr)?).map_err(|error| unusable(error.to_string()))?;
     let counts = Arc::<Heard>::default();
@@ -64,7 +64,7 @@ pub(super) async fn serve(
     let losses = Arc::new(losses.map_err(|error| unusable(error.to_string()))?);
     let agent = Behind::new(peer, heard, opened, Person::new());
     let mut serving = Options::default();
-    serving.commands = super::COMMANDS;
+    serving.commands = COMMANDS;
     serving.gate = Some(losses.gate());
     serving.finish = agent.gone_for_good();
     let server = agent.beginning().server(frontend, agent.clone(), agent.persist(), &here(), None);

@@ -22,14 +22,14 @@ use futures::future::{BoxFuture, join_all};
 
 use super::beginning::Beginning;
 use super::kept::Places;
+use super::launch::{COMMANDS, child, dialect, here};
 use super::losses::{Heard, Losses};
 use super::person::Person;
 use super::pump::reason;
 use super::remote::Remote;
 use super::settings::Settings;
-use super::{child, dialect, here};
-use crate::arguments::Bridge;
-use crate::error::Failure;
+use crate::bridge::error::BridgeError;
+use crate::bridge::options::BridgeOptions;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
 
@@ -41,7 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const PLACELESS: &str = "its directory is not known";
 
 /// Serves an ACP client until it disconnects. Fails if the agent's dialect is not detected.
-pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
+pub(super) async fn serve(options: BridgeOptions, stderr: &Stderr) -> Result<ExitCode, BridgeError> {
     let family = Arc::new(Family::find(options, stderr).await?);
     let server = Server::builder()
         .catalog(Catalog::new(Vec::new()))
@@ -50,7 +50,7 @@ pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, 
         .cwd(here())
         .agents(family.clone());
     let mut serving = Options::default();
-    serving.commands = super::COMMANDS;
+    serving.commands = COMMANDS;
     serving.gate = Some(family.losses.counter());
     let served = stdio::serve(server.build(), serving, stderr).await;
     family.end().await;
@@ -60,7 +60,7 @@ pub(super) async fn serve(options: Bridge, stderr: &Stderr) -> Result<ExitCode, 
 
 /// The agents of a command line.
 struct Family {
-    options: Bridge,
+    options: BridgeOptions,
     stderr: Stderr,
     spec: &'static Spec,
     losses: Arc<Losses>,
@@ -75,11 +75,11 @@ struct Family {
 }
 
 impl Family {
-    async fn find(options: Bridge, stderr: &Stderr) -> Result<Self, Failure> {
+    async fn find(options: BridgeOptions, stderr: &Stderr) -> Result<Self, BridgeError> {
         let spec = dialect(&options, stderr).await?;
         let heard = Arc::<Heard>::default();
         let losses = Losses::new(ACP.spec(), spec, heard.clone());
-        let losses = losses.map_err(|error| Failure::Usage(format!("the agent: {error}")))?;
+        let losses = losses.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?;
         let (open, kept, places) = (Mutex::default(), Places::of(spec), Mutex::default());
         let (stderr, losses) = (stderr.clone(), Arc::new(losses));
         Ok(Self { options, stderr, spec, losses, heard, open, kept, places })

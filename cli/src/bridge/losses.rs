@@ -13,7 +13,7 @@ use agentese::spec::{Framing, Spec};
 use agentese::tap::{Direction, Tap};
 use serde::Serialize;
 
-use crate::error::Failure;
+use crate::bridge::error::BridgeError;
 
 /// The fidelity of the rows of two dialects, with counts.
 pub(super) struct Losses {
@@ -109,8 +109,8 @@ impl Losses {
     }
 
     /// Writes the report of a run. Fails if the file cannot be written.
-    pub fn report(&self, path: &Path) -> Result<(), Failure> {
-        self.write(path).map_err(|source| Failure::Io { context: path.display().to_string(), source })
+    pub fn report(&self, path: &Path) -> Result<(), BridgeError> {
+        self.write(path).map_err(|source| BridgeError::Io { context: path.display().to_string(), source })
     }
 
     fn write(&self, path: &Path) -> std::io::Result<()> {

@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
 use super::losses::{Heard, Losses};
-use crate::error::Failure;
+use crate::bridge::error::BridgeError;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
 use agentese_process::stdout::Watch;
@@ -43,11 +43,11 @@ pub(super) async fn serve(
     front: &'static Spec,
     report: Option<&Path>,
     stderr: &Stderr,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, BridgeError> {
     let Some(path) = report else { return pass_on(agent, None, stderr).await };
     let heard = Arc::<Heard>::default();
     let losses = Losses::new(front, front, heard.clone());
-    let losses = losses.map_err(|error| Failure::Usage(format!("the agent: {error}")))?;
+    let losses = losses.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?;
     let code = pass_on(agent, Some(Counts { losses: &losses, heard: &heard }), stderr).await?;
     losses.report(path)?;
     Ok(code)
@@ -83,10 +83,14 @@ fn counter(counts: Option<Counts<'_>>, direction: Direction) -> impl FnMut(&[u8]
     }
 }
 
-async fn pass_on(agent: Transport, counts: Option<Counts<'_>>, stderr: &Stderr) -> Result<ExitCode, Failure> {
+async fn pass_on(
+    agent: Transport,
+    counts: Option<Counts<'_>>,
+    stderr: &Stderr,
+) -> Result<ExitCode, BridgeError> {
     let failed = |context: &str| {
         let context = context.to_owned();
-        |source| Failure::Io { context, source }
+        |source| BridgeError::Io { context, source }
     };
     let stop = CancellationToken::new();
     let mut watch = Watch::new();

@@ -19,9 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::convert::{self, history};
 use super::deeds::Deeds;
-use super::here;
 use super::kept::Places;
 use super::late::Late;
+use super::launch::here;
 use super::moves::{Move, News, Stage};
 use super::person::Person;
 use super::place::{self, Stands};

@@ -9,12 +9,12 @@ use agentese::spec::Spec;
 use futures::future::join_all;
 use tokio::sync::OwnedMutexGuard;
 
-use super::super::child;
+use super::super::launch::child;
 use super::super::losses::{Heard, Losses};
 use super::questions::Questions;
 use super::run::Work;
 use super::teller::Teller;
-use crate::arguments::Bridge;
+use crate::bridge::options::BridgeOptions;
 use agentese_process::stderr::Stderr;
 
 /// The maximum number of threads with an agent. A new one replaces the least recently used one.
@@ -55,7 +55,7 @@ pub(super) enum Unavailable {
 
 /// The threads, and the options to start their agents.
 pub(super) struct Threads {
-    pub options: Bridge,
+    pub options: BridgeOptions,
     pub spec: &'static Spec,
     pub losses: Arc<Losses>,
     stderr: Stderr,
@@ -67,7 +67,7 @@ pub(super) struct Threads {
 
 impl Threads {
     pub fn new(
-        options: Bridge,
+        options: BridgeOptions,
         stderr: &Stderr,
         spec: &'static Spec,
         losses: Arc<Losses>,

@@ -1,0 +1,44 @@
+//! `agentese bridge`: its command line.
+
+use std::process::ExitCode;
+
+use agentese_process::output;
+use agentese_process::stderr::Stderr;
+
+use crate::arguments;
+use crate::bridge::{self, Bridge, BridgeOptions};
+use crate::error::Failure;
+use crate::rpc;
+
+/// Serves a client until it disconnects, with the agent behind it, or explains a pair of dialects.
+pub(super) fn run(options: arguments::Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
+    if let Some(pair) = &options.explain {
+        return explain(pair, options.json);
+    }
+    let bridge = Bridge::new(BridgeOptions {
+        to: options.to.unwrap_or_default(),
+        from: options.from,
+        port: options.port,
+        allow_origin: options.allow_origin,
+        report: options.report,
+        command: options.command,
+    })?;
+    rpc::log_to(stderr, false);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
+    let code = runtime.block_on(bridge.serve(stderr));
+    runtime.shutdown_background();
+    Ok(code?)
+}
+
+/// Prints the fidelity of each row of a pair.
+fn explain(pair: &[String], json: bool) -> Result<ExitCode, Failure> {
+    let [front, agent] = pair else {
+        return Err(Failure::Usage("--explain needs two dialects".to_owned()));
+    };
+    let explanation = bridge::explain(front, agent)?;
+    Ok(match json {
+        false => output::print(&explanation.text())?,
+        true => output::print_json(&explanation.json())?,
+    })
+}
