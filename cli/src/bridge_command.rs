@@ -1,12 +1,12 @@
-//! `agentese bridge`: its command line.
+//! `agentese bridge`: the command line of the crate `agentese-bridge`.
 
 use std::process::ExitCode;
 
+use agentese_bridge::{Bridge, BridgeOptions};
 use agentese_process::output;
 use agentese_process::stderr::Stderr;
 
 use crate::arguments;
-use crate::bridge::{self, Bridge, BridgeOptions};
 use crate::error::Failure;
 use crate::rpc;
 
@@ -36,7 +36,7 @@ fn explain(pair: &[String], json: bool) -> Result<ExitCode, Failure> {
     let [front, agent] = pair else {
         return Err(Failure::Usage("--explain needs two dialects".to_owned()));
     };
-    let explanation = bridge::explain(front, agent)?;
+    let explanation = agentese_bridge::explain(front, agent)?;
     Ok(match json {
         false => output::print(&explanation.text())?,
         true => output::print_json(&explanation.json())?,

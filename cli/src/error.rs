@@ -18,7 +18,7 @@ pub(super) enum Failure {
     #[error("system prompt: {0}")]
     Prompt(#[from] agentese_server::prompt::BaseError),
     #[error(transparent)]
-    Bridge(#[from] crate::bridge::BridgeError),
+    Bridge(#[from] agentese_bridge::BridgeError),
     #[error(transparent)]
     Process(#[from] agentese_process::error::Error),
     #[error(transparent)]

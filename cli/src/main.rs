@@ -6,7 +6,7 @@
 //! | `plan`, `surroundings` | plan of a run, from options and files |
 //! | `rpc`, `parts`, `trust`, `script_check` | this process as an agent |
 //! | `call` | another agent, called from the command line |
-//! | `bridge`, `bridge_command` | an agent of one dialect behind a client of another |
+//! | `bridge_command` | an agent of one dialect behind a client of another |
 //! | `schema`, `sessions`, `completions`, `list_models` | commands that print and exit |
 //! | `web` | page for an agent, and for a recorded session |
 //! | `table` | tables for people |
@@ -14,7 +14,6 @@
 
 mod api_key;
 mod arguments;
-mod bridge;
 mod bridge_command;
 mod call;
 mod completions;

@@ -32,7 +32,8 @@ fn arrows_point_one_way() {
         ("codegen", &["agentese-protocol"]),
         ("sdk-rust", &[]),
         ("server", &["agentese"]),
-        ("cli", &["agentese", "agentese-process", "agentese-server"]),
+        ("bridge", &["agentese", "agentese-process", "agentese-server"]),
+        ("cli", &["agentese", "agentese-bridge", "agentese-process", "agentese-server"]),
         ("cli/process", &["agentese", "agentese-server"]),
         ("conformance", &["agentese"]),
         ("conformance-defects", &["agentese", "agentese-conformance"]),
@@ -121,7 +122,7 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("server/src/export/page.rs", &["branch"], "a word on an exported page"),
     ("server/src/session/foreign.rs", &["abort"], "a stop reason in sessions of other programs"),
     ("server/src/engine/error.rs", &["steer"], "the name of a delivery in the extension protocol"),
-    ("cli/src/bridge/convert.rs", &["branch", "prompt"], "words of the neutral conversation"),
+    ("bridge/src/convert.rs", &["branch", "prompt"], "words of the neutral conversation"),
     ("cli/src/arguments.rs", &["prompt"], "an example in the help of the command line"),
     (
         "sdk-python/python/agentese/view/",
@@ -214,6 +215,7 @@ fn hand_written_files_know_no_vocabulary() {
     // Members of envelopes, and of any agent, that are also names of Opal's and Operator's events.
     vocabulary.retain(|name| !matches!(*name, "error" | "unknown" | "context" | "input"));
     let folders = [
+        "bridge/src",
         "cli/process/src",
         "cli/src",
         "conformance/src",

@@ -30,6 +30,8 @@ fn test_sources() -> Vec<(PathBuf, String)> {
     for part in [
         "server/src",
         "server/tests",
+        "bridge/src",
+        "bridge/tests",
         "cli/process/src",
         "cli/src",
         "cli/tests",
@@ -105,6 +107,8 @@ fn tested() -> BTreeSet<u32> {
     for part in [
         "server/src",
         "server/tests",
+        "bridge/src",
+        "bridge/tests",
         "cli/process/src",
         "cli/src",
         "cli/tests",

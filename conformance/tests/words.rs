@@ -11,6 +11,7 @@ use regex::Regex;
 /// Packages in the order of the table. A folder that is not listed has no source files of its own.
 const PACKAGES: &[&str] = &[
     ".ci",
+    "bridge",
     "cli",
     "codegen",
     "conformance",

@@ -33,8 +33,8 @@ use tokio::sync::mpsc::{self, Receiver};
 
 use super::launch::dialect;
 use super::losses::{Heard, Losses};
-use crate::bridge::error::BridgeError;
-use crate::bridge::options::BridgeOptions;
+use crate::error::BridgeError;
+use crate::options::BridgeOptions;
 use agentese_process::http;
 use agentese_process::http::door::{self, Token};
 use agentese_process::http::listen::{self, BodyError};

@@ -10,7 +10,7 @@ use agentese::types::{AskConfirm, AskEditor, AskInput, AskSelect};
 use agentese_server::ui::{Answer, Dialog};
 use serde_json::{Map, Value};
 
-use crate::bridge::person::Person;
+use crate::person::Person;
 
 /// A request for permission: a choice among labels, each for one option.
 pub(super) struct Permission {

@@ -2,7 +2,7 @@
 //!
 //! The front is the server's own. Its engine lets the other agent do the work
 //! ([`agentese_server::engine::Lead`]), and drives it through the client of all dialects ([`agentese::any`]).
-//! This module knows no dialect.
+//! This crate knows no dialect.
 //!
 //! | file | concept |
 //! |---|---|
@@ -71,7 +71,7 @@ use person::Person;
 use remote::Remote;
 
 pub use error::BridgeError;
-pub use explain::explain;
+pub use explain::{Explanation, explain};
 pub use options::BridgeOptions;
 
 /// The time limit for responses of an agent during the detection of its dialect.

@@ -5,10 +5,10 @@ use agentese::dynamic;
 use agentese::spec::Spec;
 use agentese_server::fronts::ACP;
 
-use crate::bridge::agui;
-use crate::bridge::error::BridgeError;
-use crate::bridge::launch::is_acp;
-use crate::bridge::losses;
+use crate::agui;
+use crate::error::BridgeError;
+use crate::launch::is_acp;
+use crate::losses;
 
 /// Fidelity of each row of a client's dialect, with an agent of another one.
 #[derive(Debug)]

@@ -28,8 +28,8 @@ use super::person::Person;
 use super::pump::reason;
 use super::remote::Remote;
 use super::settings::Settings;
-use crate::bridge::error::BridgeError;
-use crate::bridge::options::BridgeOptions;
+use crate::error::BridgeError;
+use crate::options::BridgeOptions;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
 

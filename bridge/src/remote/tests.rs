@@ -6,7 +6,7 @@ use agentese_server::engine::StreamingBehavior;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::bridge::far::{Far, soon};
+use crate::far::{Far, soon};
 
 impl Far {
     async fn responds(&mut self, command: &Value, error: Option<&str>) {

@@ -104,8 +104,8 @@ mod tests {
     use agentese::transport::memory_pair;
 
     use super::*;
-    use crate::bridge::far::Far;
-    use crate::bridge::person::Person;
+    use crate::far::Far;
+    use crate::person::Person;
 
     #[tokio::test]
     async fn a_mode_that_the_front_takes_back_itself_is_set_at_the_agent() {

@@ -22,7 +22,7 @@ use super::history::History;
 use super::peer::{Heard, Outcome};
 use super::questions::{self, Permission};
 use super::turns::Turns;
-use crate::bridge::{convert, queue};
+use crate::{convert, queue};
 
 /// The key of the widget with the agent's plan.
 const PLAN: &str = "plan";

@@ -13,7 +13,7 @@ use agentese::spec::{Framing, Spec};
 use agentese::tap::{Direction, Tap};
 use serde::Serialize;
 
-use crate::bridge::error::BridgeError;
+use crate::error::BridgeError;
 
 /// The fidelity of the rows of two dialects, with counts.
 pub(super) struct Losses {

@@ -10,8 +10,8 @@ use agentese::transport::ChildOptions;
 use agentese_process::stderr::Stderr;
 use agentese_server::fronts::ACP;
 
-use crate::bridge::error::BridgeError;
-use crate::bridge::options::BridgeOptions;
+use crate::error::BridgeError;
+use crate::options::BridgeOptions;
 
 /// The maximum number of the client's commands, mainly prompts, that wait for the agent. Further ones are
 /// rejected.

@@ -14,7 +14,7 @@ use super::super::losses::{Heard, Losses};
 use super::questions::Questions;
 use super::run::Work;
 use super::teller::Teller;
-use crate::bridge::options::BridgeOptions;
+use crate::options::BridgeOptions;
 use agentese_process::stderr::Stderr;
 
 /// The maximum number of threads with an agent. A new one replaces the least recently used one.

@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::bridge::far::{Far, soon};
+use crate::far::{Far, soon};
 
 impl Far {
     async fn answers(&mut self, request: &Value, result: Value) {

@@ -12,8 +12,8 @@ use futures::FutureExt;
 use tokio::sync::oneshot;
 
 use super::Remote;
-use crate::bridge::convert::IMAGES_ALONE;
-use crate::bridge::pump::{Word, begin, reason};
+use crate::convert::IMAGES_ALONE;
+use crate::pump::{Word, begin, reason};
 
 impl Remote {
     /// Passes user input to the agent. Returns after the agent has accepted it.
@@ -66,7 +66,7 @@ impl Remote {
     }
 
     /// Applies a change to the agent after earlier input. Reports a failure to the person.
-    pub(in crate::bridge) fn later<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
+    pub(crate) fn later<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
     {
@@ -82,7 +82,7 @@ impl Remote {
     }
 
     /// Waits until earlier settings have reached the agent.
-    pub(in crate::bridge) async fn behind_settings(&self) {
+    pub(crate) async fn behind_settings(&self) {
         let (done, over) = oneshot::channel();
         let job = async move {
             let _ = done.send(());

@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
 use super::losses::{Heard, Losses};
-use crate::bridge::error::BridgeError;
+use crate::error::BridgeError;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
 use agentese_process::stdout::Watch;

@@ -24,9 +24,9 @@ use super::super::beginning::Beginning;
 use super::choices::Choices;
 use super::peer::{Heard, Peer};
 use super::pump::Pump;
-use crate::bridge::launch::here;
-use crate::bridge::person::Person;
-use crate::bridge::queue;
+use crate::launch::here;
+use crate::person::Person;
+use crate::queue;
 
 /// The time limit for the end of a turn before another session is opened.
 const GRACE: Duration = Duration::from_secs(4);
