@@ -6,7 +6,7 @@
 //! | `plan`, `surroundings` | plan of a run, from options and files |
 //! | `rpc`, `parts`, `trust`, `script_check` | this process as an agent |
 //! | `call` | another agent, called from the command line |
-//! | `bridge_command` | an agent of one dialect behind a client of another |
+//! | `bridge` | an agent of one dialect behind a client of another |
 //! | `schema`, `sessions`, `completions`, `list_models` | commands that print and exit |
 //! | `web` | page for an agent, and for a recorded session |
 //! | `table` | tables for people |
@@ -14,7 +14,7 @@
 
 mod api_key;
 mod arguments;
-mod bridge_command;
+mod bridge;
 mod call;
 mod completions;
 mod error;
@@ -129,7 +129,7 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
         Some(Command::Completions(options)) => return completions::print(&options),
         Some(Command::Web(options)) => return web::run(options, stderr),
         Some(Command::Inspect(options)) => return web::inspect(&options, stderr),
-        Some(Command::Bridge(options)) => return bridge_command::run(options, stderr),
+        Some(Command::Bridge(options)) => return bridge::run(options, stderr),
         None => arguments.run,
     };
     rpc::log_to(stderr, run.verbose);
