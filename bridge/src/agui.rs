@@ -3,7 +3,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `threads` | one process of the agent for each thread |
-//! | `run` | one run, from its request to its last event |
+//! | `run`, `work` | one run, from its request to its last event |
 //! | `questions` | the agent's questions, which interrupt a run |
 //! | `teller` | conversion of neutral events to AG-UI events, without I/O |
 //! | `messages` | the conversation as AG-UI messages, without I/O |
@@ -15,6 +15,7 @@ mod questions;
 mod run;
 mod teller;
 mod threads;
+mod work;
 
 use std::convert::Infallible;
 use std::process::ExitCode;

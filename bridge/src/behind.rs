@@ -6,6 +6,7 @@
 //! | `agent` | user input and commands on their way to the agent |
 //! | `pump` | messages and requests of the agent on their way to the engine |
 //! | `questions` | permissions and forms as questions to the person |
+//! | `shared` | state of both directions |
 //! | `turns` | conversion of updates to deeds, without I/O |
 //! | `history` | the history of a loaded session, without I/O |
 //! | `choices` | its models and thinking levels |
@@ -16,6 +17,7 @@ mod history;
 mod peer;
 mod pump;
 mod questions;
+mod shared;
 mod turns;
 
 use std::process::ExitCode;

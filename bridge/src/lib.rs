@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `remote`, `settings` | the agent: user input, commands and settings on their way to it |
 //! | `pump` | events of the agent on their way to the engine |
+//! | `control` | control messages of that event loop |
 //! | `beginning` | the initial state of the agent |
 //! | `behind` | an ACP agent behind a front of a dialect |
 //! | `agui` | agents behind AG-UI components |
@@ -29,6 +30,7 @@
 mod agui;
 mod beginning;
 mod behind;
+mod control;
 mod convert;
 mod deeds;
 mod error;

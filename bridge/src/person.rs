@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 
-use super::pump::Word;
+use super::control::Word;
 
 /// The maximum number of notices that wait for the client; the oldest are dropped.
 const MOST_EARLY: usize = 100;

@@ -14,6 +14,7 @@ use futures::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
+use super::control::Word;
 use super::convert;
 use super::deeds::{Deeds, Step};
 use super::late::{Late, may_call};
@@ -23,32 +24,6 @@ use super::queue;
 
 /// Input for which the agent has no queue, in order, with its intended queue.
 pub(super) type Held = Arc<Mutex<VecDeque<(StreamingBehavior, Words)>>>;
-
-/// A control message, besides events.
-pub(super) enum Word {
-    /// The work of a prompt has ended, after all its events. Contains the reason of a late rejection.
-    Over(Option<String>),
-    /// A prompt was rejected before any work.
-    Refused,
-    /// A setting was applied or rejected.
-    Set,
-    /// The agent has switched to another conversation.
-    Moved,
-    /// The existing messages were reported in another way.
-    PassOver(oneshot::Sender<()>),
-    /// The switch has ended, with or without a new conversation, and its messages were reported in another
-    /// way.
-    Arrived(oneshot::Sender<()>),
-    /// The agent asks a question: the client must first receive the earlier events.
-    Asks(oneshot::Sender<()>),
-}
-
-impl Word {
-    /// Returns true if no other call of an earlier answer can follow.
-    pub(super) fn ends_calls(&self) -> bool {
-        !matches!(self, Self::Set | Self::Refused | Self::Asks(_))
-    }
-}
 
 /// The state of held input that continues the ended run.
 #[derive(Default)]

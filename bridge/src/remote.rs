@@ -17,6 +17,7 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
+use super::control::Word;
 use super::convert::{self, history};
 use super::deeds::Deeds;
 use super::kept::Places;
@@ -25,7 +26,7 @@ use super::launch::here;
 use super::moves::{Move, News, Stage};
 use super::person::Person;
 use super::place::{self, Stands};
-use super::pump::{Held, Joining, Pump, Word, arrived, is_refusal, kept, reason, settled};
+use super::pump::{Held, Joining, Pump, arrived, is_refusal, kept, reason, settled};
 use super::queue;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::agui::Event as Told;
-use agentese::any::{Intent, Run};
+use agentese::any::Intent;
 use agentese::types::{
     AguiCancelled, AguiInterrupted, AguiOutcome, AguiRunError, AguiRunFinished, AguiRunInput, AguiRunStarted,
     AguiSuccess,
@@ -12,7 +12,6 @@ use agentese::types::{
 use agentese::view::MessageState;
 use agentese_server::providers::is_blank;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde_json::json;
 use tokio::sync::mpsc::Sender;
 
@@ -21,17 +20,10 @@ use super::super::pump::reason;
 use super::asked::{Wanted, unheard};
 use super::teller::said;
 use super::threads::{Held, Thread, Threads};
+use super::work::Work;
 
 /// The time limit for an agent to end a run without a client.
 const STOPPING: Duration = Duration::from_secs(10);
-
-/// The current work of the agent for a thread.
-pub(super) enum Work {
-    /// The agent has the input, and has not accepted it yet.
-    Begun(BoxFuture<'static, Result<Run, agentese::Error>>),
-    /// The agent works.
-    Going(Box<Run>),
-}
 
 /// The outcome of following the agent.
 enum Followed {

@@ -12,8 +12,8 @@ use tokio::sync::OwnedMutexGuard;
 use super::super::launch::child;
 use super::super::losses::{Heard, Losses};
 use super::questions::Questions;
-use super::run::Work;
 use super::teller::Teller;
+use super::work::Work;
 use crate::options::BridgeOptions;
 use agentese_process::stderr::Stderr;
 

@@ -16,11 +16,11 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use super::agent::Shared;
 use super::choices::Choices;
 use super::history::History;
 use super::peer::{Heard, Outcome};
 use super::questions::{self, Permission};
+use super::shared::Shared;
 use super::turns::Turns;
 use crate::{convert, queue};
 

@@ -12,8 +12,9 @@ use futures::FutureExt;
 use tokio::sync::oneshot;
 
 use super::Remote;
+use crate::control::Word;
 use crate::convert::IMAGES_ALONE;
-use crate::pump::{Word, begin, reason};
+use crate::pump::{begin, reason};
 
 impl Remote {
     /// Passes user input to the agent. Returns after the agent has accepted it.

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use agentese::spec::TextPieces;
 use serde_json::{Value, json};
 
-use super::Failure;
+use super::error::Failure;
 use super::line::Output;
 use agentese_process::output;
 

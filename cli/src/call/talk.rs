@@ -10,7 +10,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::Failure;
+use super::error::Failure;
 use super::line::{Output, Said};
 use super::show::{self, Growing};
 use agentese_process::stderr::Stderr;
