@@ -7,7 +7,9 @@
 //! | `value` | text of a parameter as JSON |
 //! | `talk` | agent: one command and its effects |
 //! | `show` | responses, events and text for people and programs |
+//! | `error` | failures |
 
+mod error;
 mod grammar;
 mod line;
 mod show;
@@ -19,23 +21,13 @@ mod value;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use error::Failure;
 pub(super) use line::all_dialects;
 
-use super::stderr::Stderr;
+use agentese_process::stderr::Stderr;
 
 /// Exit code for an invalid command line.
 const USAGE: u8 = 2;
-
-/// Failure of a call.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error(transparent)]
-    Client(#[from] agentese::Error),
-    #[error("stdout: {0}")]
-    Stdout(#[source] std::io::Error),
-    #[error("{0}")]
-    Agent(String),
-}
 
 /// Runs a call with the arguments after `agentese call`. Returns 0 if the agent responded and the run
 /// succeeded. Returns 1 if the agent rejected the command, failed in its run or disconnected, and 2 for an
@@ -44,7 +36,7 @@ pub(super) fn main(words: &[OsString], stderr: &Stderr) -> ExitCode {
     let said = match line::read(words) {
         Ok(said) => said,
         Err(line::Refusal::Shown(help)) => {
-            return super::output::print(&help).unwrap_or(ExitCode::FAILURE);
+            return agentese_process::output::print(&help).unwrap_or(ExitCode::FAILURE);
         }
         Err(line::Refusal::Wrong(reason)) => {
             stderr.say(format_args!("Error: {reason}"));

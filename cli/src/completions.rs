@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use super::arguments::{Arguments, Completions};
-use super::{Failure, output};
+use super::error::Failure;
+use agentese_process::output;
 
 /// Prints a completion script for a shell.
 pub(super) fn print(options: &Completions) -> Result<ExitCode, Failure> {
     let mut command = Arguments::command().mut_subcommand("call", |_| super::call::all_dialects());
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut command, "agentese", &mut script);
-    output::print(&String::from_utf8_lossy(&script))
+    Ok(output::print(&String::from_utf8_lossy(&script))?)
 }

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::stderr::Stderr;
-use super::{Failure, output};
+use super::error::Failure;
+use agentese_process::output;
+use agentese_process::stderr::Stderr;
 use agentese_server::engine::Customs;
 use agentese_server::export::{Transcript, default_name, from_file, write};
 use agentese_server::providers::{Catalog, ExposeSecret};
@@ -30,5 +31,5 @@ pub(super) fn write_page(
     let secrets: Vec<String> = secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect();
     let transcript = Transcript { secrets: &secrets, ..Transcript::new(&file.header, &file.entries) };
     write(&transcript, &cwd.join(&page)).map_err(failed)?;
-    output::print(&format!("{}\n", page.display()))
+    Ok(output::print(&format!("{}\n", page.display()))?)
 }

@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use agentese::types::Model;
 
-use super::stderr::Stderr;
+use super::error::Failure;
 use super::table::table;
-use super::{Failure, output};
+use agentese_process::output;
+use agentese_process::stderr::Stderr;
 
 /// Prints all models, or those whose name contains the text.
 pub(super) fn print<'a>(
@@ -24,7 +25,7 @@ pub(super) fn print<'a>(
         }
         return Ok(ExitCode::SUCCESS);
     }
-    output::print(&text(&models))
+    Ok(output::print(&text(&models))?)
 }
 
 /// Returns true if the names of a model contain every part of a search.

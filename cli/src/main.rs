@@ -4,24 +4,23 @@
 //! |---|---|
 //! | `arguments`, `api_key`, `parse` | options, with the tolerance of pi |
 //! | `plan`, `surroundings` | plan of a run, from options and files |
-//! | `rpc`, `parts`, `stdio`, `trust`, `stdout`, `script_check` | this process as an agent |
+//! | `rpc`, `parts`, `trust`, `script_check` | this process as an agent |
 //! | `call` | another agent, called from the command line |
 //! | `bridge` | an agent of one dialect behind a client of another |
 //! | `schema`, `sessions`, `completions`, `list_models` | commands that print and exit |
 //! | `web` | page for an agent, and for a recorded session |
-//! | `stderr`, `output`, `table`, `neutral` | output for people |
+//! | `table` | tables for people |
+//! | `error` | failures that end the program |
 
 mod api_key;
 mod arguments;
 mod bridge;
 mod call;
 mod completions;
-mod environment;
+mod error;
 mod export;
 mod limits;
 mod list_models;
-mod neutral;
-mod output;
 mod parse;
 mod parts;
 mod plan;
@@ -29,10 +28,6 @@ mod rpc;
 mod schema;
 mod script_check;
 mod sessions;
-mod signals;
-mod stderr;
-mod stdio;
-mod stdout;
 mod surroundings;
 mod table;
 mod trust;
@@ -45,32 +40,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arguments::Command;
+use error::Failure;
 use parse::Parsed;
 use plan::{Plan, Task};
-use stderr::{PATIENCE, Stderr};
 
+use agentese_process::environment;
+use agentese_process::stderr::{PATIENCE, Stderr};
 use agentese_server::extensions::complaints;
-
-/// Failure that ends the program, with its message on stderr.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-enum Failure {
-    #[error("{0}")]
-    Usage(String),
-    #[error("{context}: {source}")]
-    Io { context: String, source: std::io::Error },
-    #[error("{path}: {reason}")]
-    Script { path: String, reason: String },
-    /// The text is pi's own, without a prefix.
-    #[error(transparent)]
-    NoSuchModel(#[from] agentese_server::providers::SelectError),
-    #[error("there is no model to ask: {0}")]
-    NoModel(String),
-    #[error("system prompt: {0}")]
-    Prompt(#[from] agentese_server::prompt::BaseError),
-    #[error(transparent)]
-    Resource(#[from] agentese_server::resources::MissingPath),
-}
 
 /// Allocator of the program. Messages are allocated and freed by the thousand when a session is opened, and
 /// the system's allocator would return and request their pages each time.

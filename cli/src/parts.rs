@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use agentese::types::ModelScript;
 
-use super::environment::variable;
+use super::error::Failure;
 use super::plan::{Plan, SessionChoice};
-use super::stderr::Stderr;
-use super::{Failure, script_check};
+use super::script_check;
+use agentese_process::environment::variable;
+use agentese_process::session_store::store;
+use agentese_process::stderr::Stderr;
 use agentese_server::config::yaml::is_yaml;
-use agentese_server::config::{Home, NotPersisted, Persist, Settings, SettingsFile, Trust};
+use agentese_server::config::{NotPersisted, Persist, Settings, SettingsFile, Trust};
 use agentese_server::extensions::{self, Limits, NodeHost};
 use agentese_server::mcp;
 use agentese_server::providers::scripted::{self, Scripted};
@@ -138,24 +140,6 @@ pub(super) fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Op
         }
     };
     Ok((store, session))
-}
-
-/// Returns the store for the sessions of a working directory. Returns `None` without a location for them.
-pub(super) fn store(
-    files: &Home,
-    session_dir: Option<&Path>,
-    agent_dir: Option<&Path>,
-    home: Option<&Path>,
-    cwd: &Path,
-) -> Option<Store> {
-    match (session_dir, agent_dir) {
-        (Some(directory), _) => Some(Store::at(directory, cwd)),
-        (None, Some(agent_dir)) if files.short_names => {
-            Some(Store::short(agent_dir, cwd, home, &std::env::temp_dir()))
-        }
-        (None, Some(agent_dir)) => Some(Store::new(agent_dir, cwd)),
-        (None, None) => None,
-    }
 }
 
 /// Returns the embedded model, with the given script if any.

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use agentese::types::ThinkingLevel;
 
-use super::Failure;
 use super::api_key::ApiKey;
 use super::arguments::Run;
+use super::error::Failure;
 use super::surroundings::{Surroundings, names};
 use agentese_server::config::{Environment, Settings, Trust, expand_home};
 use agentese_server::desk::Updates;

@@ -8,12 +8,13 @@ use agentese::serve::Options;
 use tracing_subscriber::EnvFilter;
 
 use super::arguments::Run;
-use super::environment::variable;
+use super::error::Failure;
 use super::parts::{catalog, discover, extensions, persist, policies, servers, session, shell, tools};
 use super::plan::Plan;
-use super::stderr::Stderr;
-use super::stdio::serve;
-use super::{Failure, trust};
+use super::trust;
+use agentese_process::environment::variable;
+use agentese_process::stderr::Stderr;
+use agentese_process::stdio::serve;
 use agentese_server::config::Persist;
 use agentese_server::desk::Parts;
 use agentese_server::extensions;
@@ -80,7 +81,7 @@ pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> 
     // A thread that waits for a terminal or a stuck file system must not delay the exit.
     runtime.shutdown_background();
     persist.finish();
-    code
+    Ok(code?)
 }
 
 /// Returns the builder of the server for a plan.

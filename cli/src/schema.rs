@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use agentese::schema;
 
 use super::arguments::{Schema, Side};
-use super::{Failure, output};
+use super::error::Failure;
+use agentese_process::output;
 
 /// Prints the requested schema. Fails for an unknown dialect.
 pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {
@@ -31,5 +32,5 @@ pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {
         let known = known.filter(fits).collect::<Vec<_>>().join(", ");
         return Err(Failure::Usage(format!("{missing} \"{dialect}\"; known: {known}")));
     };
-    output::print_json(&format!("{}\n", text.trim_end()))
+    Ok(output::print_json(&format!("{}\n", text.trim_end()))?)
 }

@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::arguments::Sessions;
-use super::environment::variable;
-use super::parts::{NO_STORE, store};
+use super::error::Failure;
+use super::parts::NO_STORE;
 use super::table::{shortened, table};
-use super::{Failure, output};
+use agentese_process::environment::variable;
+use agentese_process::output;
+use agentese_process::session_store::store;
 use agentese_server::config::agent_dir;
 use agentese_server::fronts::Frontend;
 use agentese_server::session::{Record, Scope};
@@ -21,12 +23,12 @@ const FIRST: usize = 60;
 pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
     let listed = list(options)?;
     if listed.is_empty() && !options.json {
-        return output::print("No sessions here yet.\n");
+        return Ok(output::print("No sessions here yet.\n")?);
     }
-    match options.json {
-        true => output::print_json(&as_json(&listed)),
-        false => output::print(&as_table(&listed, options.all)),
-    }
+    Ok(match options.json {
+        true => output::print_json(&as_json(&listed))?,
+        false => output::print(&as_table(&listed, options.all))?,
+    })
 }
 
 /// Returns the sessions of the working directory for agents of the dialect, newest first. Fails if they

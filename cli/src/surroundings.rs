@@ -4,10 +4,10 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use super::Failure;
 use super::arguments::Run;
-use super::environment::variable;
+use super::error::Failure;
 use super::limits::Limits;
+use agentese_process::environment::variable;
 use agentese_server::config::{
     Environment, Home, Settings, Trust, agent_dir, expand_home, load_settings, resolve,
 };

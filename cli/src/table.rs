@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::neutral::neutral_line;
+use agentese_process::neutral::neutral_line;
 
 /// Returns lines with a heading and columns two spaces apart. Control characters are escaped. The last column
 /// has no width limit.

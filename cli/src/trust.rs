@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::neutral::neutral_line;
 use super::parts::{discover, shell};
 use super::plan::Plan;
-use super::stderr::Stderr;
 use super::surroundings::{Surroundings, names};
+use agentese_process::neutral::neutral_line;
+use agentese_process::stderr::Stderr;
 use agentese_server::config::{Change, Trust, write_settings};
 use agentese_server::desk::{Allowed, Question, Undecided};
 use agentese_server::engine::Granted;

@@ -3,8 +3,6 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `door` | authentication: token, origin, host |
-//! | `listen` | connections and their limits |
 //! | `serve`, `assets` | HTTP and WebSocket; the files of the page |
 //! | `hub`, `tabs`, `log`, `questions`, `splice` | one agent and several tabs, without I/O |
 //! | `access` | permitted commands |
@@ -14,10 +12,8 @@
 mod access;
 mod agent;
 mod assets;
-pub(crate) mod door;
 mod hub;
 mod listed;
-pub(crate) mod listen;
 mod log;
 mod questions;
 mod recorded;
@@ -26,21 +22,17 @@ mod splice;
 mod tabs;
 
 use std::ffi::OsString;
-use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
-use axum::body::Body;
-use axum::extract::Request;
-use axum::http::Response;
-use tokio::net::TcpListener;
+use agentese_process::http::Opened;
+use agentese_process::output;
+use agentese_process::stderr::Stderr;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{Inspect, Web};
-use crate::stderr::Stderr;
-use crate::{Failure, output};
+use crate::error::Failure;
 use access::Policy;
 use agent::Shared;
-use door::Token;
 use hub::{Agent, Hub};
 use serve::Source;
 
@@ -96,47 +88,6 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })
-}
-
-/// Listener of this machine, with the token for its clients.
-pub(super) struct Opened {
-    listener: TcpListener,
-    /// Port on 127.0.0.1.
-    pub port: u16,
-    pub token: Token,
-}
-
-impl Opened {
-    /// Listens on a port; 0 selects a free one. Fails if the port is in use.
-    pub async fn at(port: u16) -> Result<Self, Failure> {
-        let listener =
-            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(io(&format!("port {port}")))?;
-        let port = listener.local_addr().map_err(io("the port"))?.port();
-        let token = Token::random().map_err(|error| Failure::Usage(format!("no random token: {error}")))?;
-        Ok(Self { listener, port, token })
-    }
-
-    /// Returns the address with the token.
-    pub fn address(&self) -> String {
-        format!("http://127.0.0.1:{}/{}/", self.port, self.token.reveal())
-    }
-
-    /// Answers requests until a signal.
-    pub async fn serve<A, R>(self, answer: A) -> ExitCode
-    where
-        A: Fn(Request) -> R + Clone + Send + Sync + 'static,
-        R: Future<Output = Response<Body>> + Send + 'static,
-    {
-        tokio::select! {
-            never = listen::serve(self.listener, answer) => match never {},
-            () = crate::signals::asked_to_stop() => ExitCode::SUCCESS,
-        }
-    }
-}
-
-fn io(context: &str) -> impl FnOnce(std::io::Error) -> Failure {
-    let context = context.to_owned();
-    move |source| Failure::Io { context, source }
 }
 
 /// Serves the page until a signal. `place` is the end of the address.

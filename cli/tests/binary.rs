@@ -12,7 +12,7 @@ mod command_line;
 mod life;
 #[path = "binary/live.rs"]
 mod live;
-#[path = "program/live.rs"]
+#[path = "../../bridge/tests/program/live.rs"]
 mod live_operator;
 #[path = "binary/printed.rs"]
 mod printed;

@@ -91,7 +91,9 @@ fn arrows_point_one_way() {
             ],
         ),
         ("server", FAMILY),
-        ("cli", &["agentese", "agentese-server"]),
+        ("bridge", &["agentese", "agentese-process", "agentese-server"]),
+        ("cli", &["agentese", "agentese-bridge", "agentese-process", "agentese-server"]),
+        ("cli/process", &["agentese", "agentese-server"]),
         ("conformance", &["agentese"]),
         ("conformance/defects", &["agentese", "agentese-conformance"]),
     ]);
@@ -181,7 +183,7 @@ const NAMED: &[(&str, &[&str], &str)] = &[
     ("server/sessions/src/export/page.rs", &["branch"], "a word on an exported page"),
     ("server/sessions/src/session/foreign.rs", &["abort"], "a stop reason in sessions of other programs"),
     ("server/engine/src/engine/error.rs", &["steer"], "the name of a delivery in the extension protocol"),
-    ("cli/src/bridge/convert.rs", &["branch", "prompt"], "words of the neutral conversation"),
+    ("bridge/src/convert.rs", &["branch", "prompt"], "words of the neutral conversation"),
     ("cli/src/arguments.rs", &["prompt"], "an example in the help of the command line"),
     (
         "sdk-python/python/agentese/view/",
@@ -274,6 +276,8 @@ fn hand_written_files_know_no_vocabulary() {
     // Members of envelopes, and of any agent, that are also names of Opal's and Operator's events.
     vocabulary.retain(|name| !matches!(*name, "error" | "unknown" | "context" | "input"));
     let folders = [
+        "bridge/src",
+        "cli/process/src",
         "cli/src",
         "conformance/src",
         "conformance/defects/src",

@@ -27,9 +27,18 @@ fn rows(text: &str) -> BTreeSet<u32> {
 /// Returns the texts of all files with tests.
 fn test_sources() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
-    for part in
-        ["server", "cli/src", "cli/tests", "sdk-rust", "sdk-python/tests", "sdk-ts/test", "extensions/pi-host/test"]
-    {
+    for part in [
+        "server",
+        "bridge/src",
+        "bridge/tests",
+        "cli/process/src",
+        "cli/src",
+        "cli/tests",
+        "sdk-rust",
+        "sdk-python/tests",
+        "sdk-ts/test",
+        "extensions/pi-host/test",
+    ] {
         sources(&root().join(part), &mut files);
     }
     files.into_iter().map(|file| (file.clone(), std::fs::read_to_string(&file).unwrap_or_default())).collect()
@@ -96,6 +105,9 @@ fn tested() -> BTreeSet<u32> {
     let mut files = Vec::new();
     for part in [
         "server",
+        "bridge/src",
+        "bridge/tests",
+        "cli/process/src",
         "cli/src",
         "cli/tests",
         "sdk-rust",

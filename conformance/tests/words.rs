@@ -11,6 +11,7 @@ use regex::Regex;
 
 /// Packages in the order of the table. A folder at the top that is not listed has no source files.
 const PACKAGES: &[&str] = &[
+    "bridge",
     "cli",
     "cli/web",
     "codegen",

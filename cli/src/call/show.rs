@@ -5,9 +5,9 @@ use std::io::IsTerminal;
 use agentese::spec::TextPieces;
 use serde_json::{Value, json};
 
-use super::Failure;
+use super::error::Failure;
 use super::line::Output;
-use crate::output;
+use agentese_process::output;
 
 fn write(text: &str) -> Result<(), Failure> {
     output::write(text).map_err(Failure::Stdout)

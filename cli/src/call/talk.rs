@@ -10,10 +10,10 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::Failure;
+use super::error::Failure;
 use super::line::{Output, Said};
 use super::show::{self, Growing};
-use crate::stderr::Stderr;
+use agentese_process::stderr::Stderr;
 
 /// Starts the agent, runs the call, prints its result, and ends the agent.
 pub(super) fn run(said: Said, stderr: &Stderr) -> Result<(), Failure> {
@@ -24,7 +24,7 @@ pub(super) fn run(said: Said, stderr: &Stderr) -> Result<(), Failure> {
         let client = Client::spawn(said.grammar.spec, options, child(&said, stderr)?)?;
         let result = tokio::select! {
             result = call(&client, said) => result,
-            () = crate::signals::asked_to_stop() => Err(Failure::Agent("stopped".to_owned())),
+            () = agentese_process::signals::asked_to_stop() => Err(Failure::Agent("stopped".to_owned())),
         };
         drop(client.close().await);
         result

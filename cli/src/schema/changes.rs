@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use agentese::schema;
 use serde::Deserialize;
 
-use super::super::{Failure, output};
+use super::super::error::Failure;
+use agentese_process::output;
 
 /// Generated changes between two revisions.
 #[derive(Debug, Deserialize)]
@@ -38,11 +39,11 @@ pub(super) fn print(old: &str, new: &str, json: bool) -> Result<ExitCode, Failur
         )));
     };
     if json {
-        return output::print_json(document);
+        return Ok(output::print_json(document)?);
     }
     let changes = serde_json::from_str(document)
         .map_err(|error| Failure::Usage(format!("the changes cannot be read: {error}")))?;
-    output::print(&text(&changes))
+    Ok(output::print(&text(&changes))?)
 }
 
 /// Returns one line per change, under a heading for each kind.

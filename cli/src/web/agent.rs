@@ -211,7 +211,7 @@ async fn live(
 mod tests {
     use super::super::access::Policy;
     use super::super::hub::{Agent, Heard};
-    use super::super::serve::Asked;
+    use super::super::tabs::Asked;
     use super::*;
 
     /// The agent goes on that asks what the page does not keep.

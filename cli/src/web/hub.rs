@@ -10,24 +10,20 @@ use std::time::Instant;
 use agentese::chunks::Assembler;
 use agentese::correlate::Table;
 use agentese::revision::Known;
-use agentese::scan::{self, Wanted, member};
+use agentese::scan::{self, Wanted, inner, member};
 use agentese::spec::{Access, Answer, RunRole, Spec};
 use agentese::strict::{self, StrictKind};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::{Value, json};
 
-use self::lines::named_session;
 use super::access::Policy;
 use super::log::{Common, Entry, KEPT, Kind, Seat, To};
-use super::questions::Questions;
-use super::serve::Asked;
+use super::questions::{LONGEST_ID, Questions};
 use super::splice;
-use super::tabs::{Place, Tabs};
+use super::tabs::{Asked, Place, Tabs};
 
 /// Limit of the earlier messages for a late tab, in bytes.
 const REPEATED: usize = 4 * 1024 * 1024;
-/// Limit of an id in a tab's frame or in a question, in bytes of JSON.
-pub(super) const LONGEST_ID: usize = 1024;
 /// Limit of commands without a response.
 const MOST_CALLS: usize = 16 * 1024;
 
@@ -308,6 +304,12 @@ impl Hub {
         let id: Value = serde_json::from_str(id).unwrap_or_default();
         self.say(to, json!({"agentese": "withdrawn", "id": id}));
     }
+}
+
+/// Returns the session in the parameters of a command.
+fn named_session(line: &str, name: &'static str) -> Option<String> {
+    let wanted = Wanted::new([inner("params", name)]);
+    scan::scan(line, &wanted).ok()?.string(0).filter(|id| !id.is_empty()).map(std::borrow::Cow::into_owned)
 }
 
 #[path = "hub_told.rs"]

@@ -1,13 +1,13 @@
 //! Lines of tabs in the form of the agent's revision, and rejections of lines.
 
 use agentese::renames;
-use agentese::scan::{self, Wanted, inner};
 use agentese::spec::Framing;
 use agentese::strict::{self, StrictError};
 use serde_json::json;
 
 use super::super::log::{Seat, To};
-use super::{Heard, Hub, LONGEST_ID};
+use super::super::questions::LONGEST_ID;
+use super::{Heard, Hub};
 
 impl Hub {
     /// Returns the line of a command, with the parameter names of the agent's revision.
@@ -63,10 +63,4 @@ impl Hub {
         };
         self.push(To::One(seat), text);
     }
-}
-
-/// Returns the session in the parameters of a command.
-pub(super) fn named_session(line: &str, name: &'static str) -> Option<String> {
-    let wanted = Wanted::new([inner("params", name)]);
-    scan::scan(line, &wanted).ok()?.string(0).filter(|id| !id.is_empty()).map(std::borrow::Cow::into_owned)
 }

@@ -6,8 +6,8 @@ use agentese::scan::{self, Wanted, member};
 use agentese::spec::DialogSpec;
 use serde_json::{Value, json};
 
-use super::hub::LONGEST_ID;
-
+/// Limit of an id in a tab's frame or in a question, in bytes of JSON.
+pub(super) const LONGEST_ID: usize = 1024;
 /// Limit of open questions. Tabs do not receive further ones: the declared fallback is their answer.
 const MOST: usize = 16 * 1024;
 /// Limit of the stored questions for late tabs, in bytes. Beyond it, only the ids are stored, so that tabs

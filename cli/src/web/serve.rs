@@ -11,11 +11,12 @@ use axum::response::IntoResponse;
 use serde_json::json;
 
 use super::agent::Shared;
-use super::door::{self, Token};
 use super::hub::{Heard, Own};
-use super::listen::{self, Visit};
 use super::log::To;
+use super::tabs::Asked;
 use super::{assets, listed};
+use agentese_process::http::door::{self, Token};
+use agentese_process::http::listen::{self, Visit};
 
 /// Limit of a tab's message in bytes: a prompt with images.
 const LONGEST: usize = 64 * 1024 * 1024;
@@ -103,17 +104,6 @@ async fn connect(shared: Shared, visit: Arc<Visit>, request: Request) -> Respons
         }
         Err(refused) => refused.into_response(),
     }
-}
-
-/// Query of a tab's address.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
-    /// `tab`: name of the tab.
-    pub name: String,
-    /// `have`: number of received messages.
-    pub have: Option<u64>,
-    /// `all=1`: requests the whole history, and not only the current run.
-    pub all: bool,
 }
 
 fn asked(query: &str) -> Asked {

@@ -12,6 +12,17 @@ const SEATS: usize = 64;
 /// Limit of remembered command ids per tab.
 const IDS: usize = 4096;
 
+/// Query of a tab's address.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// `tab`: name of the tab.
+    pub name: String,
+    /// `have`: number of received messages.
+    pub have: Option<u64>,
+    /// `all=1`: requests the whole history, and not only the current run.
+    pub all: bool,
+}
+
 /// Tab, or a program that connects as one.
 #[derive(Debug, Default)]
 pub(super) struct Tab {

@@ -1,0 +1,146 @@
+//! One process of the agent for each thread, up to a maximum number.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentese::any::{self, Agent};
+use agentese::spec::Spec;
+use futures::future::join_all;
+use tokio::sync::OwnedMutexGuard;
+
+use super::super::launch::child;
+use super::super::losses::{Heard, Losses};
+use super::questions::Questions;
+use super::teller::Teller;
+use super::work::Work;
+use crate::options::BridgeOptions;
+use agentese_process::stderr::Stderr;
+
+/// The maximum number of threads with an agent. A new one replaces the least recently used one.
+const MOST: usize = 16;
+/// The time limit for the end of the previous, stopped run.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// The time limit for all answers of an agent except those to prompts; the first answer includes the start of
+/// the agent.
+const ANSWER: Duration = Duration::from_secs(120);
+
+/// A conversation and its agent.
+pub(super) struct Thread {
+    pub agent: Agent,
+    pub questions: Questions,
+    pub teller: Teller,
+    /// The run that waits for answers.
+    pub suspended: Option<Work>,
+}
+
+/// A thread reserved for a run. `None` if no agent has the thread.
+pub(super) type Held = OwnedMutexGuard<Option<Thread>>;
+
+struct Slot {
+    thread: Arc<tokio::sync::Mutex<Option<Thread>>>,
+    used: Instant,
+}
+
+/// The reason why a thread is not available.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unavailable {
+    /// The thread has a current run.
+    #[error("a run of this thread is going on")]
+    Busy,
+    /// All other threads are busy.
+    #[error("{MOST} threads have a run that is going on: there is no place for another agent")]
+    Full,
+}
+
+/// The threads, and the options to start their agents.
+pub(super) struct Threads {
+    pub options: BridgeOptions,
+    pub spec: &'static Spec,
+    pub losses: Arc<Losses>,
+    stderr: Stderr,
+    heard: Arc<Heard>,
+    slots: Mutex<HashMap<String, Slot>>,
+    /// All started agents, for the shutdown.
+    agents: Mutex<Vec<Agent>>,
+}
+
+impl Threads {
+    pub fn new(
+        options: BridgeOptions,
+        stderr: &Stderr,
+        spec: &'static Spec,
+        losses: Arc<Losses>,
+        heard: Arc<Heard>,
+    ) -> Self {
+        let (slots, agents) = (Mutex::default(), Mutex::default());
+        Self { options, spec, losses, stderr: stderr.clone(), heard, slots, agents }
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reserves the thread for one run.
+    pub async fn hold(&self, id: &str) -> Result<Held, Unavailable> {
+        let thread = self.slot(id)?;
+        tokio::time::timeout(PATIENCE, thread.lock_owned()).await.map_err(|_| Unavailable::Busy)
+    }
+
+    fn slot(&self, id: &str) -> Result<Arc<tokio::sync::Mutex<Option<Thread>>>, Unavailable> {
+        let mut slots = self.slots();
+        if !slots.contains_key(id) && slots.len() >= MOST {
+            let idle = slots.iter().filter(|(_, slot)| slot.thread.try_lock().is_ok());
+            let oldest = idle.min_by_key(|(_, slot)| slot.used).map(|(id, _)| id.clone());
+            let gone = slots.remove(&oldest.ok_or(Unavailable::Full)?);
+            if let Some(thread) = gone.and_then(|slot| slot.thread.try_lock_owned().ok()?.take()) {
+                let agent = thread.agent.clone();
+                self.agents()
+                    .retain(|known| known.as_dynamic().process_id() != agent.as_dynamic().process_id());
+                tokio::spawn(async move { agent.close().await });
+            }
+        }
+        let slot = slots
+            .entry(id.to_owned())
+            .or_insert_with(|| Slot { thread: Arc::default(), used: Instant::now() });
+        slot.used = Instant::now();
+        Ok(slot.thread.clone())
+    }
+
+    fn agents(&self) -> MutexGuard<'_, Vec<Agent>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts an agent for a thread.
+    pub async fn start(&self) -> Result<Thread, String> {
+        let tag = tag().map_err(|error| format!("no random name: {error}"))?;
+        let questions = Questions::new(tag.clone());
+        let mut connect = any::Options::new().asked(questions.clone()).timeout(ANSWER);
+        if self.options.report.is_some() {
+            connect.tap = Some(self.heard.clone());
+        }
+        connect.dialect = Some(self.options.from.clone().unwrap_or_else(|| self.spec.name.to_owned()));
+        let child = child(&self.options, &self.stderr).map_err(|error| error.to_string())?;
+        let agent = Agent::spawn(child, connect).await.map_err(|error| format!("the agent: {error}"))?;
+        self.agents().push(agent.clone());
+        if let Err(error) = agent.session().await {
+            agent.close().await;
+            return Err(format!("the agent: {error}"));
+        }
+        Ok(Thread { agent, questions, teller: Teller::new(tag), suspended: None })
+    }
+
+    /// Ends all agents.
+    pub async fn end(&self) {
+        self.slots().clear();
+        let agents = std::mem::take(&mut *self.agents());
+        join_all(agents.iter().map(Agent::close)).await;
+    }
+}
+
+/// Returns a random prefix for the ids of an agent's messages.
+fn tag() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; 4];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

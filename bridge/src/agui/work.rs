@@ -1,0 +1,12 @@
+//! The current work of an agent, which a question suspends.
+
+use agentese::any::Run;
+use futures::future::BoxFuture;
+
+/// The current work of the agent for a thread.
+pub(super) enum Work {
+    /// The agent has the input, and has not accepted it yet.
+    Begun(BoxFuture<'static, Result<Run, agentese::Error>>),
+    /// The agent works.
+    Going(Box<Run>),
+}

@@ -1,0 +1,21 @@
+//! Failures that end a bridge.
+
+/// Failure that ends a bridge.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BridgeError {
+    /// The options do not go together, or the agent cannot be used.
+    #[error("{0}")]
+    Usage(String),
+    /// An operation of the system failed.
+    #[error("{context}: {source}")]
+    Io {
+        /// File or operation.
+        context: String,
+        /// Error of the system.
+        source: std::io::Error,
+    },
+    /// Input or output of the process failed.
+    #[error(transparent)]
+    Process(#[from] agentese_process::error::Error),
+}

@@ -1,0 +1,46 @@
+//! Explanation of a pair of dialects: the fidelity of each row.
+
+use agentese::any::RowFate;
+use agentese::dynamic;
+use agentese::spec::Spec;
+use agentese_server::fronts::ACP;
+
+use crate::agui;
+use crate::error::BridgeError;
+use crate::launch::is_acp;
+use crate::losses;
+
+/// Fidelity of each row of a client's dialect, with an agent of another one.
+#[derive(Debug)]
+pub struct Explanation {
+    front: &'static Spec,
+    agent: &'static Spec,
+    rows: Vec<RowFate>,
+}
+
+/// Returns the fidelity of each row of `front`, with an agent of `agent`. Fails if one of them is unknown.
+pub fn explain(front: &str, agent: &str) -> Result<Explanation, BridgeError> {
+    let spec = |name: &str| match name {
+        name if is_acp(name) => Ok(ACP.spec()),
+        name if agui::is_agui(name) => Ok(agui::spec()),
+        name => dynamic::spec(name),
+    };
+    let spec = |name: &str| spec(name).map_err(|error| BridgeError::Usage(error.to_string()));
+    let (front, agent) = (spec(front)?, spec(agent)?);
+    let rows = agentese::any::explain(front, agent).map_err(|error| BridgeError::Usage(error.to_string()))?;
+    Ok(Explanation { front, agent, rows })
+}
+
+impl Explanation {
+    /// Returns text for people, with line ends.
+    pub fn text(&self) -> String {
+        losses::text(self.front, self.agent, &self.rows)
+    }
+
+    /// Returns a JSON object with a line end.
+    pub fn json(&self) -> String {
+        let Self { front, agent, rows } = self;
+        let value = serde_json::json!({"front": front.id(), "agent": agent.id(), "rows": rows});
+        format!("{value:#}\n")
+    }
+}

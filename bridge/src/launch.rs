@@ -1,0 +1,53 @@
+//! The program of the agent, and the dialect that it speaks.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentese::any::Agent;
+use agentese::dynamic;
+use agentese::spec::Spec;
+use agentese::transport::ChildOptions;
+use agentese_process::stderr::Stderr;
+use agentese_server::fronts::ACP;
+
+use crate::error::BridgeError;
+use crate::options::BridgeOptions;
+
+/// The maximum number of the client's commands, mainly prompts, that wait for the agent. Further ones are
+/// rejected.
+pub(crate) const COMMANDS: usize = 1024;
+
+/// Returns the dialect of the agents of that command line. If it is not named, starts an agent to detect it,
+/// and ends that agent.
+pub(crate) async fn dialect(options: &BridgeOptions, stderr: &Stderr) -> Result<&'static Spec, BridgeError> {
+    let unusable = |error: agentese::Error| BridgeError::Usage(format!("the agent: {error}"));
+    if let Some(name) = &options.from {
+        let (spec, revision) = dynamic::client(name).map_err(unusable)?;
+        return Ok(revision.unwrap_or(spec));
+    }
+    let agent =
+        Agent::spawn(child(options, stderr)?, agentese::any::Options::new()).await.map_err(unusable)?;
+    let spec = agent.spec();
+    agent.close().await;
+    Ok(spec)
+}
+
+/// Returns the directory of this process.
+pub(crate) fn here() -> PathBuf {
+    std::env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned())
+}
+
+/// Returns the program of the agent. Its stderr output goes to stderr.
+pub(crate) fn child(options: &BridgeOptions, stderr: &Stderr) -> Result<ChildOptions, BridgeError> {
+    let (program, words) =
+        options.command.split_first().ok_or_else(|| BridgeError::Usage("no agent is named".to_owned()))?;
+    let mut child = words.iter().fold(ChildOptions::new(program), ChildOptions::arg);
+    let stderr = stderr.clone();
+    child.on_stderr_line = Some(Arc::new(move |line: &str| stderr.say(line)));
+    Ok(child)
+}
+
+/// Returns true if the name means ACP, which is not a dialect.
+pub(crate) fn is_acp(name: &str) -> bool {
+    name == ACP.spec().name || name == ACP.spec().id()
+}

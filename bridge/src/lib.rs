@@ -1,0 +1,213 @@
+//! Bridge: an agent of one dialect behind a front end of another. `agentese bridge` is its command line.
+//!
+//! The front is the server's own. Its engine lets the other agent do the work
+//! ([`agentese_server::engine::Lead`]), and drives it through the client of all dialects ([`agentese::any`]).
+//! This crate knows no dialect.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `remote`, `settings` | the agent: user input, commands and settings on their way to it |
+//! | `pump` | events of the agent on their way to the engine |
+//! | `control` | control messages of that event loop |
+//! | `beginning` | the initial state of the agent |
+//! | `behind` | an ACP agent behind a front of a dialect |
+//! | `agui` | agents behind AG-UI components |
+//! | `family` | one agent for each session of an ACP client |
+//! | `kept` | the stored sessions of agents |
+//! | `queue` | deeds that wait for the engine |
+//! | `deeds` | conversion of neutral events to deeds, without I/O |
+//! | `late` | tool calls that follow their answer, without I/O |
+//! | `pieces` | the text of growing arguments, without I/O |
+//! | `convert` | messages, tools and models of the engine |
+//! | `moves` | events during a switch to another conversation, without I/O |
+//! | `person` | the agent's questions and notices, for the front's client |
+//! | `place` | the fork point at the agent, without I/O |
+//! | `relay` | an agent of the front's own dialect and revision: its bytes, unchanged |
+//! | `losses`, `explain` | carried, approximated and lost rows: declared, and counted |
+//! | `launch` | the program of the agent |
+//! | `options`, `error` | options, and failures that end a bridge |
+
+mod agui;
+mod beginning;
+mod behind;
+mod control;
+mod convert;
+mod deeds;
+mod error;
+mod explain;
+mod family;
+#[cfg(test)]
+mod far;
+mod kept;
+mod late;
+mod launch;
+mod losses;
+mod moves;
+mod options;
+mod person;
+mod pieces;
+mod place;
+mod pump;
+mod queue;
+mod relay;
+mod remote;
+mod settings;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::any::Agent;
+use agentese::dynamic;
+use agentese::serve::Options;
+use agentese::spec::Spec;
+use agentese::transport::Transport;
+use agentese_process::stderr::Stderr;
+use agentese_process::stdio;
+use agentese_server::fronts::Frontend;
+
+use beginning::Beginning;
+use launch::{COMMANDS, child, here, is_acp};
+use losses::{Heard, Losses};
+use person::Person;
+use remote::Remote;
+
+pub use error::BridgeError;
+pub use explain::{Explanation, explain};
+pub use options::BridgeOptions;
+
+/// The time limit for responses of an agent during the detection of its dialect.
+const DETECTED: Duration = Duration::from_secs(20);
+
+/// Bridge whose options go together.
+#[derive(Debug)]
+pub struct Bridge {
+    options: BridgeOptions,
+    sides: Sides,
+}
+
+/// Protocols of a bridge.
+#[derive(Debug)]
+enum Sides {
+    /// Client and agent of dialects.
+    Dialects(&'static Frontend),
+    /// Client of a dialect, agent of ACP.
+    AcpAgent(&'static Frontend),
+    /// Client of ACP, agents of a dialect.
+    AcpClient,
+    /// Clients of AG-UI, agents of a dialect.
+    AgUi,
+}
+
+impl Bridge {
+    /// Checks the options. Fails if they do not go together or a dialect is unknown.
+    pub fn new(options: BridgeOptions) -> Result<Self, BridgeError> {
+        let to = options.to.as_str();
+        let (to_acp, from_acp) = (is_acp(to), options.from.as_deref().is_some_and(is_acp));
+        let to_agui = agui::is_agui(to);
+        if to_agui && from_acp {
+            return Err(BridgeError::Usage(
+                "--to ag-ui has agents of a dialect behind it, not of acp".to_owned(),
+            ));
+        }
+        if options.from.as_deref().is_some_and(agui::is_agui) {
+            return Err(BridgeError::Usage(
+                "no agent is driven by ag-ui: it can be named with --to alone".to_owned(),
+            ));
+        }
+        if !to_agui && (options.port != 0 || !options.allow_origin.is_empty()) {
+            return Err(BridgeError::Usage("--port and --allow-origin go with --to ag-ui".to_owned()));
+        }
+        if to_acp && from_acp {
+            return Err(BridgeError::Usage("both sides speak acp: nothing is to be translated".to_owned()));
+        }
+        let frontend = match to_acp || to_agui {
+            true => None,
+            false => Some(Frontend::find(to).map_err(|error| BridgeError::Usage(error.to_string()))?),
+        };
+        let sides = match frontend {
+            None if to_agui => Sides::AgUi,
+            None => Sides::AcpClient,
+            Some(frontend) if from_acp => Sides::AcpAgent(frontend),
+            Some(frontend) => Sides::Dialects(frontend),
+        };
+        Ok(Self { options, sides })
+    }
+
+    /// Serves a client until it disconnects, with the agent behind it; runs on a Tokio runtime with all drivers.
+    /// Fails if the agent cannot be started or its dialect is not detected. Returns exit code 1 if the agent
+    /// disconnects before the client.
+    pub async fn serve(self, stderr: &Stderr) -> Result<ExitCode, BridgeError> {
+        let Self { options, sides } = self;
+        match sides {
+            Sides::AgUi => agui::serve(options, stderr).await,
+            Sides::AcpClient => family::serve(options, stderr).await,
+            Sides::AcpAgent(frontend) => behind::serve(frontend, &options, stderr).await,
+            Sides::Dialects(frontend) => bridge(frontend, options, stderr).await,
+        }
+    }
+}
+
+async fn bridge(
+    frontend: &'static Frontend,
+    options: BridgeOptions,
+    stderr: &Stderr,
+) -> Result<ExitCode, BridgeError> {
+    let unusable = |error: &agentese::Error| BridgeError::Usage(format!("the agent: {error}"));
+    let named = options.from.as_deref().map(dynamic::client).transpose();
+    let named = named.map_err(|error| unusable(&error))?;
+    let transport = Transport::from_child(child(&options, stderr)?);
+    let transport = transport.map_err(|error| unusable(&error.into()))?;
+    // The client must not see the answer to a question that was withdrawn.
+    let (known, transport, is_answered) = match named {
+        Some(named) => (named, transport, true),
+        None => {
+            let found = agentese::any::detect(transport, DETECTED).await;
+            let found = found.map_err(|error| unusable(&error))?;
+            ((found.spec, None), found.transport, found.is_answered)
+        }
+    };
+    if is_answered && relay::is_same(frontend.spec(), known) {
+        return relay::serve(transport, frontend.spec(), options.report.as_deref(), stderr).await;
+    }
+    let person = Person::new();
+    let heard = Arc::<Heard>::default();
+    let mut connect = agentese::any::Options::new().asked(person.clone());
+    connect.dialect = Some(known.1.map_or_else(|| known.0.name.to_owned(), Spec::id));
+    if options.report.is_some() {
+        connect.tap = Some(heard.clone());
+    }
+    let agent = Agent::over(transport, connect).await.map_err(|error| unusable(&error))?;
+    let start = Beginning::of(&agent).await;
+    let start = match start {
+        Ok(start) => start,
+        Err(error) => {
+            agent.close().await;
+            return Err(unusable(&error));
+        }
+    };
+    let losses = Losses::new(frontend.spec(), agent.spec(), heard).map_err(|error| unusable(&error))?;
+    let losses = Arc::new(losses);
+    let remote = Arc::new(Remote::new(agent.clone(), person));
+    let mut serving = Options::default();
+    serving.commands = COMMANDS;
+    serving.gate = Some(losses.gate());
+    serving.finish = remote.parted();
+    let follow_up = start.settings.follow_up_mode;
+    let persist = Arc::new(settings::Settings::new(remote.clone(), frontend.spec(), follow_up));
+    let server = start.server(frontend, remote.clone(), persist.clone(), &here(), None).build();
+    let served = stdio::serve(server, serving, stderr).await;
+    persist.give_back().await;
+    let gone = remote.gone();
+    agent.close().await;
+    if let Some(path) = &options.report {
+        losses.report(path)?;
+    }
+    match gone {
+        Some(reason) => {
+            stderr.say(format_args!("Error: the agent is gone: {reason}"));
+            Ok(ExitCode::FAILURE)
+        }
+        None => Ok(served?),
+    }
+}

@@ -1,0 +1,217 @@
+//! The losses between two dialects: as declared, and counted in one run.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agentese::any::{Fate, RowFate, RowKind, explain};
+use agentese::scan::{self, Wanted, inner, member};
+use agentese::serve::{Gate, Refusal};
+use agentese::spec::{Framing, Spec};
+use agentese::tap::{Direction, Tap};
+use serde::Serialize;
+
+use crate::error::BridgeError;
+
+/// The fidelity of the rows of two dialects, with counts.
+pub(super) struct Losses {
+    front: &'static Spec,
+    agent: &'static Spec,
+    /// The rows of the front's dialect, in front of the agent.
+    rows: Vec<RowFate>,
+    /// The number of sent commands, by wire name.
+    sent: Mutex<BTreeMap<&'static str, u64>>,
+    /// The number of events and dialogs from the agent, by kind and name.
+    heard: Arc<Heard>,
+}
+
+/// Counts the events and dialogs of an agent.
+#[derive(Default)]
+pub(super) struct Heard(Mutex<BTreeMap<String, u64>>);
+
+/// A row of a report.
+#[derive(Serialize)]
+struct Counted<'a> {
+    #[serde(flatten)]
+    row: &'a RowFate,
+    /// The number of occurrences.
+    count: u64,
+}
+
+/// A report.
+#[derive(Serialize)]
+struct Report<'a> {
+    /// The front's dialect.
+    front: String,
+    /// The agent's dialect.
+    agent: String,
+    /// The rows of the front's dialect; commands have the number of uses by the client.
+    rows: Vec<Counted<'a>>,
+    /// The events and dialogs of the agent's dialect, with their number and their fidelity for the client.
+    told: Vec<Counted<'a>>,
+}
+
+impl Losses {
+    pub fn new(
+        front: &'static Spec,
+        agent: &'static Spec,
+        heard: Arc<Heard>,
+    ) -> Result<Self, agentese::Error> {
+        Ok(Self { front, agent, rows: explain(front, agent)?, sent: Mutex::default(), heard })
+    }
+
+    /// Returns a gate that counts commands and rejects lost ones.
+    pub fn gate(self: &Arc<Self>) -> Gate {
+        let losses = self.clone();
+        Gate::new(move |command| {
+            losses.count(command.wire);
+            let row = losses.rows.iter().find(|row| row.kind == RowKind::Command && row.row == command.wire);
+            match row {
+                Some(row) if row.fate == Fate::Lost => {
+                    let agent = losses.agent.name;
+                    Err(Refusal::new(format!(
+                        "`{}` is lost with an agent of {agent}: {}",
+                        row.row, row.reason
+                    )))
+                }
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Returns a gate that only counts commands, for fronts with rejections of their own.
+    pub fn counter(self: &Arc<Self>) -> Gate {
+        let losses = self.clone();
+        Gate::new(move |command| {
+            losses.count(command.wire);
+            Ok(())
+        })
+    }
+
+    /// Counts the command in a line of the client, if there is one.
+    pub fn sent(&self, line: &str) {
+        let member = match self.front.framing {
+            Framing::JsonRpc { .. } => METHOD,
+            Framing::Flat | Framing::Enveloped => TYPE,
+        };
+        let Ok(found) = scan::scan(line, &NAMES) else { return };
+        let name = found.string(member).unwrap_or_default();
+        if let Some(command) = self.front.command(&name) {
+            self.count(command.wire);
+        }
+    }
+
+    /// Counts a command.
+    pub fn count(&self, command: &'static str) {
+        *self.sent.lock().unwrap_or_else(PoisonError::into_inner).entry(command).or_default() += 1;
+    }
+
+    /// Writes the report of a run. Fails if the file cannot be written.
+    pub fn report(&self, path: &Path) -> Result<(), BridgeError> {
+        self.write(path).map_err(|source| BridgeError::Io { context: path.display().to_string(), source })
+    }
+
+    fn write(&self, path: &Path) -> std::io::Result<()> {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let heard = self.heard.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let of = |row: &RowFate| match row.kind {
+            RowKind::Command => sent.get(row.row.as_str()).copied().unwrap_or_default(),
+            _ => 0,
+        };
+        // The rows of the agent's dialect, with their fidelity for the front.
+        let mut told = explain(self.agent, self.front).map_err(std::io::Error::other)?;
+        told.retain(|row| row.kind != RowKind::Command);
+        let report = Report {
+            front: self.front.id(),
+            agent: self.agent.id(),
+            rows: self.rows.iter().map(|row| Counted { row, count: of(row) }).collect(),
+            told: told
+                .iter()
+                .map(|row| Counted { row, count: heard.get(&row.row).copied().unwrap_or_default() })
+                .collect(),
+        };
+        let mut text = serde_json::to_string_pretty(&report)?;
+        text.push('\n');
+        std::fs::write(path, text)
+    }
+}
+
+/// The indices of command names in `NAMES`.
+const METHOD: usize = 2;
+const TYPE: usize = 3;
+
+/// The members that may contain the name of a frame. Members of another shape are ignored.
+static NAMES: Wanted<4> =
+    Wanted::new([inner("event", "type"), inner("params", "type"), member("method"), member("type")]);
+
+impl Tap for Heard {
+    fn frame(&self, direction: Direction, text: &str) {
+        if direction != Direction::Received {
+            return;
+        }
+        let Ok(found) = scan::scan(text, &NAMES) else { return };
+        // An event in an envelope, a dialog by its method, or an event.
+        let name = (0..4).find_map(|at| found.string(at)).map(Cow::into_owned);
+        if let Some(name) = name {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
+        }
+    }
+}
+
+/// Returns the fidelity of each row as text for people.
+pub(super) fn text(front: &Spec, agent: &Spec, rows: &[RowFate]) -> String {
+    let count = |fate| rows.iter().filter(|row| row.fate == fate).count();
+    let mut text = format!(
+        "{} with an agent that speaks {}: {} of {} rows are carried, {} approximated, {} lost.\n",
+        front.id(),
+        agent.id(),
+        count(Fate::Carried),
+        rows.len(),
+        count(Fate::Approximated),
+        count(Fate::Lost),
+    );
+    let width = rows.iter().map(|row| row.row.len()).max().unwrap_or_default();
+    for (kind, title) in
+        [(RowKind::Command, "Commands"), (RowKind::Event, "Events"), (RowKind::Dialog, "Dialogs")]
+    {
+        if rows.iter().all(|row| row.kind != kind) {
+            continue;
+        }
+        let _ = writeln!(text, "\n{title}");
+        for row in rows.iter().filter(|row| row.kind == kind) {
+            let fate = match row.fate {
+                Fate::Carried => "carried",
+                Fate::Approximated => "approximated",
+                Fate::Lost => "lost",
+                _ => "unknown",
+            };
+            let line = format!("  {:width$}  {fate:12}  {}", row.row, row.reason);
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_frame_counts_as_what_it_is() {
+        let heard = Heard::default();
+        for frame in [
+            r#"{"type":"extension_error","extensionPath":"a.ts","event":"input","error":"no"}"#,
+            r#"{"type":"event","event":{"type":"turn_end"}}"#,
+            r#"{"jsonrpc":"2.0","method":"event","params":{"type":"turn_started"}}"#,
+            r#"{"type":"extension_ui_request","id":"1","method":"con\u0066irm","params":3}"#,
+            r#"{"type":"agent_end"}"#,
+        ] {
+            heard.frame(Direction::Received, frame);
+        }
+        let counted = heard.0.lock().unwrap().clone();
+        let names = ["agent_end", "confirm", "extension_error", "turn_end", "turn_started"];
+        assert_eq!(counted, names.map(|name| (name.to_owned(), 1)).into());
+    }
+}

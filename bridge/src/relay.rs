@@ -1,0 +1,216 @@
+//! Relay for an agent that speaks the front's dialect in its revision: the bytes of both sides pass
+//! unchanged.
+
+use std::io;
+use std::path::Path;
+use std::pin::pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::framing::{Framer, FramerOptions};
+use agentese::spec::Spec;
+use agentese::tap::{Direction, Tap as _};
+use agentese::transport::Transport;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio_util::sync::CancellationToken;
+
+use super::losses::{Heard, Losses};
+use crate::error::BridgeError;
+use agentese_process::stderr::Stderr;
+use agentese_process::stdio;
+use agentese_process::stdout::Watch;
+
+/// The block size in bytes, equal to the capacity of a pipe.
+const BLOCK: usize = 64 * 1024;
+
+/// The time limit for a client to read the last output of an ended agent.
+const LAST_WORDS: Duration = Duration::from_secs(8);
+
+/// Returns true if the agent speaks the front's dialect and revision. If the agent's revision is unknown, the
+/// dialect must have only one: a front without a revision speaks the first one, and its agent may speak any.
+pub(super) fn is_same(front: &Spec, (dialect, revision): (&Spec, Option<&Spec>)) -> bool {
+    match revision {
+        Some(revision) => revision.id() == front.id(),
+        None => dialect.name == front.name && dialect.revisions.len() <= 1,
+    }
+}
+
+/// Passes bytes in both directions until the client disconnects, then ends the agent. Returns exit code 1 if
+/// the agent disconnects before the client. With a file, counts frames and writes the report to that file.
+pub(super) async fn serve(
+    agent: Transport,
+    front: &'static Spec,
+    report: Option<&Path>,
+    stderr: &Stderr,
+) -> Result<ExitCode, BridgeError> {
+    let Some(path) = report else { return pass_on(agent, None, stderr).await };
+    let heard = Arc::<Heard>::default();
+    let losses = Losses::new(front, front, heard.clone());
+    let losses = losses.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?;
+    let code = pass_on(agent, Some(Counts { losses: &losses, heard: &heard }), stderr).await?;
+    losses.report(path)?;
+    Ok(code)
+}
+
+/// The counters of frames.
+#[derive(Clone, Copy)]
+struct Counts<'a> {
+    losses: &'a Losses,
+    heard: &'a Heard,
+}
+
+impl Counts<'_> {
+    fn count(self, direction: Direction, line: &str) {
+        match direction {
+            Direction::Sent => self.losses.sent(line),
+            Direction::Received => self.heard.frame(direction, line),
+        }
+    }
+}
+
+/// Returns a function that counts the frames in the bytes of one direction, if there are counters.
+fn counter(counts: Option<Counts<'_>>, direction: Direction) -> impl FnMut(&[u8]) {
+    let mut framer = Framer::new(FramerOptions::default());
+    move |bytes| {
+        let Some(counts) = counts else { return };
+        framer.push(bytes, &mut |line| {
+            // An invalid line is passed on, too.
+            if let Ok(line) = line {
+                counts.count(direction, line.text);
+            }
+        });
+    }
+}
+
+async fn pass_on(
+    agent: Transport,
+    counts: Option<Counts<'_>>,
+    stderr: &Stderr,
+) -> Result<ExitCode, BridgeError> {
+    let failed = |context: &str| {
+        let context = context.to_owned();
+        |source| BridgeError::Io { context, source }
+    };
+    let stop = CancellationToken::new();
+    let mut watch = Watch::new();
+    let signals = stdio::end_on_signals(stop.clone()).map_err(failed("signals"))?;
+    let (said, to_client, _) = agentese::transport::guard_stdio().map_err(failed("stdio"))?.into_parts();
+    let (told, to_agent, child) = agent.into_parts();
+    let mut down = pin!(pass(told, to_client, counter(counts, Direction::Received)));
+    let mut is_told = false;
+    let has_left = {
+        let mut up = pin!(pass(said, to_agent, counter(counts, Direction::Sent)));
+        let mut listens = true;
+        loop {
+            tokio::select! {
+                biased;
+                passed = &mut up, if listens => match passed {
+                    Passed::All => break true,
+                    // The agent reads no more input, but may still write its reason.
+                    Passed::Refused => listens = false,
+                },
+                passed = &mut down => {
+                    is_told = true;
+                    break passed == Passed::Refused;
+                }
+                () = stop.cancelled() => break true,
+                () = watch.broken() => {
+                    is_told = true;
+                    break true;
+                }
+            }
+        }
+    };
+    let end = async {
+        match &child {
+            Some(child) => child.shutdown().await.to_string(),
+            None => "ended".to_owned(),
+        }
+    };
+    let ended = if is_told {
+        end.await
+    } else {
+        // The client receives the output of the agent until its end.
+        let mut end = pin!(end);
+        tokio::select! {
+            _ = &mut down => end.await,
+            ended = &mut end => {
+                let _ = tokio::time::timeout(LAST_WORDS, down).await;
+                ended
+            }
+        }
+    };
+    signals.abort();
+    if has_left {
+        return Ok(ExitCode::SUCCESS);
+    }
+    stderr.say(format_args!("Error: the agent is gone: it {ended}"));
+    Ok(ExitCode::FAILURE)
+}
+
+/// The end of one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Passed {
+    /// The input has ended, and everything was passed on.
+    All,
+    /// The receiver accepts no more bytes.
+    Refused,
+}
+
+/// Passes on all bytes as they arrive, and shows them to `seen`.
+async fn pass(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    mut seen: impl FnMut(&[u8]),
+) -> Passed {
+    let mut block = vec![0; BLOCK];
+    loop {
+        let bytes = match from.read(&mut block).await {
+            Ok(0) => return Passed::All,
+            Ok(count) => &block[..count],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return Passed::All,
+        };
+        seen(bytes);
+        if to.write_all(bytes).await.is_err() || to.flush().await.is_err() {
+            return Passed::Refused;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentese::dynamic;
+
+    use super::*;
+
+    fn same(to: &str, from: &str) -> bool {
+        is_same(dynamic::spec(to).unwrap(), dynamic::client(from).unwrap())
+    }
+
+    #[test]
+    fn one_dialect_in_one_revision_needs_no_translation() {
+        assert!(same("pi@1.5", "pi@1.5") && same("pi", "pi@0.55"));
+        assert!(same("opal", "opal") && same("opal@0.1", "opal"));
+        // The agent may speak another revision, even if both sides have the same name.
+        assert!(!same("pi", "pi") && !same("pi@1.5", "pi") && !same("omp", "omp"));
+        assert!(!same("pi", "pi@1.5") && !same("pi", "omp"));
+    }
+
+    #[tokio::test]
+    async fn bytes_come_as_they_were_and_are_shown() {
+        let sent: Vec<u8> = (0..3 * BLOCK).map(|at| (at % 251) as u8).collect();
+        let (mut to, mut shown) = (Vec::new(), Vec::new());
+        let passed = pass(&sent[..], &mut to, |bytes| shown.extend_from_slice(bytes)).await;
+        assert_eq!(passed, Passed::All);
+        assert!(to == sent && shown == sent);
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_is_gone_ends_the_passing() {
+        let (reader, writer) = tokio::io::duplex(16);
+        drop(reader);
+        assert_eq!(pass(&b"lost\n"[..], writer, |_| {}).await, Passed::Refused);
+    }
+}

@@ -1,0 +1,66 @@
+//! HTTP on this machine only.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `door` | authentication: token, origin, host |
+//! | `listen` | connections and their limits |
+
+pub mod door;
+pub mod listen;
+
+use std::net::Ipv4Addr;
+use std::process::ExitCode;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::Response;
+use tokio::net::TcpListener;
+
+use super::error::Error;
+use super::signals;
+use door::Token;
+
+/// Listener of this machine, with the token for its clients.
+pub struct Opened {
+    listener: TcpListener,
+    /// Port on 127.0.0.1.
+    pub port: u16,
+    /// Secret part of the address.
+    pub token: Token,
+}
+
+impl Opened {
+    /// Listens on a port; 0 selects a free one. Fails if the port is in use.
+    pub async fn at(port: u16) -> Result<Self, Error> {
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(io(&format!("port {port}")))?;
+        let port = listener.local_addr().map_err(io("the port"))?.port();
+        let token = Token::random().map_err(|error| Error::Io {
+            context: "no random token".to_owned(),
+            source: std::io::Error::other(error.to_string()),
+        })?;
+        Ok(Self { listener, port, token })
+    }
+
+    /// Returns the address with the token.
+    pub fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/{}/", self.port, self.token.reveal())
+    }
+
+    /// Answers requests until a signal.
+    pub async fn serve<A, R>(self, answer: A) -> ExitCode
+    where
+        A: Fn(Request) -> R + Clone + Send + Sync + 'static,
+        R: Future<Output = Response<Body>> + Send + 'static,
+    {
+        tokio::select! {
+            never = listen::serve(self.listener, answer) => match never {},
+            () = signals::asked_to_stop() => ExitCode::SUCCESS,
+        }
+    }
+}
+
+fn io(context: &str) -> impl FnOnce(std::io::Error) -> Error {
+    let context = context.to_owned();
+    move |source| Error::Io { context, source }
+}

@@ -1,0 +1,290 @@
+//! Connections with limits, so that clients without the token can neither block others nor hold memory
+//! forever.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+/// Time limit of the head of a request, and of a connection without one.
+const HEAD: Duration = Duration::from_secs(10);
+/// Time limit of the body of a request.
+const BODY: Duration = Duration::from_secs(30);
+/// Limit of open connections without the token. A further one replaces the oldest.
+const STRANGERS: usize = 64;
+/// Limit of open connections with the token.
+const GUESTS: usize = 128;
+/// Pause of accepting if the system has no descriptor left.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Connections of a server.
+#[derive(Debug)]
+struct Connections {
+    numbers: AtomicU64,
+    /// Connections without the token, oldest first, with their close tokens.
+    strangers: Mutex<VecDeque<(u64, CancellationToken)>>,
+    guests: Arc<Semaphore>,
+}
+
+impl Connections {
+    fn strangers(&self) -> MutexGuard<'_, VecDeque<(u64, CancellationToken)>> {
+        self.strangers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Registers a connection. Closes the oldest one without the token if there are too many.
+    fn enter(self: &Arc<Self>) -> Arc<Visit> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let closed = CancellationToken::new();
+        let mut strangers = self.strangers();
+        while strangers.len() >= STRANGERS {
+            close(strangers.pop_front());
+        }
+        strangers.push_back((number, closed.clone()));
+        drop(strangers);
+        Arc::new(Visit { number, closed, connections: self.clone(), permit: OnceLock::new() })
+    }
+}
+
+fn close(stranger: Option<(u64, CancellationToken)>) {
+    if let Some((_, closed)) = stranger {
+        closed.cancel();
+    }
+}
+
+/// Connection, including the protocol to which it is upgraded.
+#[derive(Debug)]
+pub struct Visit {
+    number: u64,
+    closed: CancellationToken,
+    connections: Arc<Connections>,
+    permit: OnceLock<OwnedSemaphorePermit>,
+}
+
+impl Visit {
+    /// Admits a connection that has shown the token. Returns false if the limit is reached.
+    fn admit(&self) -> bool {
+        if self.permit.get().is_none() {
+            let Ok(permit) = self.connections.guests.clone().try_acquire_owned() else { return false };
+            let _ = self.permit.set(permit);
+            self.forget();
+        }
+        true
+    }
+
+    fn forget(&self) {
+        self.connections.strangers().retain(|(number, _)| *number != self.number);
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
+/// Admits the connection of a request with the token. Returns the connection, for storage in its upgraded
+/// form. Fails with the reason if too many connections are open.
+pub fn admit(request: &Request) -> Result<Arc<Visit>, String> {
+    let visit = request.extensions().get::<Arc<Visit>>().filter(|visit| visit.admit());
+    visit.cloned().ok_or_else(|| format!("{GUESTS} connections are open: close a tab, or end a run"))
+}
+
+/// Failure to read the body of a request.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// The body exceeds this limit in bytes.
+    #[error("a request has {0} bytes at most")]
+    TooLong(usize),
+    /// The body is incomplete at the end of the time limit.
+    #[error("the body of the request did not come within {BODY:?}")]
+    TimedOut,
+}
+
+/// Reads the body of a request within the time limit.
+pub async fn body(request: Request, longest: usize) -> Result<Bytes, BodyError> {
+    let read = axum::body::to_bytes(request.into_body(), longest);
+    let read = tokio::time::timeout(BODY, read).await.map_err(|_| BodyError::TimedOut)?;
+    read.map_err(|_| BodyError::TooLong(longest))
+}
+
+/// Answers requests while it is polled.
+pub async fn serve<A, R>(listener: TcpListener, answer: A) -> Infallible
+where
+    A: Fn(Request) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = Response<Body>> + Send + 'static,
+{
+    let connections = Arc::new(Connections {
+        numbers: AtomicU64::new(0),
+        strangers: Mutex::default(),
+        guests: Arc::new(Semaphore::new(GUESTS)),
+    });
+    loop {
+        match accept(&listener).await {
+            Ok(stream) => drop(tokio::spawn(talk(stream, connections.enter(), answer.clone()))),
+            // The client has already disconnected.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(_) => {
+                close(connections.strangers().pop_front());
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Accepts a connection that sends small frames at once.
+async fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
+    let (stream, _) = listener.accept().await?;
+    // Fails only after a disconnect, which the first read detects.
+    let _ = stream.set_nodelay(true);
+    Ok(stream)
+}
+
+async fn talk<A, R>(stream: TcpStream, visit: Arc<Visit>, answer: A)
+where
+    A: Fn(Request) -> R,
+    R: Future<Output = Response<Body>>,
+{
+    let closed = visit.closed.clone();
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(visit.clone());
+        let answered = answer(request);
+        async move { Ok::<_, Infallible>(answered.await) }
+    });
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
+    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    tokio::select! {
+        // A disconnect of the client is not a failure of the server.
+        ended = connection => drop(ended),
+        () = closed.cancelled() => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+    use axum::response::IntoResponse;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    /// Answers `/in` to admitted connections, and the length of a body to others.
+    async fn answer(request: Request) -> Response<Body> {
+        if request.uri().path() == "/in" {
+            return match admit(&request) {
+                Ok(_) => "in".into_response(),
+                Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason).into_response(),
+            };
+        }
+        match body(request, 100).await {
+            Ok(body) => body.len().to_string().into_response(),
+            Err(error) => (StatusCode::REQUEST_TIMEOUT, error.to_string()).into_response(),
+        }
+    }
+
+    struct Server(std::net::SocketAddr);
+
+    impl Server {
+        async fn start() -> Self {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            tokio::spawn(serve(listener, answer));
+            Self(address)
+        }
+
+        async fn sends(&self, text: &str) -> TcpStream {
+            let mut stream = TcpStream::connect(self.0).await.unwrap();
+            stream.write_all(text.as_bytes()).await.unwrap();
+            stream
+        }
+    }
+
+    /// Returns all data until the server closes the connection.
+    async fn rest(mut stream: TcpStream) -> String {
+        let mut text = Vec::new();
+        // A server that closes with unread data resets the connection.
+        let _ = stream.read_to_end(&mut text).await;
+        String::from_utf8(text).unwrap()
+    }
+
+    async fn some(stream: &mut TcpStream) -> String {
+        let mut piece = [0; 1024];
+        let count = stream.read(&mut piece).await.unwrap();
+        String::from_utf8_lossy(&piece[..count]).into_owned()
+    }
+
+    #[tokio::test]
+    async fn accepted_sockets_send_small_frames_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (accepted, _far) = tokio::join!(accept(&listener), TcpStream::connect(address));
+        assert!(accepted.unwrap().nodelay().unwrap());
+    }
+
+    /// The clock advances automatically while all tasks wait.
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_come_to_its_end_is_closed() {
+        let server = Server::start().await;
+        for half in ["", "GET / HT", "GET /in HTTP/1.1\r\nhost: a\r\n"] {
+            assert_eq!(rest(server.sends(half).await).await, "", "{half:?}");
+        }
+        let idle = rest(server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await).await;
+        assert!(idle.starts_with("HTTP/1.1 200 OK") && idle.ends_with("in"), "{idle}");
+        let half = server.sends("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf").await;
+        let told = rest(half).await;
+        assert!(told.starts_with("HTTP/1.1 408") && told.ends_with("within 30s"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn many_without_the_token_keep_nobody_out() {
+        let server = Server::start().await;
+        let mut guest = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        assert!(some(&mut guest).await.ends_with("in"));
+        let mut strangers = Vec::new();
+        for _ in 0..3 * STRANGERS {
+            strangers.push(server.sends("GET /").await);
+        }
+        let mut late = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        assert!(some(&mut late).await.ends_with("in"));
+        // The oldest connections were closed; the admitted one remains.
+        assert_eq!(rest(strangers.swap_remove(0)).await, "");
+        guest.write_all(b"GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        assert!(some(&mut guest).await.ends_with("in"));
+    }
+
+    #[tokio::test]
+    async fn connections_with_the_token_are_bounded_too() {
+        let server = Server::start().await;
+        let mut guests = Vec::new();
+        for _ in 0..GUESTS {
+            let mut guest = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
+            assert!(some(&mut guest).await.ends_with("in"));
+            guests.push(guest);
+        }
+        let mut more = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        let told = some(&mut more).await;
+        assert!(told.starts_with("HTTP/1.1 503") && told.contains("128 connections are open"), "{told}");
+        guests.clear();
+        // The server detects the ends with a delay.
+        loop {
+            let mut again = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
+            if some(&mut again).await.ends_with("in") {
+                break;
+            }
+        }
+    }
+}

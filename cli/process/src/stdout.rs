@@ -1,0 +1,58 @@
+//! Detection of a closed stdout, even without pending output.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use tokio::sync::oneshot;
+
+/// Observer of stdout.
+pub struct Watch(Option<oneshot::Receiver<()>>);
+
+impl Watch {
+    /// Observes the current stdout. A stdout that cannot be observed, such as a file, never breaks.
+    ///
+    /// A separate thread observes it, because stdout may be shared and must not become non-blocking for other
+    /// processes. The thread ends with the process.
+    pub fn new() -> Self {
+        let (sender, receiver) = oneshot::channel();
+        let start = || -> io::Result<()> {
+            let descriptor = io::stdout().as_fd().try_clone_to_owned()?;
+            let watch = move || {
+                if is_broken(&descriptor) {
+                    let _ = sender.send(());
+                }
+            };
+            std::thread::Builder::new().name("agentese-stdout".to_owned()).spawn(watch)?;
+            Ok(())
+        };
+        Self(start().is_ok().then_some(receiver))
+    }
+
+    /// Resolves when the other side has closed stdout.
+    pub async fn broken(&mut self) {
+        if let Some(receiver) = &mut self.0
+            && receiver.await.is_ok()
+        {
+            return;
+        }
+        std::future::pending().await
+    }
+}
+
+/// Waits until the other side closes; returns false if that cannot be detected.
+fn is_broken(descriptor: &OwnedFd) -> bool {
+    loop {
+        // Without requested events, the system reports only errors and hang-ups.
+        let mut watched = [PollFd::new(descriptor, PollFlags::empty())];
+        match poll(&mut watched, None) {
+            Ok(_) => {
+                let found = watched[0].revents();
+                return found.intersects(PollFlags::ERR | PollFlags::HUP) && !found.contains(PollFlags::NVAL);
+            }
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}

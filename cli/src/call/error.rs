@@ -1,0 +1,12 @@
+//! Failures of a call.
+
+/// Failure of a call.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error(transparent)]
+    Client(#[from] agentese::Error),
+    #[error("stdout: {0}")]
+    Stdout(#[source] std::io::Error),
+    #[error("{0}")]
+    Agent(String),
+}

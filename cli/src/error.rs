@@ -1,0 +1,26 @@
+//! Failures that end the program.
+
+/// Failure that ends the program, with its message on stderr.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(super) enum Failure {
+    #[error("{0}")]
+    Usage(String),
+    #[error("{context}: {source}")]
+    Io { context: String, source: std::io::Error },
+    #[error("{path}: {reason}")]
+    Script { path: String, reason: String },
+    /// The text is pi's own, without a prefix.
+    #[error(transparent)]
+    NoSuchModel(#[from] agentese_server::providers::SelectError),
+    #[error("there is no model to ask: {0}")]
+    NoModel(String),
+    #[error("system prompt: {0}")]
+    Prompt(#[from] agentese_server::prompt::BaseError),
+    #[error(transparent)]
+    Bridge(#[from] agentese_bridge::BridgeError),
+    #[error(transparent)]
+    Process(#[from] agentese_process::error::Error),
+    #[error(transparent)]
+    Resource(#[from] agentese_server::resources::MissingPath),
+}
