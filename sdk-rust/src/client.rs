@@ -2,13 +2,9 @@
 //!
 //! It adds types to [`dynamic::Client`], which does the work for all dialects and languages.
 
-pub mod dialog;
 pub mod dynamic;
-pub mod error;
 mod limit;
 pub mod run;
-pub mod tap;
-pub mod termination;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -18,17 +14,17 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::connection::Settings;
+pub use crate::core::{dialog, error, tap, termination};
+use crate::dialog::{DialogSink, TypedSink};
+use crate::error::Error;
 use crate::framing::{DEFAULT_MAX_LINE, FrameText};
 use crate::queue::{DEFAULT_CAP, Overflow};
 use crate::run_limits::RunLimits;
 use crate::spec::{Dialect, Spec, revision_names, revision_of};
+use crate::tap::Tap;
+use crate::termination::Termination;
 use crate::transport::{ChildOptions, Transport};
 use crate::wire::Record;
-use dialog::{DialogSink, TypedSink};
-use error::Error;
-use tap::Tap;
-use termination::Termination;
-
 pub use limit::Limit;
 pub use run::{Events, RawEvent, Run, RunResult};
 

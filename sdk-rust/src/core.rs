@@ -1,10 +1,12 @@
-//! What clients and servers stand on: framing, scanning, the codec, the connection, processes.
+//! What clients and servers stand on: framing, scanning, the codec, the connection and its errors, processes.
 //!
 //! Most of it is without I/O. The crate's root re-exports what is public.
 
 pub mod chunks;
 pub(crate) mod connection;
 pub mod correlate;
+pub mod dialog;
+pub mod error;
 pub(crate) mod failure;
 pub mod frame;
 pub mod framing;
@@ -24,5 +26,7 @@ pub mod schema;
 pub mod script;
 pub mod spec;
 pub mod strict;
+pub mod tap;
+pub mod termination;
 pub mod transport;
 pub mod wire;
