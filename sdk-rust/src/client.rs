@@ -270,14 +270,6 @@ impl<D: Dialect> RpcClient<D> {
         self.inner.process_id()
     }
 
-    /// Listens to all events of the connection from now on, those of runs among them.
-    ///
-    /// # Errors
-    /// [`Error::Terminated`] where the connection is over.
-    pub fn events(&self) -> Result<Events<D>, Error> {
-        Ok(Events::new(self.inner.events()?))
-    }
-
     /// How many events nobody listened to.
     pub fn dropped_events(&self) -> u64 {
         self.inner.dropped_events()
@@ -339,18 +331,6 @@ impl<D: Dialect> RpcClient<D> {
     ) -> Result<(), Error> {
         let members = encode(command, params)?;
         self.inner.call(command, &members, self.limit).await.map(drop)
-    }
-
-    pub(crate) async fn start<P: Record + serde::Serialize>(
-        &self,
-        command: &'static str,
-        params: &P,
-    ) -> Result<Run<D>, Error> {
-        let members = encode(command, params)?;
-        let (events, accepted) = self.inner.start_limited(command, &members, self.limit, self.limits)?;
-        // The events are kept while the answer is waited for, so that the run is forgotten where this is dropped.
-        let answer = accepted.await?;
-        Ok(Run::new(self.clone(), command, events, answer))
     }
 }
 
