@@ -23,7 +23,6 @@ pub mod run_limits;
 pub mod run_tracker;
 pub mod scan;
 pub mod schema;
-pub mod script;
 pub mod spec;
 pub mod strict;
 pub mod tap;

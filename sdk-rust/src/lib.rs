@@ -37,7 +37,7 @@ pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunRes
 pub use crate::client::{dynamic, run};
 pub use crate::core::{
     chunks, correlate, dialog, error, frame, framing, outcome, queue, redact, renames, revision, route,
-    run_limits, run_tracker, scan, schema, script, spec, strict, tap, termination, transport, wire,
+    run_limits, run_tracker, scan, schema, spec, strict, tap, termination, transport, wire,
 };
 pub(crate) use crate::core::{connection, failure, glance, numbers, recognition};
 pub use error::{Error, ErrorKind, Refused};
