@@ -9,7 +9,7 @@
 //! POST /login/device/code, /login/oauth/access_token, GET …/copilot_internal/…    login by device code
 //! ```
 //!
-//! [`agentese::script`] selects the answer to a request, as in an agent that plays the script itself.
+//! [`agentese_script`] selects the answer to a request, as in an agent that plays the script itself.
 //! Requests are recorded as [`ModelRequest`]s, the same for all APIs.
 
 mod device;
@@ -24,8 +24,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentese::script::{Playlist, Turn};
 use agentese::types::{ModelRequest, ModelScript};
+use agentese_script::{Playlist, Turn};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -97,7 +97,7 @@ impl Shared {
     fn take(&self, mut request: ModelRequest, body: &str) -> (Turn, ModelRequest) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let user = received::last_user(&request);
-        let turn = state.playlist.next(&agentese::script::Asked {
+        let turn = state.playlist.next(&agentese_script::Asked {
             user: &user,
             system: request.system.as_deref().unwrap_or_default(),
             model: request.model.as_deref().unwrap_or_default(),

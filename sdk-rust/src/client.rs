@@ -2,13 +2,9 @@
 //!
 //! It adds types to [`dynamic::Client`], which does the work for all dialects and languages.
 
-pub mod dialog;
 pub mod dynamic;
-pub mod error;
 mod limit;
 pub mod run;
-pub mod tap;
-pub mod termination;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -18,17 +14,17 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::connection::Settings;
+pub use crate::core::{dialog, error, tap, termination};
+use crate::dialog::{DialogSink, TypedSink};
+use crate::error::Error;
 use crate::framing::{DEFAULT_MAX_LINE, FrameText};
 use crate::queue::{DEFAULT_CAP, Overflow};
 use crate::run_limits::RunLimits;
 use crate::spec::{Dialect, Spec, revision_names, revision_of};
+use crate::tap::Tap;
+use crate::termination::Termination;
 use crate::transport::{ChildOptions, Transport};
 use crate::wire::Record;
-use dialog::{DialogSink, TypedSink};
-use error::Error;
-use tap::Tap;
-use termination::Termination;
-
 pub use limit::Limit;
 pub use run::{Events, RawEvent, Run, RunResult};
 
@@ -274,14 +270,6 @@ impl<D: Dialect> RpcClient<D> {
         self.inner.process_id()
     }
 
-    /// Listens to all events of the connection from now on, those of runs among them.
-    ///
-    /// # Errors
-    /// [`Error::Terminated`] where the connection is over.
-    pub fn events(&self) -> Result<Events<D>, Error> {
-        Ok(Events::new(self.inner.events()?))
-    }
-
     /// How many events nobody listened to.
     pub fn dropped_events(&self) -> u64 {
         self.inner.dropped_events()
@@ -343,18 +331,6 @@ impl<D: Dialect> RpcClient<D> {
     ) -> Result<(), Error> {
         let members = encode(command, params)?;
         self.inner.call(command, &members, self.limit).await.map(drop)
-    }
-
-    pub(crate) async fn start<P: Record + serde::Serialize>(
-        &self,
-        command: &'static str,
-        params: &P,
-    ) -> Result<Run<D>, Error> {
-        let members = encode(command, params)?;
-        let (events, accepted) = self.inner.start_limited(command, &members, self.limit, self.limits)?;
-        // The events are kept while the answer is waited for, so that the run is forgotten where this is dropped.
-        let answer = accepted.await?;
-        Ok(Run::new(self.clone(), command, events, answer))
     }
 }
 

@@ -1,10 +1,12 @@
-//! What clients and servers stand on: framing, scanning, the codec, the connection, processes.
+//! What clients and servers stand on: framing, scanning, the codec, the connection and its errors, processes.
 //!
 //! Most of it is without I/O. The crate's root re-exports what is public.
 
 pub mod chunks;
 pub(crate) mod connection;
 pub mod correlate;
+pub mod dialog;
+pub mod error;
 pub(crate) mod failure;
 pub mod frame;
 pub mod framing;
@@ -21,8 +23,9 @@ pub mod run_limits;
 pub mod run_tracker;
 pub mod scan;
 pub mod schema;
-pub mod script;
 pub mod spec;
 pub mod strict;
+pub mod tap;
+pub mod termination;
 pub mod transport;
 pub mod wire;

@@ -34,10 +34,10 @@ pub mod view;
 pub mod websocket;
 
 pub use crate::client::{Builder, Events, Limit, RawEvent, RpcClient, Run, RunResult};
-pub use crate::client::{dialog, dynamic, error, run, tap, termination};
+pub use crate::client::{dynamic, run};
 pub use crate::core::{
-    chunks, correlate, frame, framing, outcome, queue, redact, renames, revision, route, run_limits,
-    run_tracker, scan, schema, script, spec, strict, transport, wire,
+    chunks, correlate, dialog, error, frame, framing, outcome, queue, redact, renames, revision, route,
+    run_limits, run_tracker, scan, schema, spec, strict, tap, termination, transport, wire,
 };
 pub(crate) use crate::core::{connection, failure, glance, numbers, recognition};
 pub use error::{Error, ErrorKind, Refused};

@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod activity;
 mod acts;
 mod conversation;
 mod fold;
@@ -29,11 +30,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use conversation::{Compaction, Context, Conversation, Internal, Retry, Run, RunState, Sent};
+pub use activity::{Compaction, Retry, Run, RunState};
+pub use conversation::{Block, Context, Conversation, Internal, Message, Sent, ToolBlock};
 pub use fold::Direction;
 use fold::Folding;
 use meaning::{Meaning, meaning_of};
-pub use message::{Block, Message, MessageState, Role, ToolBlock, ToolState, Usage};
+pub use message::{MessageState, Role, ToolState, Usage};
 pub use panel::{
     Draft, ForkPoint, Mode, Model, Notice, OpenQuestion, Session, Shell, SlashCommand, Todo, Waiting,
     WaitingState,

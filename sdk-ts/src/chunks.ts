@@ -6,8 +6,7 @@
  */
 
 import type { JsonObject } from "./generated/types.js";
-import type { Chunks } from "./spec.js";
-import type { SafeTap } from "./tap.js";
+import type { AssemblerTap, Chunks, FrameAssembler } from "./spec.js";
 
 /** Result of one piece. */
 export interface Step {
@@ -26,13 +25,13 @@ interface Piece {
 }
 
 /** Frames of one connection, from single lines and from pieces. */
-export class Pieces {
+export class Pieces implements FrameAssembler {
   readonly #chunks: Chunks;
-  readonly #tap: Pick<SafeTap, "diagnostic">;
+  readonly #tap: AssemblerTap;
   readonly #assembler = new Assembler();
 
   /** Creates an assembler. `tap` receives a diagnostic for each frame that could not be reassembled. */
-  constructor(chunks: Chunks, tap: Pick<SafeTap, "diagnostic">) {
+  constructor(chunks: Chunks, tap: AssemblerTap) {
     this.#chunks = chunks;
     this.#tap = tap;
   }

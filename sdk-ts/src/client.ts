@@ -2,7 +2,9 @@
 
 /** Base of all clients: calls, runs, events and the termination. */
 
-import { Connection, type Settings } from "./connection/connection.js";
+import { Connection } from "./connection/connection.js";
+import type { Settings } from "./connection/core.js";
+import { read } from "./connection/reader.js";
 import type { RunSlot } from "./connection/runs.js";
 import { type NotInRevisionError, type StalledError, UsageError } from "./error.js";
 import type { JsonValue } from "./generated/types.js";
@@ -92,6 +94,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
     }
     this.spec = spec;
     this.#connection = new Connection(spec, { ...options, revision }, transport);
+    void read(this.#connection, transport);
     dropped.register(this, this.#connection);
   }
 

@@ -2,29 +2,9 @@
 
 import { RunFailedError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
+import type { OutcomeRule, Told } from "./spec.js";
 
-/** Outcome that an event reports. */
-export type Told = "failed" | "aborted" | "retried" | "fine";
-
-/** Rule for the outcome in an event. Paths are names separated by dots. */
-export interface OutcomeRule {
-  /** List whose items the rule applies to; without it, the event itself. */
-  readonly over?: string;
-  /** Conditions, all of which must hold. */
-  readonly when?: readonly { readonly is?: readonly string[]; readonly has?: string }[];
-  /** Outcome if `words` yields no other one; `fine` by default. */
-  readonly told?: Told;
-  /** Member, and the outcomes of its values. */
-  readonly words?: readonly [string, Readonly<Record<string, Told>>];
-  /** Paths of the reason; the first one with a value applies. */
-  readonly message?: readonly string[];
-  /** Reason if no path has a value. */
-  readonly text?: string;
-  /** Paths of the code of the failure; the first one with a value applies. */
-  readonly code?: readonly string[];
-  /** `true` if the same prompt may succeed later. */
-  readonly retryable?: boolean;
-}
+export type { OutcomeRule, Told };
 
 /** Outcome of a completed run. */
 export type Verdict = "done" | "aborted" | RunFailedError;

@@ -3,10 +3,9 @@
 import { OtherDialectError } from "./error.js";
 import type { JsonObject } from "./generated/types.js";
 import { redact } from "./redact.js";
-import type { AnyTypes, Spec } from "./spec.js";
+import type { AnyTypes, Recognised, Spec } from "./spec.js";
 
-/** Dialect, and its frame types or JSON-RPC methods in one text, separated by spaces. */
-export type Recognised = readonly [dialect: string, names: string];
+export type { Recognised };
 
 /** Length of the frame in an error, in characters. */
 const SHOWN = 100;

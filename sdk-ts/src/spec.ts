@@ -1,11 +1,7 @@
 /** Tables of a dialect, generated from the declaration. */
 
-import type { Pieces } from "./chunks.js";
 import type { FailureText } from "./generated/failures.js";
-import type { OutcomeRule } from "./outcome.js";
-import type { Recognised } from "./recognition.js";
-import type { Known } from "./revision.js";
-import type { SafeTap } from "./tap.js";
+import type { JsonObject } from "./generated/types.js";
 
 /** Effect of a command on runs. */
 export type RunRole = "starts" | "acts" | "stops" | "replaces";
@@ -24,6 +20,29 @@ export interface CommandSpec {
   readonly reads?: boolean;
   /** Parameters with another name in some revisions, with that name. */
   readonly renamed?: Readonly<Record<string, string>>;
+}
+
+/** Outcome that an event reports. */
+export type Told = "failed" | "aborted" | "retried" | "fine";
+
+/** Rule for the outcome in an event. Paths are names separated by dots. */
+export interface OutcomeRule {
+  /** List whose items the rule applies to; without it, the event itself. */
+  readonly over?: string;
+  /** Conditions, all of which must hold. */
+  readonly when?: readonly { readonly is?: readonly string[]; readonly has?: string }[];
+  /** Outcome if `words` yields no other one; `fine` by default. */
+  readonly told?: Told;
+  /** Member, and the outcomes of its values. */
+  readonly words?: readonly [string, Readonly<Record<string, Told>>];
+  /** Paths of the reason; the first one with a value applies. */
+  readonly message?: readonly string[];
+  /** Reason if no path has a value. */
+  readonly text?: string;
+  /** Paths of the code of the failure; the first one with a value applies. */
+  readonly code?: readonly string[];
+  /** True if the same prompt may succeed later. */
+  readonly retryable?: boolean;
 }
 
 /** Runtime properties of an event. */
@@ -58,6 +77,19 @@ export interface DialogSpec {
   readonly frames?: { readonly request: string; readonly answer?: string; readonly progress?: string };
 }
 
+/** Assembler of frames that arrive in pieces. */
+export interface FrameAssembler {
+  /** Returns a frame on a single line, or the frame completed by this piece; `undefined` for other pieces. */
+  pass(frame: JsonObject, line: string): string | undefined;
+  /** Drops an incomplete frame after another frame or the end. */
+  interrupted(by: string): void;
+}
+
+/** Receiver of a diagnostic for each frame that could not be reassembled. */
+export interface AssemblerTap {
+  diagnostic(diagnostic: { readonly kind: "chunks"; readonly message: string }): void;
+}
+
 /**
  * Pieces of frames that are too long for one line: the event with its members, and the size limit of a frame
  * in bytes.
@@ -71,7 +103,7 @@ export interface Chunks {
   readonly data: string;
   readonly most: number;
   /** Factory of the assembler; only dialects with pieces include its code. */
-  readonly pieces: (chunks: Chunks, tap: Pick<SafeTap, "diagnostic">) => Pieces;
+  readonly pieces: (chunks: Chunks, tap: AssemblerTap) => FrameAssembler;
 }
 
 /** Command with a response that shows if work continues. */
@@ -97,15 +129,22 @@ export interface RunEnd {
   readonly answerEnds: boolean;
 }
 
+/** Revision that the agent speaks, as far as it is known. */
+export interface AgentRevision {
+  readonly revision: RevisionSpec | undefined;
+  /** Returns the full name of a revision, for example `pi@1.5`. */
+  id(revision: RevisionSpec | undefined): string;
+}
+
 /** Lines of dialects with renamed parameters or length limits in some revisions. */
 export interface Lines {
   /** Returns the line of a command. Fails with a `UsageError` if the line exceeds the limit of the agent. */
-  write(spec: Spec<AnyTypes>, command: string, id: string | number, params: object, known: Known): string;
+  write(spec: Spec<AnyTypes>, command: string, id: string | number, params: object, known: AgentRevision): string;
   /**
    * Fails with a `UsageError` if a line exceeds the limit of the agent. `what` is the command, or the
    * question that the line answers.
    */
-  check(known: Known, what: string, line: string): void;
+  check(known: AgentRevision, what: string, line: string): void;
 }
 
 /** Types of the vocabulary of a dialect. */
@@ -153,6 +192,9 @@ export interface RevisionSpec {
   /** Renamed parameters by command, with the names of the revision. */
   readonly renamed?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
+
+/** Dialect, and its frame types or JSON-RPC methods in one text, separated by spaces. */
+export type Recognised = readonly [dialect: string, names: string];
 
 /** Tables of a dialect, over all its revisions. */
 export interface Spec<T extends AnyTypes = AnyTypes> {

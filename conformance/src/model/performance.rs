@@ -3,8 +3,8 @@
 use std::io;
 use std::time::Duration;
 
-use agentese::script::{Break, Turn, break_of};
 use agentese::types::{ModelRequest, ScriptError, ScriptRaw};
+use agentese_script::{Break, Turn, break_of};
 use base64::Engine as _;
 
 use super::http::Connection;

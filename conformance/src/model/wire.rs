@@ -5,8 +5,8 @@ mod completions;
 mod google;
 mod responses;
 
-use agentese::script::{Block, Tokens, Turn, blocks, stop_of, tokens_of};
 use agentese::types::{ModelApi, ModelRequest, ScriptError, ScriptStop};
+use agentese_script::{Block, Tokens, Turn, blocks, stop_of, tokens_of};
 use serde_json::{Value, json};
 
 /// A part of a stream that is written at once.

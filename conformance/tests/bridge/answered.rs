@@ -1,9 +1,9 @@
 //! Check that the model's answers reach the client. According to the loss report, some inputs of the user
 //! have other answers than in the recording. This check compares each answer with the model's script.
 
-use agentese::script::{self, Asked, Kind, Playlist};
 use agentese::types::{ModelRequest, ModelScript, Scenario, ScriptResponse};
 use agentese_conformance::transcript::Transcript;
+use agentese_script::{Asked, Kind, Playlist};
 use serde_json::Value;
 
 use crate::excuse::Left;
@@ -59,7 +59,7 @@ fn beyond(model: &ModelScript) -> ScriptResponse {
 
 impl Answers {
     fn take(&mut self, response: &ScriptResponse) {
-        let blocks = script::blocks(response);
+        let blocks = agentese_script::blocks(response);
         let of_text = blocks.iter().filter(|block| block.kind == Kind::Text);
         self.said(of_text.flat_map(|block| &block.pieces).map(String::as_str).collect());
         self.calls.extend(blocks.into_iter().filter_map(|block| match block.kind {

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::ask::{Asked, Neutral};
 use super::folded::Folded;
-use super::run::{Events, Run};
 use super::table::{Carrier, Table, neutral, table_of};
 use super::{detect, write};
 use crate::client::{Limit, RpcClient};
@@ -86,13 +85,14 @@ impl std::fmt::Debug for Options {
 /// dropped, the agent shuts down in the background.
 #[derive(Clone)]
 pub struct Agent {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
-struct Shared {
-    client: dynamic::Client,
-    table: &'static Table,
-    folded: Arc<Folded>,
+/// State that the clones of an [`Agent`] share.
+pub(super) struct Shared {
+    pub(super) client: dynamic::Client,
+    pub(super) table: &'static Table,
+    pub(super) folded: Arc<Folded>,
     /// Held while the first session opens, for dialects with several sessions per connection.
     beginning: tokio::sync::Mutex<()>,
 }
@@ -217,12 +217,6 @@ impl Agent {
             self.shared.folded.end(&end);
         }
         self.shared.folded.conversation()
-    }
-
-    /// Subscribes to all events from now on.
-    #[must_use]
-    pub fn events(&self) -> Events {
-        Events::new(self.shared.client.clone(), self.shared.folded.listen())
     }
 
     /// Returns the untyped client of the dialect, which sends any command by its wire name. It shares the
@@ -350,21 +344,13 @@ impl Agent {
         })
     }
 
-    /// Starts a run.
-    pub(super) async fn start(&self, intent: Intent, params: Map<String, Value>) -> Result<Run, Error> {
-        let carrier = self.carrier(intent, &params)?;
-        let members = self.members(carrier, &params).await?;
-        let heard = self.shared.folded.listen();
-        let text = Value::Object(members.clone()).to_string();
-        let (events, accepted) = self.shared.client.start(&carrier.command, &text, Limit::Default)?;
-        let data = read(&carrier.command, accepted.await?)?;
-        let results = write::results(self.shared.table, carrier, members, data);
-        Ok(Run::new(self.clone(), events, heard, results))
-    }
-
     /// Returns the command of an intent. Fails if there is no such command or the command lacks
     /// one of the parameters.
-    fn carrier(&self, intent: Intent, params: &Map<String, Value>) -> Result<&'static Carrier, Error> {
+    pub(super) fn carrier(
+        &self,
+        intent: Intent,
+        params: &Map<String, Value>,
+    ) -> Result<&'static Carrier, Error> {
         let spec = self.spec();
         let lacks = |param: Option<&String>| Error::NotInDialect {
             intent: intent.name(),
@@ -381,7 +367,7 @@ impl Agent {
     }
 
     /// Returns the parameters of a command, with the session if the command needs one.
-    async fn members(
+    pub(super) async fn members(
         &self,
         carrier: &Carrier,
         params: &Map<String, Value>,
@@ -406,7 +392,7 @@ impl Agent {
 }
 
 /// Decodes the data of a response. Returns `None` if the response has no data.
-fn read(command: &str, data: Option<FrameText>) -> Result<Option<Value>, Error> {
+pub(super) fn read(command: &str, data: Option<FrameText>) -> Result<Option<Value>, Error> {
     let Some(data) = data else { return Ok(None) };
     crate::wire::decode(data.as_str()).map(Some).map_err(|error| Error::Decode {
         what: format!("the answer to `{command}`"),

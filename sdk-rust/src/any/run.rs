@@ -7,11 +7,14 @@ use std::task::{Context, Poll, ready};
 use futures::Stream;
 use serde_json::{Map, Value};
 
-use super::Agent;
+use super::agent::{Agent, read};
 use super::event::Event;
 use super::folded::Heard;
+use super::write;
+use crate::client::Limit;
 use crate::dynamic::{self, Ended, EventStream};
 use crate::error::Error;
+use crate::generated::intents::Intent;
 use crate::outcome::RunFailure;
 use crate::run_tracker::EndedBy;
 use crate::termination::{Cause, Termination};
@@ -176,6 +179,26 @@ impl Run {
             Some(Err(error)) => Err(error.clone()),
             None => Err(Error::Terminated(Termination::new(Cause::Closed))),
         }
+    }
+}
+
+impl Agent {
+    /// Subscribes to all events from now on.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        Events::new(self.shared.client.clone(), self.shared.folded.listen())
+    }
+
+    /// Starts a run.
+    pub(super) async fn start(&self, intent: Intent, params: Map<String, Value>) -> Result<Run, Error> {
+        let carrier = self.carrier(intent, &params)?;
+        let members = self.members(carrier, &params).await?;
+        let heard = self.shared.folded.listen();
+        let text = Value::Object(members.clone()).to_string();
+        let (events, accepted) = self.shared.client.start(&carrier.command, &text, Limit::Default)?;
+        let data = read(&carrier.command, accepted.await?)?;
+        let results = write::results(self.shared.table, carrier, members, data);
+        Ok(Run::new(self.clone(), events, heard, results))
     }
 }
 

@@ -13,8 +13,9 @@ use crate::outcome::RunFailure;
 use crate::run_tracker::EndedBy;
 use crate::spec::Dialect;
 use crate::termination::{Cause, Termination};
+use crate::wire::Record;
 
-use super::RpcClient;
+use super::{RpcClient, encode};
 
 /// An event as received: its text, and a typed view on demand.
 #[derive(Debug)]
@@ -217,6 +218,28 @@ impl<D: Dialect> Run<D> {
             Some(Err(error)) => Err(error.clone()),
             None => Err(Error::Terminated(Termination::new(Cause::Closed))),
         }
+    }
+}
+
+impl<D: Dialect> RpcClient<D> {
+    /// Listens to all events of the connection from now on, those of runs among them.
+    ///
+    /// # Errors
+    /// [`Error::Terminated`] where the connection is over.
+    pub fn events(&self) -> Result<Events<D>, Error> {
+        Ok(Events::new(self.inner.events()?))
+    }
+
+    pub(crate) async fn start<P: Record + serde::Serialize>(
+        &self,
+        command: &'static str,
+        params: &P,
+    ) -> Result<Run<D>, Error> {
+        let members = encode(command, params)?;
+        let (events, accepted) = self.inner.start_limited(command, &members, self.limit, self.limits)?;
+        // The events are kept while the answer is waited for, so that the run is forgotten where this is dropped.
+        let answer = accepted.await?;
+        Ok(Run::new(self.clone(), command, events, answer))
     }
 }
 

@@ -23,7 +23,7 @@ mod reader;
 mod text;
 
 pub use framer::{Framer, Line};
-pub use reader::{FrameReader, Incoming};
+pub use reader::FrameReader;
 pub use text::FrameText;
 
 /// The default limit for the length of a line, in bytes: 64 MiB.
@@ -78,4 +78,13 @@ pub enum FramingError {
         /// Number of valid bytes at the start of the line.
         valid_up_to: usize,
     },
+}
+
+/// One item of input: a line, or the reason for an undelivered line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Incoming {
+    /// A line's text. Blank lines are delivered as empty text.
+    Frame(FrameText),
+    /// A dropped line. The stream continues.
+    Fault(FramingError),
 }

@@ -9,6 +9,8 @@ use crate::framing::FrameText;
 use crate::scan::{self, Outline, ScanError, Wanted, inner, member};
 use crate::spec::{Barrier, EventSpec, Framing, Spec};
 
+pub use crate::scan::flag;
+
 /// The type of an event: a row of the tables if declared, which needs no allocation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
@@ -292,12 +294,6 @@ fn json_rpc(
         }
         (None, None) => Err("it has neither `method` nor `id`".to_owned()),
     }
-}
-
-/// Returns a boolean member of an event.
-pub fn flag(event: &str, name: &'static str) -> Option<bool> {
-    let wanted = Wanted::new([member(name)]);
-    scan::scan(event, &wanted).ok()?.boolean(0)
 }
 
 /// Evaluates the data of a state response; true if work continues.

@@ -18,21 +18,18 @@
 //! ```
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Index;
 
 mod blocks;
 mod cursor;
+mod error;
 mod outline;
 mod value;
 
 use cursor::Cursor;
+pub use error::{Kind, MAX_DEPTH, ScanError};
 pub use outline::{Outline, Place};
 pub use value::{boolean, is_null, string, unsigned};
-
-/// Maximum nesting of brackets, in levels: equal in the clients of all languages, and equal to the limit of
-/// JSON decoders. Deeper text is rejected.
-pub const MAX_DEPTH: usize = 127;
 
 /// A member to find.
 #[derive(Debug, Clone, Copy)]
@@ -115,79 +112,17 @@ impl<'a, const N: usize> Index<usize> for Found<'a, N> {
     }
 }
 
-/// Kind of a text that is not an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// The text begins like an array.
-    Array,
-    /// The text begins like a string.
-    String,
-    /// The text begins like a number.
-    Number,
-    /// The text is `true` or `false`.
-    Boolean,
-    /// The text is `null`.
-    Null,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Array => "an array",
-            Self::String => "a string",
-            Self::Number => "a number",
-            Self::Boolean => "a boolean",
-            Self::Null => "null",
-        })
-    }
-}
-
-/// Reason for rejecting a text as one JSON object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScanError {
-    /// The text contains only white space.
-    #[error("the text is blank")]
-    Blank,
-    /// The text is JSON of another kind, judged by its first character.
-    #[error("expected an object, found {found}")]
-    NotAnObject {
-        /// The kind of the text.
-        found: Kind,
-    },
-    /// Brackets nest deeper than [`MAX_DEPTH`].
-    #[error("nested deeper than {limit} levels at byte {offset}")]
-    TooDeep {
-        /// The limit, in levels.
-        limit: usize,
-        /// Position of the first bracket beyond the limit, in bytes from the start of the text.
-        offset: usize,
-    },
-    /// The text has an unexpected character.
-    #[error("expected {expected} at byte {offset}")]
-    Malformed {
-        /// The expected item.
-        expected: &'static str,
-        /// Position in bytes from the start of the text.
-        offset: usize,
-    },
-    /// The text ends before its object ends.
-    #[error("the object does not end")]
-    Unfinished,
-    /// Further text follows the object.
-    #[error("text after the object at byte {offset}")]
-    TrailingText {
-        /// Position in bytes from the start of the text.
-        offset: usize,
-    },
-}
-
 /// Finds the wanted members of the object in `text`.
 ///
 /// Fails if the text is not exactly one object. Runs in one pass with constant memory, independent of the
 /// nesting.
 pub fn scan<'a, const N: usize>(text: &'a str, wanted: &Wanted<N>) -> Result<Found<'a, N>, ScanError> {
     look(text, wanted, None)
+}
+
+/// Returns a boolean member of an event.
+pub fn flag(event: &str, name: &'static str) -> Option<bool> {
+    scan(event, &Wanted::new([member(name)])).ok()?.boolean(0)
 }
 
 /// Works as [`scan`] and also records the positions of members. These are all members of the object, and the

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 pub use crate::outcome::{OutcomeRule, Test, Told};
+use crate::scan;
 
 /// How frames are wrapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +94,7 @@ impl RunEffect {
     /// What an event with that object says: the member that it depends on is looked at. One of `None`, `Begins`, `MayEnd`,
     /// `Holds` and `Ends`.
     pub fn of(self, body: &str) -> RunEffect {
-        let flag = |member| crate::route::flag(body, member);
+        let flag = |member| scan::flag(body, member);
         let holds = match self {
             RunEffect::MayEndUnless(member) => flag(member) == Some(true),
             RunEffect::MayEndIf(member) => flag(member) == Some(false),

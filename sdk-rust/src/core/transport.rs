@@ -9,6 +9,8 @@ mod spawn_error;
 mod stderr;
 mod stdin;
 mod stdio;
+mod streams;
+mod system;
 mod thread_reader;
 #[cfg(unix)]
 mod unix;
@@ -21,22 +23,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use child::{ChildProcess, ProcessGroup};
 pub use exit::Exit;
-pub use options::ChildOptions;
+pub use options::{ChildOptions, StderrCallback};
 pub use pair::memory_pair;
 pub use spawn_error::{SpawnError, SpawnErrorKind};
-pub use stderr::StderrCallback;
 pub use stdio::{guard_stdio, stdio};
-
-// The parts that differ between systems. Both modules have the same items.
-#[cfg(unix)]
-use unix as system;
-#[cfg(windows)]
-use windows as system;
-
-/// The reading side, with bytes from the peer.
-pub type BoxReader = Box<dyn AsyncRead + Send + Unpin>;
-/// The writing side, for bytes to the peer.
-pub type BoxWriter = Box<dyn AsyncWrite + Send + Unpin>;
+pub use streams::{BoxReader, BoxWriter};
 
 /// Two directions of bytes, and the process at the other end, if any.
 pub struct Transport {

@@ -9,9 +9,10 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::lines;
 use super::outbox::Outbox;
 use super::pieces::Pieces;
-use super::{Refusal, lines};
+use super::refusal::Refusal;
 use crate::frame::{dialog_line, event_ends, success_ends};
 use crate::glance::glance;
 use crate::scan;

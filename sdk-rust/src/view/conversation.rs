@@ -1,4 +1,5 @@
-//! A conversation between an agent and its user, independent of the dialect.
+//! A conversation between an agent and its user, independent of the dialect, and its messages. A message contains the
+//! conversations of the subagents that its tools started.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::message::{Message, Usage};
+use super::activity::Run;
+use super::message::{MessageState, Role, ToolState, Usage};
 use super::panel::{
     Draft, ForkPoint, Model, Notice, OpenQuestion, Session, Shell, SlashCommand, Todo, Waiting,
 };
@@ -119,6 +121,158 @@ impl Conversation {
     }
 }
 
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Block {
+    /// Text.
+    Text {
+        /// The text.
+        #[serde(default)]
+        text: String,
+    },
+    /// Reasoning.
+    Thinking {
+        /// The reasoning.
+        #[serde(default)]
+        text: String,
+        /// True if the reasoning is unreadable.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        redacted: Option<bool>,
+        /// Opaque data for the provider, to be returned with the message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+    },
+    /// An image.
+    Image {
+        /// The MIME type.
+        #[serde(default, rename = "mimeType")]
+        mime_type: String,
+        /// The bytes in base64.
+        #[serde(default)]
+        data: String,
+    },
+    /// Data without a block type of its own.
+    Data {
+        /// The data as the agent sent it.
+        #[serde(default)]
+        value: Value,
+    },
+    /// A tool call.
+    Tool(Box<ToolBlock>),
+}
+
+record! {
+    /// A tool call of the model, with the output and the result of the tool.
+    #[derive(Default)]
+    ToolBlock {
+        /// The call's id.
+        call_id: String,
+        /// The tool's name.
+        name: String,
+        /// State of the call.
+        state: ToolState,
+    } {
+        /// The arguments: complete, or as far as the agent could parse them.
+        arguments: Value,
+        /// The incomplete JSON text of the arguments, if the agent only sends pieces.
+        arguments_text: String,
+        /// Output of the tool so far.
+        output: Vec<Block>,
+        /// Result of the tool.
+        result: Vec<Block>,
+        /// Structured details for a front end, in a form of the tool's own.
+        details: Value,
+        /// Running time in milliseconds.
+        duration_ms: f64,
+        /// A one-line description for users.
+        label: String,
+        /// Opaque data for the provider, to be returned with the call.
+        signature: String,
+        /// Conversation of the subagent that the tool started.
+        child: Box<Conversation>,
+    }
+}
+
+record! {
+    /// A message of the conversation.
+    #[derive(Default)]
+    Message {
+        /// A stable key, for rendering.
+        key: String,
+        /// Author of the message.
+        role: Role,
+        /// State of the message.
+        state: MessageState,
+        /// Parts of the message.
+        blocks: Vec<Block>,
+    } {
+        /// The agent's own id, if present.
+        id: String,
+        /// The dialect's own name of the kind, if `role` is less precise.
+        kind: String,
+        /// The model's id.
+        model: String,
+        /// The model's provider.
+        provider: String,
+        /// The wire format of the model's API, as named by the agent.
+        api: String,
+        /// Tokens and cost.
+        usage: Usage,
+        /// Stop reason of the model, as named by the dialect.
+        stop_reason: String,
+        /// The error message.
+        error: Value,
+        /// Time reported by the agent, in milliseconds since the epoch.
+        time: f64,
+        /// With the role `tool`: the id of the call.
+        call_id: String,
+        /// With the role `tool`: the tool's name.
+        name: String,
+        /// With the role `shell`: the command line; `blocks` contains its output.
+        command: String,
+        /// With the role `shell`: the exit code.
+        exit_code: i64,
+        /// With the role `shell`: true if the command was aborted.
+        cancelled: bool,
+        /// With the role `shell`: true if the output was truncated.
+        truncated: bool,
+        /// With the role `summary`: number of tokens in the context before the compaction.
+        tokens_before: u64,
+        /// Structured details for a front end.
+        details: Value,
+        /// True if the message is no longer in the model's context.
+        gone: bool,
+        /// True if the message is not for display.
+        hidden: bool,
+    }
+}
+
+impl Message {
+    /// Returns the text of the message.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let text = |block: &Block| match block {
+            Block::Text { text } => Some(text.clone()),
+            _ => None,
+        };
+        self.blocks.iter().filter_map(text).collect()
+    }
+
+    /// Returns true if the message is no longer in the model's context.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.gone == Some(true)
+    }
+
+    /// Returns true if the message is incomplete.
+    #[must_use]
+    pub fn is_growing(&self) -> bool {
+        self.state == MessageState::Growing
+    }
+}
+
 /// Shared messages as JSON: a list of messages.
 mod shared {
     use std::sync::Arc;
@@ -144,72 +298,6 @@ record! {
         tokens: u64,
         /// Capacity of the context in tokens.
         window: u64,
-    }
-}
-
-/// Activity of the agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum RunState {
-    /// No activity.
-    #[default]
-    Idle,
-    /// The agent works on a prompt.
-    Working,
-    /// The agent waits before a retry of a request to the model.
-    Retrying,
-    /// The agent compacts the conversation.
-    Compacting,
-    /// The run was aborted and has not ended yet.
-    Aborting,
-}
-
-record! {
-    /// Activity of the agent.
-    #[derive(Default)]
-    Run {
-        /// Summary of the activity.
-        state: RunState,
-        /// True during a run.
-        working: bool,
-        /// True after an abort, until the end of the run.
-        aborting: bool,
-    } {
-        /// The pending retry.
-        retry: Retry,
-        /// The current compaction.
-        compaction: Compaction,
-        /// Description of the activity, sent by the agent.
-        activity: String,
-        /// Reason for the failure of the last run.
-        error: String,
-    }
-}
-
-record! {
-    /// A retry of a request to the model.
-    #[derive(Default)]
-    Retry {} {
-        /// The number of this retry, from 1.
-        attempt: u64,
-        /// Maximum number of retries.
-        max_attempts: u64,
-        /// Delay before the retry, in milliseconds.
-        delay_ms: u64,
-        /// The error of the failed request.
-        error: String,
-        /// Time of the report, in milliseconds since the epoch.
-        at: f64,
-    }
-}
-
-record! {
-    /// A compaction.
-    #[derive(Default)]
-    Compaction {} {
-        /// Reason for the compaction.
-        reason: String,
     }
 }
 

@@ -2,9 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::acts::{About, answered, apply, expired, id_text, notify};
+use super::acts::messages::change_tool;
+use super::acts::panels::{answered, expired, notify};
+use super::acts::slots::{About, Slots, id_text};
+use super::acts::{history, messages, panels, run};
 use super::conversation::{Conversation, Sent};
-use super::meaning::{Framing, Meaning, Rules};
+use super::meaning::{Act, Framing, Meaning, Rules};
 use super::read::{at, holds, read_all};
 
 /// Sender of a frame.
@@ -161,14 +164,56 @@ impl Folding {
     }
 }
 
-/// Folds an event into the conversation of a subagent.
-pub(super) fn child_event(
-    mut child: Box<Conversation>,
-    event: &Value,
-    about: &About<'_>,
-) -> Box<Conversation> {
-    Folding { meaning: about.meaning, at: about.at }.event(&mut child, event);
-    child
+/// Applies an act to the conversation.
+fn apply(act: Act, conversation: &mut Conversation, slots: Slots, about: &About<'_>) {
+    match act {
+        Act::Work => run::work(conversation, &slots),
+        Act::Outcome => run::outcome(conversation, &slots),
+        Act::Abort => run::abort(conversation, &slots),
+        Act::Compacting => run::compacting(conversation, &slots),
+        Act::Compacted => run::compacted(conversation, slots, about),
+        Act::Retry => run::retry(conversation, slots, about),
+        Act::Retried => run::retried(conversation, &slots),
+        Act::Shell => run::shell(conversation, &slots, about),
+        Act::ShellOutput => run::shell_output(conversation, &slots),
+        Act::ShellDone => run::shell_done(conversation, slots, about),
+        Act::Begin => messages::begin(conversation, slots),
+        Act::Snapshot => messages::snapshot(conversation, slots),
+        Act::Piece => messages::piece(conversation, slots),
+        Act::Block => messages::block(conversation, slots),
+        Act::Message => messages::change_message(conversation, slots),
+        Act::End => messages::end(conversation, slots),
+        Act::Tool => messages::tool(conversation, slots),
+        Act::Arrive => messages::arrive(conversation, about),
+        Act::History => history::history(conversation, &slots),
+        Act::Count => history::count(conversation, &slots),
+        Act::Replace => history::replace(conversation, &slots),
+        Act::Set => panels::set(conversation, &slots, about),
+        Act::Keep => panels::keep(conversation, &slots),
+        Act::Usage => panels::usage(conversation, slots),
+        Act::Wait => panels::wait(conversation, &slots, about),
+        Act::Waited => panels::waited(conversation, &slots, about),
+        Act::Queue => panels::queue(conversation, &slots),
+        Act::Ask => panels::ask(conversation, slots, about),
+        Act::Withdraw => answered(conversation, slots.get("id")),
+        Act::Notice => panels::notice(conversation, &slots, about),
+        Act::Entry => panels::entry(conversation, slots),
+        Act::Draft => panels::draft(conversation, &slots),
+        Act::Task => panels::task(conversation, slots),
+        Act::Child => child(conversation, slots, about),
+    }
+}
+
+/// Folds an event of a subagent into the conversation of the subagent.
+fn child(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+    let Some(Value::String(call)) = slots.remove("callId") else { return };
+    let Some(event @ Value::Object(_)) = slots.remove("event") else { return };
+    let dialect = conversation.dialect.clone();
+    change_tool(conversation, &call, true, |tool| {
+        let begun = || Box::new(Conversation::begin(&dialect));
+        let child = tool.child.get_or_insert_with(begun);
+        Folding { meaning: about.meaning, at: about.at }.event(child, &event);
+    });
 }
 
 /// Returns the key of a sent command.

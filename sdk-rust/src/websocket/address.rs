@@ -2,7 +2,7 @@
 
 use tokio_tungstenite::tungstenite::http::Uri;
 
-use super::ConnectError;
+use super::error::ConnectError;
 
 /// The address of a WebSocket.
 #[derive(Debug, Clone)]

@@ -18,7 +18,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::address::Address;
 use super::book::{Book, Heard};
-use super::{ConnectError, Options, Stream};
+use super::error::ConnectError;
+use super::options::{Options, Stream};
 use crate::framing::{Bom, FrameReader, FrameText, FramerOptions, Incoming};
 use crate::transport::Transport;
 

@@ -1,67 +1,38 @@
 /**
- * Connection: one reader, one writer, and the table of pending calls.
+ * Connection: one reader, one writer, and the table of pending calls. Its creator starts the reader.
  *
  * This module knows no types of a dialect; tables describe the differences. The client is its public
  * interface.
  */
 
-import type { Pieces } from "../chunks.js";
 import { Table } from "../correlate.js";
 import { NotInRevisionError, type OtherDialectError, type RefusedError, StalledError, TimedOutError } from "../error.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { Broadcast } from "../broadcast.js";
-import { DEFAULT_QUEUE_BYTES, type Overflow, type Queue } from "../queue.js";
+import { DEFAULT_QUEUE_BYTES, type Queue } from "../queue.js";
 import type { EventFrame } from "../event.js";
-import { type AnyTypes, type EventSpec, type RunEnd, type Spec, row } from "../spec.js";
+import { type AnyTypes, type EventSpec, type FrameAssembler, type RunEnd, type Spec, row } from "../spec.js";
 import { otherDialect } from "../recognition.js";
 import { type Contradiction, Known } from "../revision.js";
-import { type Direction, SafeTap, type Tap } from "../tap.js";
+import { SafeTap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
 import { EXIT_WITHIN, later, within } from "../timer.js";
 import type { Transport } from "../transport.js";
-import type { Validate } from "../validation.js";
+import type { ConnectionCore, Listener, Settings, Waiter } from "./core.js";
 import { Dialogs } from "./dialogs.js";
-import { read } from "./reader.js";
 import { Runs } from "./runs.js";
 import { Writer, commandLine } from "./writer.js";
-
-/** Settings of a connection. */
-export interface Settings {
-  readonly overflow?: Overflow | undefined;
-  readonly queueBytes?: number | undefined;
-  readonly maxLine?: number | undefined;
-  readonly timeout?: number | undefined;
-  readonly tap?: Tap | undefined;
-  readonly dialogs?: object | undefined;
-  readonly validate?: Validate | undefined;
-  /** Revision that the caller names. */
-  readonly revision?: string | undefined;
-  /** Observer of complete, unredacted frames in order. For this library only. */
-  readonly watch?: ((direction: Direction, line: string) => void) | undefined;
-}
-
-/** Receiver of a response. Exactly one of the two functions is called, once. */
-export interface Waiter {
-  answered(data: JsonValue | undefined): void;
-  failed(error: unknown): void;
-}
-
-/** Subscriber to all events, or to the events of one session and those without a session. */
-export interface Listener {
-  readonly events: Broadcast;
-  readonly session: string | undefined;
-}
 
 /** Time limit of commands without a declared limit, in milliseconds. */
 const USUAL_TIMEOUT = 30_000;
 
-export class Connection {
+export class Connection implements ConnectionCore {
   readonly pending = new Table<Waiter>();
   readonly runs: Runs;
   readonly dialogs = new Dialogs(this);
   readonly recent = new RecentFrames();
   /** Assembler of frames that arrive in pieces. */
-  readonly pieces: Pieces | undefined;
+  readonly pieces: FrameAssembler | undefined;
   readonly tap: SafeTap;
   readonly writer: Writer;
   /** Resolves with the termination. Never rejects. */
@@ -108,7 +79,6 @@ export class Connection {
     this.terminated = new Promise((resolve) => (this.#resolve = resolve));
     this.runs = new Runs(this);
     this.writer = new Writer(this, transport.writable);
-    void read(this, transport);
   }
 
   /**

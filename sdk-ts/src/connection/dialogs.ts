@@ -6,8 +6,9 @@ import type { JsonObject, JsonValue } from "../generated/types.js";
 import { type DialogSpec, isAnswered, row } from "../spec.js";
 import type { Termination } from "../termination.js";
 import { later } from "../timer.js";
-import type { Connection } from "./connection.js";
-import { fits } from "./reader.js";
+import type { ConnectionCore } from "./core.js";
+import { fits } from "./validation.js";
+import type { Writer } from "./writer.js";
 
 /** Abort reason of a question after its time limit. */
 const TIME_IS_UP = new DOMException("the time limit of the question has passed", "TimeoutError");
@@ -17,12 +18,16 @@ interface OpenDialog {
   readonly controller: AbortController;
 }
 
+interface ConnectionWithWriter extends ConnectionCore {
+  readonly writer: Writer;
+}
+
 /** Open questions of one connection. */
 export class Dialogs {
-  readonly #connection: Connection;
+  readonly #connection: ConnectionWithWriter;
   readonly #open = new Set<OpenDialog>();
 
-  constructor(connection: Connection) {
+  constructor(connection: ConnectionWithWriter) {
     this.#connection = connection;
   }
 

@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from "../generated/types.js";
 import { LAZY_FROM, parseObject, rawMember } from "../json.js";
 import type { Queue } from "../queue.js";
 import { redact, sealed } from "../redact.js";
-import { type Checked, type Misfit, misfitText } from "../validation.js";
+import { type Misfit, misfitText } from "../validation.js";
 import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
 import { type Members, scanMembers } from "../scan.js";
@@ -16,6 +16,7 @@ import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
 import { EXIT_WITHIN, LAST_WORDS, SILENCE, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import type { Connection } from "./connection.js";
+import { fits } from "./validation.js";
 import { failOtherId, keyOf, lostLine } from "./lost.js";
 
 /** Length of the displayed part of a line that is not a frame. */
@@ -283,21 +284,6 @@ function answer(
   const error = connection.failureOf(settled.command, refusal);
   if (run !== undefined) runs.fail(run, error);
   settled.waiter.failed(error);
-}
-
-/** Returns the mismatch of a value if validation is enabled, and reports it to the tap. */
-export function fits(
-  connection: Connection,
-  what: Checked,
-  name: string,
-  value: JsonValue | undefined,
-): Misfit | undefined {
-  const misfit = connection.settings.validate?.(connection.spec, what, name, value);
-  if (misfit !== undefined) {
-    const message = misfitText(misfit);
-    connection.tap.diagnostic({ kind: "invalid", what, name, message });
-  }
-  return misfit;
 }
 
 /** Builds the error of a rejection. `named` is the command in the response, `command` the rejected one. */

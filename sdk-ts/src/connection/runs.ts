@@ -9,7 +9,7 @@ import type { Meter } from "../run_limits.js";
 import { type EndedBy, type Input, RunTracker } from "../run_tracker.js";
 import type { StateCommand } from "../spec.js";
 import { later } from "../timer.js";
-import type { Connection, Waiter } from "./connection.js";
+import type { ConnectionCore, Waiter } from "./core.js";
 
 /** Internal result of a run. */
 export interface RunEnded {
@@ -44,7 +44,7 @@ export class RunSlot {
   #reject: (error: unknown) => void = () => undefined;
 
   constructor(
-    connection: Connection,
+    connection: ConnectionCore,
     readonly commandId: string,
     readonly session: string | undefined,
     readonly events: Broadcast,
@@ -90,10 +90,10 @@ export class RunSlot {
 
 /** All runs of a connection. */
 export class Runs {
-  readonly #connection: Connection;
+  readonly #connection: ConnectionCore;
   #slots: readonly RunSlot[] = [];
 
-  constructor(connection: Connection) {
+  constructor(connection: ConnectionCore) {
     this.#connection = connection;
   }
 

@@ -6,13 +6,13 @@ import { DEFAULT_QUEUE_BYTES } from "../queue.js";
 import type { AnyTypes, Spec } from "../spec.js";
 import type { Termination } from "../termination.js";
 import { EXIT_WITHIN, within } from "../timer.js";
-import type { Connection } from "./connection.js";
+import type { ConnectionCore } from "./core.js";
 
 /** Time limit of pending writes when the connection closes, in milliseconds. */
 const LAST_WRITE = 2000;
 
 export class Writer {
-  readonly #connection: Connection;
+  readonly #connection: ConnectionCore;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #encoder = new TextEncoder();
   #ending: Promise<void> | undefined;
@@ -21,7 +21,7 @@ export class Writer {
   /** Callers that wait until a line is written. */
   readonly #waiting = new Set<(end: Termination) => void>();
 
-  constructor(connection: Connection, writable: WritableStream<Uint8Array>) {
+  constructor(connection: ConnectionCore, writable: WritableStream<Uint8Array>) {
     this.#connection = connection;
     this.#writer = writable.getWriter();
     this.#writer.closed.catch((error: unknown) => this.#broken(error));

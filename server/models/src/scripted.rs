@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentese::script::{Asked, Playlist};
 use agentese::types::{
     AgentMessage, InputKind, Model, ModelBuilder, ModelCostBuilder, ModelScript, ScriptResponse,
 };
+use agentese_script::{Asked, Playlist};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 

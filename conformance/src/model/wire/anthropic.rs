@@ -1,7 +1,7 @@
 //! Anthropic Messages.
 
-use agentese::script::Kind;
 use agentese::types::ScriptStop;
+use agentese_script::Kind;
 use serde_json::json;
 
 use super::{Answer, Parts};

@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions.
 
-use agentese::script::Kind;
 use agentese::types::ScriptStop;
+use agentese_script::Kind;
 use serde_json::{Value, json};
 
 use super::{Answer, Parts};

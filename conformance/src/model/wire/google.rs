@@ -1,7 +1,7 @@
 //! Google Generative AI. A tool call comes as one piece: the API does not stream arguments.
 
-use agentese::script::Kind;
 use agentese::types::ScriptStop;
+use agentese_script::Kind;
 use serde_json::{Value, json};
 
 use super::{Answer, Parts};

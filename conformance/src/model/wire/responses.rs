@@ -1,7 +1,7 @@
 //! OpenAI Responses.
 
-use agentese::script::{Block, Kind};
 use agentese::types::ScriptStop;
+use agentese_script::{Block, Kind};
 use serde_json::{Value, json};
 
 use super::{Answer, Parts};

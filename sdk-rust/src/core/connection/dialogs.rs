@@ -2,51 +2,19 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::Shared;
+use super::open_dialogs::Question;
+use super::shared::Shared;
 use crate::dialog::{Misfit, answer_frame, check_answer, policy_frame};
 use crate::framing::FrameText;
 use crate::scan;
 use crate::tap::Diagnostic;
-
-/// The open questions of one connection. Each connection has its own table, so questions of an earlier agent
-/// never mix with questions of its successor, even if ids repeat.
-#[derive(Default)]
-pub(super) struct OpenDialogs {
-    questions: Mutex<Vec<Question>>,
-    asked: AtomicU64,
-}
-
-struct Question {
-    number: u64,
-    id: String,
-    withdrawn: CancellationToken,
-}
-
-impl OpenDialogs {
-    fn questions(&self) -> MutexGuard<'_, Vec<Question>> {
-        // A panic under the lock cannot leave the list half changed: each change is one call.
-        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns true if a question is open.
-    pub fn any(&self) -> bool {
-        !self.questions().is_empty()
-    }
-
-    /// Withdraws the open questions with an id. Ids of answered or unknown questions have no effect.
-    fn withdraw(&self, id: &str) {
-        for question in self.questions().iter().filter(|question| question.id == id) {
-            question.withdrawn.cancel();
-        }
-    }
-}
 
 /// Guard of an open question: dropping it closes the question.
 struct OpenDialog {

@@ -8,14 +8,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::runs::RunEnded;
-use super::{Shared, State};
+use super::event_queue::{EventFrame, EventQueue, EventSender, Subscriber};
+use super::run_slot::Slot;
+use super::shared::{Shared, State};
 use crate::error::Error;
-use crate::framing::FrameText;
-use crate::queue::{self, Key, Overflow, Pushed, Receiver, Sender};
-use crate::route::EventKind;
+use crate::queue::{self, Key, Overflow, Pushed, Sender};
 use crate::run_tracker::Input;
-use crate::scan::Outline;
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
 
@@ -38,55 +36,6 @@ pub(super) struct Pace {
 impl Default for Pace {
     fn default() -> Self {
         Self { left: BUDGET }
-    }
-}
-
-/// An event as it came.
-#[derive(Debug, Clone)]
-pub(crate) struct EventFrame {
-    /// Its type.
-    pub kind: EventKind,
-    /// The raw event object, where it is not the whole line.
-    pub inner: Option<FrameText>,
-    /// Where the members of a long line that is the event object itself stand.
-    pub outline: Option<Arc<Outline>>,
-    /// The whole line.
-    pub frame: FrameText,
-}
-
-impl EventFrame {
-    /// The raw event object.
-    pub fn body(&self) -> &FrameText {
-        self.inner.as_ref().unwrap_or(&self.frame)
-    }
-
-    /// The raw event object, taken.
-    pub fn into_body(self) -> FrameText {
-        self.inner.unwrap_or(self.frame)
-    }
-
-    /// How many bytes of a queue it takes.
-    pub fn size(&self) -> usize {
-        self.frame.len() + self.outline.as_ref().map_or(0, |outline| outline.size())
-    }
-
-    /// Whether it could be the last one of a run.
-    pub fn may_end(&self) -> bool {
-        self.kind.spec().is_some_and(|spec| matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends))
-    }
-}
-
-/// Where a subscriber reads its events.
-pub(crate) type EventQueue = Receiver<EventFrame, Result<RunEnded, Error>>;
-/// Where its events are queued.
-pub(super) type EventSender = Sender<EventFrame, Result<RunEnded, Error>>;
-
-/// Someone who listens to all events of the connection.
-pub(super) struct Subscriber(pub EventSender);
-
-impl Subscriber {
-    pub fn close(&self, error: Error) {
-        self.0.close(Err(error));
     }
 }
 
@@ -229,7 +178,7 @@ impl Shared {
     pub(super) fn wake_listeners(&self) {
         let wakers: Vec<Waker> = {
             let state = self.state();
-            let runs = state.runs.iter().map(super::runs::Slot::sender);
+            let runs = state.runs.iter().map(Slot::sender);
             let all = state.subscribers.iter().map(|subscriber| &subscriber.0).chain(runs);
             all.filter_map(Sender::take_waker).collect()
         };
@@ -246,7 +195,7 @@ impl Shared {
             if in_hurry || self.settings.overflow != Overflow::Block || self.exited.is_cancelled() {
                 return;
             }
-            let runs = state.runs.iter().map(super::runs::Slot::sender);
+            let runs = state.runs.iter().map(Slot::sender);
             let mut all = state.subscribers.iter().map(|subscriber| &subscriber.0).chain(runs);
             all.find(|sender| is_behind(sender.queued())).cloned()
         };

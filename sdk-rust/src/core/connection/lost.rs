@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Shared, Waiter};
+use super::shared::{Shared, Waiter};
 use crate::error::Error;
 use crate::framing::FrameText;
 use crate::glance::{Glance, glance};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Shared, Waiter};
+use super::shared::{Shared, Waiter};
 use crate::error::Error;
 use crate::framing::FrameText;
 use crate::recognition::{any_of, other_dialects};

@@ -1,64 +1,16 @@
 //! The agent's revision and its consequences.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::Ordering;
 
-use super::{EventFrame, Shared, writer};
+use super::event_queue::EventFrame;
+use super::shared::Shared;
+use super::writer;
 use crate::error::{Error, Refused};
 use crate::renames;
-use crate::revision::{Contradiction, Known, Says};
+use crate::revision::Contradiction;
 use crate::spec::{EventSpec, RunEffect, RunEnd, Spec};
 use crate::tap::Diagnostic;
-
-/// Evidence for the revision from the frames of a connection.
-pub(super) struct Seen {
-    known: Mutex<Known>,
-    /// True if further frames cannot add evidence. This is the usual state, and it can be read without the
-    /// lock.
-    is_settled: AtomicBool,
-    /// The revision, once it is known.
-    revision: OnceLock<&'static Spec>,
-    /// Possible evidence in events, in the order of the dialect's rows.
-    says: Box<[Says]>,
-}
-
-impl Seen {
-    pub fn new(spec: &'static Spec, told: Option<&'static Spec>) -> Self {
-        let known = Known::new(spec, told);
-        let seen = Seen {
-            is_settled: AtomicBool::default(),
-            revision: OnceLock::new(),
-            says: spec.events.iter().map(|event| Says::of(spec.revisions, event.name)).collect(),
-            known: Mutex::new(known.clone()),
-        };
-        seen.note(&known);
-        seen
-    }
-
-    /// Publishes the result for readers without the lock.
-    fn note(&self, known: &Known) {
-        self.is_settled.store(known.is_settled(), Ordering::Relaxed);
-        if let Some(revision) = known.revision() {
-            self.revision.get_or_init(|| revision);
-        }
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        // A panic under the lock cannot leave the value half changed.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn look(&self, look: impl FnOnce(&mut Known) -> Option<Contradiction>) -> Option<Contradiction> {
-        if self.is_settled.load(Ordering::Relaxed) {
-            return None;
-        }
-        let mut known = self.known();
-        let contradiction = look(&mut known);
-        self.note(&known);
-        contradiction
-    }
-}
 
 impl Shared {
     /// Returns the agent's revision, or `None` if it is unknown.

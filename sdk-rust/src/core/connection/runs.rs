@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::events::{EventQueue, EventSender};
-use super::{RawAnswer, Shared, Waiter};
+use super::event_queue::EventQueue;
+use super::run_slot::Slot;
+use super::shared::{RawAnswer, Shared, Waiter};
 use crate::error::Error;
-use crate::outcome::{RunFailure, Standing, Verdict};
+use crate::outcome::{RunFailure, Standing};
 use crate::queue;
 use crate::run_limits::RunMeter;
 use crate::run_tracker::{Action, EndedBy, Input, Outcome, RunTracker};
-use crate::spec::{Answer, EventSpec, RunEffect, RunRole};
+use crate::spec::{Answer, CommandSpec, RunRole};
 
 /// What a run's handle reads from.
 pub(crate) struct RunQueue {
@@ -22,112 +23,6 @@ pub(crate) struct RunQueue {
     pub answer: oneshot::Receiver<Result<RawAnswer, Error>>,
     /// Its number on this connection.
     pub token: u64,
-}
-
-/// How a run ended, and how it came out.
-#[derive(Debug, Clone)]
-pub(crate) struct RunEnded {
-    pub outcome: Outcome,
-    pub verdict: Verdict,
-}
-
-/// A run that is being followed.
-pub(super) struct Slot {
-    token: u64,
-    command_id: String,
-    session: Option<String>,
-    tracker: RunTracker,
-    sender: EventSender,
-    wake: u64,
-    /// Number of unanswered queries of the state.
-    asked: u8,
-    /// Whether its handle was given to the caller: nobody can read its events before.
-    held: bool,
-    /// How it stands.
-    standing: Standing,
-    /// Usage of the run, if it has limits.
-    meter: Option<RunMeter>,
-    /// Failure of the limit for which the client stopped the run.
-    limit: Option<RunFailure>,
-}
-
-impl Slot {
-    pub fn token(&self) -> u64 {
-        self.token
-    }
-
-    pub fn sender(&self) -> &EventSender {
-        &self.sender
-    }
-
-    /// Whether somebody can read its events.
-    pub fn is_held(&self) -> bool {
-        self.held
-    }
-
-    /// Whether events of that session belong to the run.
-    pub fn hears(&self, session: Option<&str>) -> bool {
-        match (&self.session, session) {
-            (Some(own), Some(other)) => own == other,
-            _ => true,
-        }
-    }
-
-    /// Something of its session came.
-    pub fn hear(&mut self) {
-        let _ = self.tracker.feed(Input::Heard);
-    }
-
-    /// Returns true if the run has limits.
-    pub fn is_metered(&self) -> bool {
-        self.meter.is_some() && self.limit.is_none()
-    }
-
-    /// Updates the outcome and the usage by an event of the session. Returns true if the run has reached a limit.
-    pub fn tell(&mut self, spec: &'static EventSpec, body: &str) -> bool {
-        let meter = self.meter.as_mut().filter(|_| self.limit.is_none());
-        let reached = meter.and_then(|meter| meter.hear(spec.name, body));
-        let is_reached = reached.is_some();
-        self.limit = self.limit.take().or(reached);
-        self.standing.hear(spec.outcome, body);
-        // An end of which nothing else is told may be that of earlier work.
-        if !matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends) || self.standing.is_amiss() {
-            self.hear();
-        }
-        is_reached
-    }
-
-    /// Ends it. A refusal that comes while its work goes on is how the work failed, where no document names another reason.
-    pub fn finish(mut self, result: Result<Outcome, Error>) {
-        let ended = |outcome, verdict| Ok(RunEnded { outcome, verdict });
-        if let Some(failure) = self.limit.take() {
-            let outcome = match result {
-                Ok(outcome) => Ok(outcome),
-                Err(Error::Refused(_)) => Ok(Outcome { ended_by: EndedBy::Answer, confirmed: true }),
-                Err(error) => Err(error),
-            };
-            return self.sender.close(outcome.and_then(|outcome| ended(outcome, Verdict::Failed(failure))));
-        }
-        self.sender.close(match result {
-            Ok(outcome) if outcome.ended_by == EndedBy::Handled => ended(outcome, Verdict::Done),
-            Ok(outcome) => ended(outcome, self.standing.verdict()),
-            Err(Error::Refused(refused)) if self.tracker.has_begun() && refused.failure.is_none() => {
-                self.standing.refuse(&refused.message, refused.code.map(|code| code.to_string()));
-                let outcome = Outcome { ended_by: EndedBy::Answer, confirmed: true };
-                ended(outcome, self.standing.verdict())
-            }
-            Err(error) => Err(error),
-        });
-    }
-
-    /// Ends it because the connection has ended, for that reason where its work was not over.
-    pub fn close(mut self, error: Error) {
-        let result = match self.tracker.feed(Input::Closed) {
-            Action::End(outcome) => Ok(outcome),
-            _ => Err(error),
-        };
-        self.finish(result);
-    }
 }
 
 impl Shared {
@@ -179,7 +74,7 @@ impl Shared {
 
     /// Sends the abort command for a run that has reached a limit. If the agent does not stop it, the run ends anyway.
     pub(super) fn stop_limited(self: &Arc<Self>, token: u64) {
-        let stops = |row: &&crate::spec::CommandSpec| row.run == RunRole::Stops;
+        let stops = |row: &&CommandSpec| row.run == RunRole::Stops;
         let command = self.spec.commands.iter().find(stops).map(|row| row.wire).unwrap_or_default();
         let members = self.session_members(token);
         let (shared, stop) = (self.clone(), self.stop.clone());

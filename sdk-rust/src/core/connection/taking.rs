@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::answers::refusal;
+use super::event_queue::EventFrame;
 use super::other_dialect::{beginning, is_own};
-use super::reader::refusal;
-use super::{EventFrame, RawAnswer, Shared};
+use super::shared::{RawAnswer, Shared};
 use crate::chunks::{Assembler, Step};
 use crate::framing::{FrameText, Incoming};
 use crate::redact::{sealed, sealed_by};

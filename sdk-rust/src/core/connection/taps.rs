@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
-use super::Shared;
+use super::shared::Shared;
 use crate::numbers;
 use crate::redact::redact;
 use crate::tap::{Diagnostic, Direction, Tap};

@@ -4,22 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tokio::io::AsyncWriteExt;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
-use super::Shared;
+use super::shared::{Outgoing, SettlesOnPanic, Shared};
 use crate::spec::{Framing, Spec};
 use crate::tap::Direction;
 use crate::termination::{Cause, Termination};
 use crate::transport::BoxWriter;
-
-/// Input of the writer.
-pub(super) enum Outgoing {
-    /// A line, without its end.
-    Line(String),
-    /// The end: the writer closes the other side's stdin. The sender reports that all earlier lines are
-    /// written.
-    End(oneshot::Sender<()>),
-}
 
 /// Maximum number of lines in one write.
 const BATCH: usize = 64;
@@ -35,7 +26,7 @@ pub(super) async fn run(
 ) {
     let mut lines = Vec::new();
     let mut bytes = Vec::new();
-    let _settles = super::SettlesOnPanic(shared.clone());
+    let _settles = SettlesOnPanic(shared.clone());
     loop {
         let received = tokio::select! {
             received = inbox.recv_many(&mut lines, BATCH) => received,

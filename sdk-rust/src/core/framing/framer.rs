@@ -3,7 +3,8 @@
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::{Bom, FrameText, FramerOptions, FramingError, Incoming};
+use super::text::FrameText;
+use super::{Bom, FramerOptions, FramingError, Incoming};
 
 const LF: u8 = b'\n';
 const CR: u8 = b'\r';

@@ -4,21 +4,13 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::{FrameText, Framer, FramerOptions, FramingError};
+use super::framer::Framer;
+use super::{FramerOptions, Incoming};
 
 /// Size of one read, in bytes.
 const READ: usize = 256 * 1024;
 /// Minimum free space for a read, in bytes: the usual capacity of a pipe.
 const LOW: usize = 64 * 1024;
-
-/// One item of input: a line, or the reason for an undelivered line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Incoming {
-    /// A line's text. Blank lines are delivered as empty text.
-    Frame(FrameText),
-    /// A dropped line. The stream continues.
-    Fault(FramingError),
-}
 
 /// Reads lines from an [`AsyncRead`], in batches of all lines of one read.
 ///

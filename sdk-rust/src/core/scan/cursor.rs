@@ -3,8 +3,8 @@
 use memchr::memchr;
 
 use super::blocks::{Hop, blocks, first};
+use super::error::{Kind, MAX_DEPTH, ScanError};
 use super::value::unescape;
-use super::{Kind, MAX_DEPTH, ScanError};
 
 /// A member's name as in the text, without its quotes.
 pub(super) struct Key<'a> {

@@ -18,8 +18,8 @@ use super::options::ChildOptions;
 use super::spawn_error::SpawnError;
 use super::stderr::{StderrDrain, StderrTail};
 use super::stdin::StdinGate;
+use super::streams::{BoxReader, BoxWriter};
 use super::system::{self, Group};
-use super::{BoxReader, BoxWriter};
 
 /// A started program, in a process group of its own (on Windows: a job object), so a terminal's Ctrl-C does
 /// not reach it. Dropping it ends the program and its process group in the background.
@@ -202,5 +202,12 @@ impl fmt::Debug for ChildProcess {
             .field("id", &self.id)
             .field("exited", &self.exited())
             .finish_non_exhaustive()
+    }
+}
+
+impl SpawnError {
+    fn new(options: &ChildOptions, source: io::Error) -> Self {
+        let kind = system::kind_of(options, &source);
+        Self { program: options.program.to_string_lossy().into_owned(), kind, source }
     }
 }

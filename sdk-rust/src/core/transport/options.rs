@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::stderr::StderrCallback;
+/// Callback for each line on a child's stderr, without its line end and in order. It runs on the task that
+/// reads stderr, so it must not block. After a panic it is not called again.
+pub type StderrCallback = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Options for the start and the end of a child process.
 #[derive(Clone)]

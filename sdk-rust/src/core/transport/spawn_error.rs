@@ -3,9 +3,6 @@
 use std::fmt;
 use std::io;
 
-use super::options::ChildOptions;
-use super::system;
-
 /// A failed start of a program.
 #[derive(Debug)]
 pub struct SpawnError {
@@ -49,12 +46,5 @@ impl fmt::Display for SpawnError {
 impl std::error::Error for SpawnError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
-    }
-}
-
-impl SpawnError {
-    pub(super) fn new(options: &ChildOptions, source: io::Error) -> Self {
-        let kind = system::kind_of(options, &source);
-        Self { program: options.program.to_string_lossy().into_owned(), kind, source }
     }
 }

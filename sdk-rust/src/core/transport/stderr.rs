@@ -10,11 +10,8 @@ use tokio::io::AsyncReadExt;
 use tokio::process::ChildStderr;
 use tokio::time::{Instant, timeout_at};
 
+use super::options::StderrCallback;
 use super::system;
-
-/// Callback for each line on a child's stderr, without its line end and in order. It runs on the task that
-/// reads stderr, so it must not block. After a panic it is not called again.
-pub type StderrCallback = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Size of one read, in bytes.
 const READ: usize = 64 * 1024;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::conversation::{Conversation, Run};
-use super::super::message::{Block, Message, Role, Usage};
+use super::super::activity::Run;
+use super::super::conversation::{Block, Conversation, Message};
+use super::super::message::{Role, Usage};
 use super::super::panel::{Session, WaitingState};
 use super::messages::{settle, sum, with_done};
-use super::{Slots, message_of};
+use super::slots::{Slots, message_of};
 
 /// Returns the marks that identify a message: its id or its time, and its text.
 fn marks(message: &Message) -> Vec<String> {
@@ -25,7 +26,7 @@ fn marks(message: &Message) -> Vec<String> {
 }
 
 /// Applies the agent's list of messages; known messages keep their keys.
-pub(super) fn history(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn history(conversation: &mut Conversation, slots: &Slots) {
     let Some(given) = slots.get("messages").and_then(Value::as_array) else { return };
     let mut known: HashMap<String, Vec<Arc<Message>>> = HashMap::new();
     for message in &conversation.messages {
@@ -135,7 +136,7 @@ fn is_ordered(all: &[Arc<Message>], told: &[Arc<Message>]) -> bool {
 
 /// Applies the agent's number of messages. If the number of observed messages differs, some were not
 /// received.
-pub(super) fn count(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn count(conversation: &mut Conversation, slots: &Slots) {
     let Some(messages) = slots.get("messages").and_then(Value::as_u64) else { return };
     let in_context = |message: &&Arc<Message>| !message.is_gone() && !message.is_growing();
     let seen = conversation.messages.iter().filter(in_context).count();
@@ -145,7 +146,7 @@ pub(super) fn count(conversation: &mut Conversation, slots: &Slots) {
 }
 
 /// Replaces the conversation. State that belongs to the agent and not to the session is retained.
-pub(super) fn replace(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn replace(conversation: &mut Conversation, slots: &Slots) {
     conversation.messages = Vec::new();
     conversation.complete = slots.get("empty") == Some(&Value::Bool(true));
     conversation.waiting.retain(|item| item.state == WaitingState::Sent);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::super::conversation::Conversation;
-use super::super::message::{Block, Message, MessageState, Role, ToolBlock, ToolState, Usage};
+use super::super::conversation::{Block, Conversation, Message, ToolBlock};
+use super::super::message::{MessageState, Role, ToolState, Usage};
 use super::super::panel::Mode;
-use super::{About, Slots, id_text, message, record};
+use super::slots::{About, Slots, id_text, message, record};
 
 /// Appends a message.
 pub(super) fn add(conversation: &mut Conversation, mut message: Message) -> usize {
@@ -31,7 +31,7 @@ fn arrived(conversation: &mut Conversation, text: &str) {
 }
 
 /// Moves the input of the answered command into the conversation; without an id, the input of all prompts.
-pub(super) fn arrive(conversation: &mut Conversation, about: &About<'_>) {
+pub(in super::super) fn arrive(conversation: &mut Conversation, about: &About<'_>) {
     let meant = conversation.waiting.iter().filter(|item| {
         item.mode == Mode::Prompt && about.id.is_none_or(|id| id_text(item.id.as_ref()) == id_text(Some(id)))
     });
@@ -94,13 +94,13 @@ fn tell(conversation: &mut Conversation, place: usize, told: Message, state: Mes
     }
 }
 
-pub(super) fn begin(conversation: &mut Conversation, mut slots: Slots) {
+pub(in super::super) fn begin(conversation: &mut Conversation, mut slots: Slots) {
     if let Some(message) = message(&mut slots) {
         add(conversation, Message { state: MessageState::Growing, ..message });
     }
 }
 
-pub(super) fn snapshot(conversation: &mut Conversation, mut slots: Slots) {
+pub(in super::super) fn snapshot(conversation: &mut Conversation, mut slots: Slots) {
     let Some(message) = message(&mut slots) else { return };
     match growing(conversation, message.role) {
         Some(place) => tell(conversation, place, message, MessageState::Growing),
@@ -156,7 +156,7 @@ fn kind_of(block: &Block) -> &'static str {
     }
 }
 
-pub(super) fn piece(conversation: &mut Conversation, mut slots: Slots) {
+pub(in super::super) fn piece(conversation: &mut Conversation, mut slots: Slots) {
     let block = block_at(grown(conversation), &slots);
     match block {
         Block::Text { text } | Block::Thinking { text, .. } => append(text, &slots, "text"),
@@ -175,7 +175,7 @@ fn append(text: &mut String, slots: &Slots, name: &str) {
     text.push_str(slots.get(name).and_then(Value::as_str).unwrap_or_default());
 }
 
-pub(super) fn block(conversation: &mut Conversation, mut slots: Slots) {
+pub(in super::super) fn block(conversation: &mut Conversation, mut slots: Slots) {
     let block = block_at(grown(conversation), &slots);
     match block {
         Block::Text { text } | Block::Thinking { text, .. } => {
@@ -215,7 +215,7 @@ fn merge_tool(tool: &mut ToolBlock, mut slots: Slots) {
     tool.child = record(&mut slots, "child").or_else(|| tool.child.take());
 }
 
-pub(super) fn change_message(conversation: &mut Conversation, mut slots: Slots) {
+pub(in super::super) fn change_message(conversation: &mut Conversation, mut slots: Slots) {
     let Some(place) = growing(conversation, Role::Assistant) else { return };
     let usage: Option<Usage> = record(&mut slots, "usage");
     let gone: Option<bool> = record(&mut slots, "gone");
@@ -224,7 +224,7 @@ pub(super) fn change_message(conversation: &mut Conversation, mut slots: Slots) 
     message.gone = gone.or(message.gone);
 }
 
-pub(super) fn end(conversation: &mut Conversation, mut slots: Slots) {
+pub(in super::super) fn end(conversation: &mut Conversation, mut slots: Slots) {
     let told = message(&mut slots);
     let role = told.as_ref().map_or(Role::Assistant, |message| message.role);
     let place = match (growing(conversation, role), told) {
@@ -290,13 +290,13 @@ pub(super) fn sum(all: &mut Usage, more: &Usage) {
     }
 }
 
-pub(super) fn tool(conversation: &mut Conversation, slots: Slots) {
+pub(in super::super) fn tool(conversation: &mut Conversation, slots: Slots) {
     let Some(call) = slots.get("callId").and_then(Value::as_str).map(str::to_owned) else { return };
     change_tool(conversation, &call, true, |tool| merge_tool(tool, slots));
 }
 
 /// Modifies the block of a call. If there is no such block, creates one if `is_made` is true.
-pub(super) fn change_tool(
+pub(in super::super) fn change_tool(
     conversation: &mut Conversation,
     call: &str,
     is_made: bool,

@@ -4,15 +4,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::super::conversation::Conversation;
-use super::super::fold::child_event;
 use super::super::panel::{Draft, Mode, Notice, OpenQuestion, Waiting, WaitingState};
-use super::messages::change_tool;
-use super::{About, Slots, id_text, record, text};
+use super::slots::{About, Slots, id_text, record, text};
 
 /// Maximum number of notices.
 const NOTICES: usize = 100;
 
-pub(super) fn wait(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+pub(in super::super) fn wait(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
     let key = conversation.next_key();
     let mode = slots.get("mode").and_then(|mode| serde_json::from_value(mode.clone()).ok());
     conversation.waiting.push(Waiting {
@@ -25,7 +23,7 @@ pub(super) fn wait(conversation: &mut Conversation, slots: &Slots, about: &About
     });
 }
 
-pub(super) fn waited(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+pub(in super::super) fn waited(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
     let Some(id) = about.id else { return };
     let is_meant = |item: &Waiting| id_text(item.id.as_ref()) == id_text(Some(id));
     let Some(place) = conversation.waiting.iter().position(is_meant) else { return };
@@ -37,7 +35,7 @@ pub(super) fn waited(conversation: &mut Conversation, slots: &Slots, about: &Abo
     }
 }
 
-pub(super) fn queue(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn queue(conversation: &mut Conversation, slots: &Slots) {
     let mut left = std::mem::take(&mut conversation.waiting);
     let mut queued = Vec::new();
     for (mode, name) in [(Mode::Steer, "steering"), (Mode::FollowUp, "followUp")] {
@@ -89,25 +87,25 @@ fn assign(conversation: &mut Conversation, name: &str, value: Option<&Value>) {
     }
 }
 
-pub(super) fn set(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+pub(in super::super) fn set(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
     for name in &about.names {
         assign(conversation, name, slots.get(*name));
     }
 }
 
-pub(super) fn keep(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn keep(conversation: &mut Conversation, slots: &Slots) {
     for (name, value) in slots {
         assign(conversation, name, Some(value));
     }
 }
 
-pub(super) fn usage(conversation: &mut Conversation, mut slots: Slots) {
+pub(in super::super) fn usage(conversation: &mut Conversation, mut slots: Slots) {
     if let Some(usage) = record(&mut slots, "usage") {
         conversation.usage = usage;
     }
 }
 
-pub(super) fn ask(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+pub(in super::super) fn ask(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
     let Some(id) = about.id else { return };
     let key = conversation.next_key();
     slots.insert("key".into(), key.into());
@@ -153,13 +151,13 @@ pub(in super::super) fn notify(
     });
 }
 
-pub(super) fn notice(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+pub(in super::super) fn notice(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
     let Some(words) = text(slots, "text") else { return };
     let level = text(slots, "level").filter(|level| ["warning", "error"].contains(level)).unwrap_or("info");
     notify(conversation, level, words, text(slots, "source"), about.at);
 }
 
-pub(super) fn entry(conversation: &mut Conversation, mut slots: Slots) {
+pub(in super::super) fn entry(conversation: &mut Conversation, mut slots: Slots) {
     let Some(Value::String(key)) = slots.remove("key") else { return };
     let is_status = text(&slots, "in") == Some("status");
     let table = if is_status { &mut conversation.status } else { &mut conversation.widgets };
@@ -169,14 +167,14 @@ pub(super) fn entry(conversation: &mut Conversation, mut slots: Slots) {
     };
 }
 
-pub(super) fn draft(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn draft(conversation: &mut Conversation, slots: &Slots) {
     if let Some(text) = text(slots, "text") {
         let count = conversation.draft.as_ref().map_or(0, |draft| draft.count) + 1;
         conversation.draft = Some(Draft { text: text.to_owned(), count });
     }
 }
 
-pub(super) fn task(conversation: &mut Conversation, slots: Slots) {
+pub(in super::super) fn task(conversation: &mut Conversation, slots: Slots) {
     if !slots.get("id").is_some_and(Value::is_string) {
         return;
     }
@@ -186,14 +184,4 @@ pub(super) fn task(conversation: &mut Conversation, slots: Slots) {
         tasks.len() - 1
     });
     tasks[place].extend(slots);
-}
-
-pub(super) fn child(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
-    let Some(Value::String(call)) = slots.remove("callId") else { return };
-    let Some(event @ Value::Object(_)) = slots.remove("event") else { return };
-    let dialect = conversation.dialect.clone();
-    change_tool(conversation, &call, true, |tool| {
-        let begun = tool.child.take().unwrap_or_else(|| Box::new(Conversation::begin(&dialect)));
-        tool.child = Some(child_event(begun, &event, about));
-    });
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::conversation::{Compaction, Conversation, RunState};
-use super::super::message::{Block, MessageState, Role, ToolState};
+use super::super::activity::{Compaction, RunState};
+use super::super::conversation::{Block, Conversation};
+use super::super::message::{MessageState, Role, ToolState};
 use super::super::panel::{Mode, Shell, WaitingState};
 use super::messages::add;
 use super::panels::notify;
-use super::{About, Slots, message, text};
+use super::slots::{About, Slots, message, text};
 
 /// Recomputes the activity of the agent.
 fn update(conversation: &mut Conversation) {
@@ -27,7 +28,7 @@ fn flag(slots: &Slots, name: &str) -> Option<bool> {
     slots.get(name)?.as_bool()
 }
 
-pub(super) fn work(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn work(conversation: &mut Conversation, slots: &Slots) {
     let Some(on) = flag(slots, "on") else { return };
     if on {
         if !conversation.run.working {
@@ -58,7 +59,7 @@ fn over(conversation: &mut Conversation, error: Option<String>, is_dropped: bool
 }
 
 /// Applies the outcome of a run. The reason for a failure is published at the end of the run.
-pub(super) fn outcome(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn outcome(conversation: &mut Conversation, slots: &Slots) {
     let failure = &mut conversation.internal.failure;
     match text(slots, "told") {
         Some("retried") => {}
@@ -118,7 +119,7 @@ fn settle(conversation: &mut Conversation, has_failed: bool, is_dropped: bool) {
     }
 }
 
-pub(super) fn abort(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn abort(conversation: &mut Conversation, slots: &Slots) {
     let is_over = flag(slots, "over") == Some(true);
     if is_over || conversation.run.state != RunState::Idle {
         conversation.run.aborting = !is_over;
@@ -126,12 +127,12 @@ pub(super) fn abort(conversation: &mut Conversation, slots: &Slots) {
     }
 }
 
-pub(super) fn compacting(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn compacting(conversation: &mut Conversation, slots: &Slots) {
     conversation.run.compaction = Some(Compaction { reason: text(slots, "reason").map(str::to_owned) });
     update(conversation);
 }
 
-pub(super) fn compacted(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+pub(in super::super) fn compacted(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
     // An agent that reports the compaction in events also answers the command.
     if conversation.run.compaction.take().is_none() {
         return;
@@ -155,7 +156,7 @@ pub(super) fn compacted(conversation: &mut Conversation, mut slots: Slots, about
     add(conversation, message);
 }
 
-pub(super) fn retry(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+pub(in super::super) fn retry(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
     let is_summary = slots.remove("reason").is_some_and(|reason| reason == "summary");
     if let Some(at) = about.at {
         slots.insert("at".into(), at.into());
@@ -174,7 +175,7 @@ pub(super) fn retry(conversation: &mut Conversation, mut slots: Slots, about: &A
     }
 }
 
-pub(super) fn retried(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn retried(conversation: &mut Conversation, slots: &Slots) {
     let run = &mut conversation.run;
     run.retry = None;
     run.error = text(slots, "error").map(str::to_owned).or_else(|| run.error.take());
@@ -182,13 +183,13 @@ pub(super) fn retried(conversation: &mut Conversation, slots: &Slots) {
     update(conversation);
 }
 
-pub(super) fn shell(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+pub(in super::super) fn shell(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
     let key = conversation.next_key();
     let command = text(slots, "command").unwrap_or_default().to_owned();
     conversation.shells.push(Shell { key, command, output: String::new(), id: about.id.cloned() });
 }
 
-pub(super) fn shell_output(conversation: &mut Conversation, slots: &Slots) {
+pub(in super::super) fn shell_output(conversation: &mut Conversation, slots: &Slots) {
     let shells = &mut conversation.shells;
     let found = match slots.get("id") {
         Some(id) => shells.iter_mut().find(|known| known.id.as_ref() == Some(id)),
@@ -199,7 +200,7 @@ pub(super) fn shell_output(conversation: &mut Conversation, slots: &Slots) {
     }
 }
 
-pub(super) fn shell_done(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+pub(in super::super) fn shell_done(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
     conversation.shells.retain(|known| known.id.as_ref() != about.id);
     let Some(message) = message(&mut slots) else { return };
     // The agent places the message after the current run.

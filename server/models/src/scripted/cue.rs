@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use agentese::script::{self, Block, Break, Kind, Tokens};
 use agentese::types::{ScriptError, ScriptResponse, ScriptStop};
+use agentese_script::{Block, Break, Kind, Tokens};
 use serde_json::json;
 
 use crate::{Done, Failure, StreamEvent, TokenCounts};
@@ -45,12 +45,12 @@ pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
         cues.push(Cue::Hang);
         return cues;
     }
-    let tokens = script::tokens_of(answer);
+    let tokens = agentese_script::tokens_of(answer);
     let reports = answer.no_usage != Some(true);
     cues.extend(reports.then(|| say_usage(Tokens { output: 1, ..tokens })));
-    let blocks = script::blocks(answer);
-    let stop = script::stop_of(answer, &blocks);
-    let broken = script::break_of(answer);
+    let blocks = agentese_script::blocks(answer);
+    let stop = agentese_script::stop_of(answer, &blocks);
+    let broken = agentese_script::break_of(answer);
     let ends_by = |kind: Break, pieces: i64| broken.is_some_and(|(it, after)| it == kind && pieces >= after);
     let pause = answer.delay_ms.filter(|pause| *pause > 0).map(Duration::from_millis);
     let mut pieces = 0;

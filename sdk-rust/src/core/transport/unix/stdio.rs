@@ -19,8 +19,8 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::unix::pipe;
 
+use super::super::streams::{BoxReader, BoxWriter};
 use super::super::thread_reader::ThreadReader;
-use super::super::{BoxReader, BoxWriter};
 use super::pipe::PipeWriter;
 
 /// Opens stdin and stdout of this process.

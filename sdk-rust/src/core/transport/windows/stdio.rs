@@ -6,8 +6,8 @@ use std::os::windows::io::{AsHandle, IntoRawHandle};
 
 use windows_sys::Win32::System::Console::{STD_HANDLE, STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, SetStdHandle};
 
+use super::super::streams::{BoxReader, BoxWriter};
 use super::super::thread_reader::ThreadReader;
-use super::super::{BoxReader, BoxWriter};
 
 /// Opens stdin and stdout of this process.
 pub(in super::super) fn open() -> io::Result<(BoxReader, BoxWriter)> {

@@ -1,9 +1,9 @@
 //! Model scripts: selection of the response for a request, and its division into pieces.
 //!
 //! A script replaces a language model. A provider inside an agent or a server on loopback plays it. Both
-//! decode the script with this module, so a script has the same meaning for both.
+//! decode the script with this crate, so a script has the same meaning for both.
 
-use crate::types::{
+use agentese::types::{
     Chunks, ModelScript, ScriptArguments, ScriptBlock, ScriptCondition, ScriptRepeat, ScriptResponse,
     ScriptStop, ScriptUsage,
 };

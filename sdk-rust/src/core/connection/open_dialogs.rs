@@ -1,0 +1,40 @@
+//! The table of open questions.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+/// The open questions of one connection. Each connection has its own table, so questions of an earlier agent
+/// never mix with questions of its successor, even if ids repeat.
+#[derive(Default)]
+pub(super) struct OpenDialogs {
+    questions: Mutex<Vec<Question>>,
+    pub asked: AtomicU64,
+}
+
+/// A question of the agent without an answer yet.
+pub(super) struct Question {
+    pub number: u64,
+    pub id: String,
+    pub withdrawn: CancellationToken,
+}
+
+impl OpenDialogs {
+    pub fn questions(&self) -> MutexGuard<'_, Vec<Question>> {
+        // A panic under the lock cannot leave the list half changed: each change is one call.
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if a question is open.
+    pub fn any(&self) -> bool {
+        !self.questions().is_empty()
+    }
+
+    /// Withdraws the open questions with an id. Ids of answered or unknown questions have no effect.
+    pub fn withdraw(&self, id: &str) {
+        for question in self.questions().iter().filter(|question| question.id == id) {
+            question.withdrawn.cancel();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! A run among the tables of its connection: its queue, and its state until the end.
+
+use super::event_queue::{EventSender, RunEnded};
+use crate::error::Error;
+use crate::outcome::{RunFailure, Standing, Verdict};
+use crate::run_limits::RunMeter;
+use crate::run_tracker::{Action, EndedBy, Input, Outcome, RunTracker};
+use crate::spec::{EventSpec, RunEffect};
+
+/// A run that is being followed.
+pub(super) struct Slot {
+    pub token: u64,
+    pub command_id: String,
+    pub session: Option<String>,
+    pub tracker: RunTracker,
+    pub sender: EventSender,
+    pub wake: u64,
+    /// Number of unanswered queries of the state.
+    pub asked: u8,
+    /// Whether its handle was given to the caller: nobody can read its events before.
+    pub held: bool,
+    /// How it stands.
+    pub standing: Standing,
+    /// Usage of the run, if it has limits.
+    pub meter: Option<RunMeter>,
+    /// Failure of the limit for which the client stopped the run.
+    pub limit: Option<RunFailure>,
+}
+
+impl Slot {
+    pub fn token(&self) -> u64 {
+        self.token
+    }
+
+    pub fn sender(&self) -> &EventSender {
+        &self.sender
+    }
+
+    /// Whether somebody can read its events.
+    pub fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Whether events of that session belong to the run.
+    pub fn hears(&self, session: Option<&str>) -> bool {
+        match (&self.session, session) {
+            (Some(own), Some(other)) => own == other,
+            _ => true,
+        }
+    }
+
+    /// Something of its session came.
+    pub fn hear(&mut self) {
+        let _ = self.tracker.feed(Input::Heard);
+    }
+
+    /// Returns true if the run has limits.
+    pub fn is_metered(&self) -> bool {
+        self.meter.is_some() && self.limit.is_none()
+    }
+
+    /// Updates the outcome and the usage by an event of the session. Returns true if the run has reached a limit.
+    pub fn tell(&mut self, spec: &'static EventSpec, body: &str) -> bool {
+        let meter = self.meter.as_mut().filter(|_| self.limit.is_none());
+        let reached = meter.and_then(|meter| meter.hear(spec.name, body));
+        let is_reached = reached.is_some();
+        self.limit = self.limit.take().or(reached);
+        self.standing.hear(spec.outcome, body);
+        // An end of which nothing else is told may be that of earlier work.
+        if !matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends) || self.standing.is_amiss() {
+            self.hear();
+        }
+        is_reached
+    }
+
+    /// Ends it. A refusal that comes while its work goes on is how the work failed, where no document names another reason.
+    pub fn finish(mut self, result: Result<Outcome, Error>) {
+        let ended = |outcome, verdict| Ok(RunEnded { outcome, verdict });
+        if let Some(failure) = self.limit.take() {
+            let outcome = match result {
+                Ok(outcome) => Ok(outcome),
+                Err(Error::Refused(_)) => Ok(Outcome { ended_by: EndedBy::Answer, confirmed: true }),
+                Err(error) => Err(error),
+            };
+            return self.sender.close(outcome.and_then(|outcome| ended(outcome, Verdict::Failed(failure))));
+        }
+        self.sender.close(match result {
+            Ok(outcome) if outcome.ended_by == EndedBy::Handled => ended(outcome, Verdict::Done),
+            Ok(outcome) => ended(outcome, self.standing.verdict()),
+            Err(Error::Refused(refused)) if self.tracker.has_begun() && refused.failure.is_none() => {
+                self.standing.refuse(&refused.message, refused.code.map(|code| code.to_string()));
+                let outcome = Outcome { ended_by: EndedBy::Answer, confirmed: true };
+                ended(outcome, self.standing.verdict())
+            }
+            Err(error) => Err(error),
+        });
+    }
+
+    /// Ends it because the connection has ended, for that reason where its work was not over.
+    pub fn close(mut self, error: Error) {
+        let result = match self.tracker.feed(Input::Closed) {
+            Action::End(outcome) => Ok(outcome),
+            _ => Err(error),
+        };
+        self.finish(result);
+    }
+}

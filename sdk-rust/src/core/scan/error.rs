@@ -1,0 +1,74 @@
+//! Reasons for rejecting a text.
+
+use std::fmt;
+
+/// Maximum nesting of brackets, in levels: equal in the clients of all languages, and equal to the limit of
+/// JSON decoders. Deeper text is rejected.
+pub const MAX_DEPTH: usize = 127;
+
+/// Kind of a text that is not an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The text begins like an array.
+    Array,
+    /// The text begins like a string.
+    String,
+    /// The text begins like a number.
+    Number,
+    /// The text is `true` or `false`.
+    Boolean,
+    /// The text is `null`.
+    Null,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Array => "an array",
+            Self::String => "a string",
+            Self::Number => "a number",
+            Self::Boolean => "a boolean",
+            Self::Null => "null",
+        })
+    }
+}
+
+/// Reason for rejecting a text as one JSON object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScanError {
+    /// The text contains only white space.
+    #[error("the text is blank")]
+    Blank,
+    /// The text is JSON of another kind, judged by its first character.
+    #[error("expected an object, found {found}")]
+    NotAnObject {
+        /// The kind of the text.
+        found: Kind,
+    },
+    /// Brackets nest deeper than [`MAX_DEPTH`].
+    #[error("nested deeper than {limit} levels at byte {offset}")]
+    TooDeep {
+        /// The limit, in levels.
+        limit: usize,
+        /// Position of the first bracket beyond the limit, in bytes from the start of the text.
+        offset: usize,
+    },
+    /// The text has an unexpected character.
+    #[error("expected {expected} at byte {offset}")]
+    Malformed {
+        /// The expected item.
+        expected: &'static str,
+        /// Position in bytes from the start of the text.
+        offset: usize,
+    },
+    /// The text ends before its object ends.
+    #[error("the object does not end")]
+    Unfinished,
+    /// Further text follows the object.
+    #[error("text after the object at byte {offset}")]
+    TrailingText {
+        /// Position in bytes from the start of the text.
+        offset: usize,
+    },
+}

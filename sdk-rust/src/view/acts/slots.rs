@@ -1,0 +1,59 @@
+//! Slots of an act, its context, and conversions of their values.
+
+use serde::Deserialize as _;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::super::conversation::Message;
+use super::super::meaning::Meaning;
+
+/// The values of an act.
+pub(in super::super) type Slots = Map<String, Value>;
+
+/// Context of an act besides its slots.
+pub(in super::super) struct About<'a> {
+    /// The dialect's table.
+    pub meaning: &'static Meaning,
+    /// The row's name.
+    pub name: &'a str,
+    /// The id of the command or the dialog.
+    pub id: Option<&'a Value>,
+    /// Arrival of the frame, in milliseconds since the epoch.
+    pub at: Option<f64>,
+    /// The names of all slots, including slots without a value.
+    pub names: Vec<&'static str>,
+}
+
+/// Returns a slot as text.
+pub(super) fn text<'s>(slots: &'s Slots, name: &str) -> Option<&'s str> {
+    slots.get(name)?.as_str()
+}
+
+/// Returns a slot as a record of the conversation; `None` if it has another shape.
+pub(super) fn record<T: DeserializeOwned>(slots: &mut Slots, name: &str) -> Option<T> {
+    serde_json::from_value(slots.remove(name)?).ok()
+}
+
+/// Returns the message in the slot `message`.
+pub(super) fn message(slots: &mut Slots) -> Option<Message> {
+    slots.get("message").and_then(message_of)
+}
+
+/// Converts the output of a reader into a message, without members of a wrong type.
+pub(super) fn message_of(value: &Value) -> Option<Message> {
+    let members = value.as_object()?;
+    let fits = |name: &String, member: &Value| {
+        let alone = Map::from_iter([(name.clone(), member.clone())]);
+        Message::deserialize(&Value::Object(alone)).is_ok()
+    };
+    Message::deserialize(value).ok().or_else(|| {
+        let fitting = members.iter().filter(|(name, member)| fits(name, member));
+        let fitting = fitting.map(|(name, member)| (name.clone(), member.clone())).collect();
+        Message::deserialize(&Value::Object(fitting)).ok()
+    })
+}
+
+/// Returns an id in comparable form.
+pub(in super::super) fn id_text(id: Option<&Value>) -> String {
+    id.map(Value::to_string).unwrap_or_default()
+}

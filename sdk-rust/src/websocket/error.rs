@@ -1,0 +1,41 @@
+//! Failures of a connection attempt.
+
+use std::io;
+use std::time::Duration;
+
+/// The reason why a connection failed. It does not contain the path of the address, which may contain a
+/// token.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The address is not the address of a WebSocket.
+    #[error("not the address of a WebSocket: {0}")]
+    Address(String),
+    /// The address begins with `wss://`, and [`Options::dial`](super::Options::dial) is not set.
+    #[error("a wss:// address needs Options::dial, which makes the TLS connection")]
+    NoTls,
+    /// The host is not reachable, or the connection broke during its setup.
+    #[error("cannot connect to {host}: {source}")]
+    Io {
+        /// Host and port.
+        host: String,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The response did not arrive in time.
+    #[error("cannot connect to {host}: no answer within {after:?}")]
+    TimedOut {
+        /// Host and port.
+        host: String,
+        /// The time limit.
+        after: Duration,
+    },
+    /// The server responded without a WebSocket.
+    #[error("{host} gives no WebSocket: {reason}")]
+    Refused {
+        /// Host and port.
+        host: String,
+        /// The status of its response, or the problem with the response.
+        reason: String,
+    },
+}

@@ -1,0 +1,105 @@
+//! Options of a connection, and the byte streams under WebSockets.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+/// Options of a connection.
+#[derive(Clone)]
+pub struct Options {
+    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
+    pub(super) dial: Dial,
+    /// True if the caller has set `dial`.
+    pub(super) dials: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            patience: Duration::from_secs(60),
+            timeout: Duration::from_secs(10),
+            dial: Arc::new(|address| async move { Ok(Box::new(open(address).await?) as Stream) }.boxed()),
+            dials: false,
+        }
+    }
+}
+
+impl Options {
+    /// Sets the time for attempts to resume a lost connection; 60 s by default. Zero disables resumption.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Sets the time limit of one connection attempt; 10 s by default.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets the function that opens the byte streams under WebSockets; by default a plain TCP connection. The
+    /// function receives `HOST:PORT` for each connection. TLS (needed for `wss://`) and proxies belong in
+    /// this function.
+    #[must_use]
+    pub fn dial<F, S>(mut self, dial: impl Fn(String) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = io::Result<S>> + Send + 'static,
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        self.dial = Arc::new(move |address| {
+            let made = dial(address);
+            async move { Ok(Box::new(made.await?) as Stream) }.boxed()
+        });
+        self.dials = true;
+        self
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { patience, timeout, dials, .. } = self;
+        out.debug_struct("Options")
+            .field("patience", patience)
+            .field("timeout", timeout)
+            .field("dials", dials)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Opens a plain connection, which sends small frames at once.
+async fn open(address: String) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// The byte stream under a WebSocket.
+pub(super) type Stream = Box<dyn Bytes>;
+
+/// Makes a stream to `HOST:PORT`.
+pub(super) type Dial = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Stream>> + Send + Sync>;
+
+/// A stream of bytes in both directions.
+pub(super) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Bytes for S {}
+
+#[cfg(test)]
+mod tests {
+    #[tokio::test]
+    async fn opened_sockets_send_small_frames_at_once() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = super::open(listener.local_addr().unwrap().to_string()).await.unwrap();
+        assert!(stream.nodelay().unwrap());
+    }
+}
