@@ -17,6 +17,7 @@ use crate::dynamic;
 use crate::error::Error;
 use crate::framing::FrameText;
 use crate::generated::intents::Intent;
+use crate::run_limits::RunLimits;
 use crate::spec::{Dialect, RunRole, Spec};
 use crate::tap::Tap;
 use crate::termination::Termination;
@@ -87,6 +88,7 @@ impl std::fmt::Debug for Options {
 #[derive(Clone)]
 pub struct Agent {
     shared: Arc<Shared>,
+    limits: RunLimits,
 }
 
 struct Shared {
@@ -171,7 +173,16 @@ impl Agent {
             ended.end(&end);
         });
         let beginning = tokio::sync::Mutex::default();
-        Ok(Agent { shared: Arc::new(Shared { client, table, folded, beginning }) })
+        let shared = Arc::new(Shared { client, table, folded, beginning });
+        Ok(Agent { shared, limits: RunLimits::default() })
+    }
+
+    /// Returns the same agent with limits for its runs. A run that reaches a limit is aborted and fails with
+    /// [`Error::RunFailed`], whose code is the name of the limit, as `max_turns`. A prompt fails with
+    /// [`Error::Encode`] for a limit of something that agents of the dialect do not report.
+    #[must_use]
+    pub fn with_limits(&self, limits: RunLimits) -> Self {
+        Self { limits, ..self.clone() }
     }
 
     /// Returns the tables of the agent's dialect, in the agent's revision if that is known.
@@ -356,7 +367,9 @@ impl Agent {
         let members = self.members(carrier, &params).await?;
         let heard = self.shared.folded.listen();
         let text = Value::Object(members.clone()).to_string();
-        let (events, accepted) = self.shared.client.start(&carrier.command, &text, Limit::Default)?;
+        let client = &self.shared.client;
+        let (events, accepted) =
+            client.start_limited(&carrier.command, &text, Limit::Default, self.limits)?;
         let data = read(&carrier.command, accepted.await?)?;
         let results = write::results(self.shared.table, carrier, members, data);
         Ok(Run::new(self.clone(), events, heard, results))
