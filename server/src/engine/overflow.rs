@@ -171,6 +171,13 @@ mod tests {
         assert!(named(json!([{"role": "user", "content": long, "timestamp": 1}])).is_some());
     }
 
+    #[tokio::test]
+    async fn a_long_conversation_is_read_beside_the_runtime() {
+        let here = std::thread::current().id();
+        let reader = |is_long| beside(is_long, || std::thread::current().id());
+        assert!(reader(true).await != here && reader(false).await == here);
+    }
+
     #[test]
     fn nothing_is_named_that_a_compaction_makes_room_of_or_that_is_not_large() {
         let long = "word ".repeat(600);
