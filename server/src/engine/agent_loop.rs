@@ -175,7 +175,7 @@ impl AgentLoop {
         self.phase == Phase::Calling
     }
 
-    /// Returns whether the run has another turn, with what waits now.
+    /// Returns whether the run needs another turn, given the messages in the queues.
     pub fn needs_turn(&self, queues: &Queues) -> bool {
         match self.phase {
             Phase::TurnOver if self.failed || self.finished => false,

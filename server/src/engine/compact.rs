@@ -53,12 +53,12 @@ impl From<NothingToDo> for CompactError {
     }
 }
 
-/// What a compaction is planned with, taken from the state in one moment.
+/// Input of the plan of a compaction, taken from the state in one moment.
 struct Draft {
     items: Vec<Item>,
     snapshot: Snapshot,
     keep: Keep,
-    /// How many of the newest tokens are kept is for the count of the provider.
+    /// True if `keep` is in tokens as the provider counts them.
     by_count: bool,
     model: Model,
     provider: Arc<dyn Provider>,

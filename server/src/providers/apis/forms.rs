@@ -88,7 +88,7 @@ fn places(value: &Value) -> Vec<String> {
     }
 }
 
-/// Returns true if the code of a refusal says that it is about a part of the request.
+/// Returns true if the code of a refusal is one for parameters.
 fn is_of_parameters(body: &Value) -> bool {
     let code = body.pointer("/error/code").or_else(|| body.get("code")).and_then(Value::as_str);
     code.is_some_and(|code| ["parameter", "field", "argument"].iter().any(|word| code.contains(word)))
@@ -198,7 +198,7 @@ fn is_in_path(before: &str, after: &str) -> bool {
     !is_address && (before.ends_with(['.', ']']) || goes_on || after.starts_with('['))
 }
 
-/// Returns true if the sentence says before that it names a part: with at most two words between, or in a list.
+/// Returns true if the sentence announces the name of a part: with at most two words between, or with a list.
 fn is_announced(before: &str) -> bool {
     let sentence = before.rsplit(['\n', ';']).next().unwrap_or(before);
     let sentence = sentence.rsplit(". ").next().unwrap_or(sentence).to_lowercase();
@@ -214,7 +214,7 @@ fn is_announced(before: &str) -> bool {
     says(&near(&sentence)) || (is_list && says(&near(head)))
 }
 
-/// Returns true if the sentence goes on with a refusal of what it has just named.
+/// Returns true if the sentence goes on with a refusal of the part that it has just named.
 fn is_followed(after: &str) -> bool {
     let mut rest = after.trim_start_matches([':', ',', ' ', ')']).to_lowercase();
     for _ in 0..2 {
