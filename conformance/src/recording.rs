@@ -51,8 +51,14 @@ impl Default for Recorder {
 
 impl Recorder {
     fn change<T>(&self, change: impl FnOnce(&mut Log, serde_json::Number) -> T) -> T {
+        self.change_at(None, change)
+    }
+
+    /// Changes the log as of that time; `None` stands for now.
+    fn change_at<T>(&self, at: Option<Instant>, change: impl FnOnce(&mut Log, serde_json::Number) -> T) -> T {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let since = at.unwrap_or_else(Instant::now).saturating_duration_since(self.start);
+        let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         let result = change(&mut log, now.into());
         drop(log);
         self.changed.send_replace(());
@@ -61,20 +67,24 @@ impl Recorder {
 
     /// Records a line from the agent. `eol` is the end of the line if it is not a line feed.
     pub fn received(&self, line: &str, eol: Option<&str>) {
-        self.change(|log, now| {
+        self.received_at(line, eol, None);
+    }
+
+    fn received_at(&self, line: &str, eol: Option<&str>, at: Option<Instant>) {
+        self.change_at(at, |log, now| {
             log.records.push(TranscriptRecord::Line(record(Direction::S2c, now, line, eol)));
             log.frames.push(serde_json::from_str(line).ok());
             log.last = Some(Instant::now());
         });
     }
 
-    /// Records the bytes of a line from the agent; `eol` as in [`received`](Self::received).
-    pub fn received_bytes(&self, line: &[u8], eol: Option<&str>) {
+    /// Records the bytes of a line from the agent that was read at that time; `eol` as in [`received`](Self::received).
+    pub fn received_bytes(&self, line: &[u8], eol: Option<&str>, at: Instant) {
         let text = String::from_utf8_lossy(line);
         if matches!(text, Cow::Owned(_)) {
             self.control(NOT_UTF8, None);
         }
-        self.received(&text, eol);
+        self.received_at(&text, eol, Some(at));
     }
 
     /// Records text to the agent: whole lines, and possibly a part of one at the end.
@@ -319,6 +329,10 @@ fn run(text: &[u8], character: char) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use tokio::io::AsyncWriteExt as _;
+
     use super::*;
 
     #[test]
@@ -358,6 +372,42 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The lines of one agent are timed while the long line of another one is recorded.
+    #[tokio::test]
+    async fn a_long_line_is_recorded_beside_other_work() {
+        let recorder = Arc::new(Recorder::default());
+        let (release, released) = std::sync::mpsc::channel();
+        let (hold, holds) = tokio::sync::oneshot::channel();
+        let held = recorder.clone();
+        let holder = std::thread::spawn(move || {
+            let _log = held.log.lock().unwrap();
+            hold.send(()).unwrap();
+            released.recv_timeout(std::time::Duration::from_secs(10)).is_ok()
+        });
+        holds.await.unwrap();
+        let (mut agent, ours) = tokio::io::duplex(1 << 16);
+        let reader = tokio::spawn(crate::player::read_lines(Box::new(ours), recorder.clone()));
+        let line = format!("{{\"type\":\"{}\"}}\n", "y".repeat(4 << 20));
+        agent.write_all(line.as_bytes()).await.unwrap();
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let _ = release.send(());
+        assert!(holder.join().unwrap(), "the long line held up the thread of the runtime");
+        drop(agent);
+        reader.await.unwrap();
+        assert_eq!(recorder.records().len(), 1);
+    }
+
+    #[test]
+    fn a_line_has_the_time_of_its_reading() {
+        let recorder = Recorder::default();
+        std::thread::sleep(std::time::Duration::from_millis(3));
+        recorder.received_bytes(b"{}", None, recorder.start);
+        let [TranscriptRecord::Line(found)] = &recorder.records()[..] else { panic!("one line") };
+        assert_eq!(found.t, Some(0.into()));
     }
 
     #[test]

@@ -213,8 +213,8 @@ fn set_aside(case: &Scenario, profile: &Profile) -> Option<Ran> {
     not_applicable(case, profile).map(|reason| Ran::set_aside(not_for(case, reason)))
 }
 
-async fn run_case(case: &Scenario, room: Room, shared: &(Suite, Profile, RunOptions)) -> Ran {
-    let (suite, profile, options) = shared;
+async fn run_case(case: &Scenario, room: Room, shared: &Arc<(Suite, Profile, RunOptions)>) -> Ran {
+    let (_, profile, options) = &**shared;
     if options.stop.is_cancelled() {
         return Ran::set_aside(could_not_play(case, "the run was interrupted before"));
     }
@@ -237,8 +237,17 @@ async fn run_case(case: &Scenario, room: Room, shared: &(Suite, Profile, RunOpti
     let judged = match played {
         Err(error) => could_not_play(case, error.to_string()),
         Ok(played) if played.broke_off.as_deref() == Some(STOPPED) => could_not_play(case, STOPPED),
-        Ok(played) => judge(case, profile, &played, suite)
-            .unwrap_or_else(|error| could_not_play(case, format!("the suite itself failed: {error}"))),
+        Ok(played) => {
+            let (case, shared) = (case.clone(), shared.clone());
+            // Long lines take seconds, in which other cases are played.
+            let judged = tokio::task::spawn_blocking(move || {
+                let (suite, profile, _) = &*shared;
+                judge(&case, profile, &played, suite).unwrap_or_else(|error| {
+                    could_not_play(&case, format!("the suite itself failed: {error}"))
+                })
+            });
+            judged.await.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
+        }
     };
     Ran { kept, in_vain, ..Ran::played(judged, begin.elapsed()) }
 }

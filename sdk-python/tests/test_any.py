@@ -15,7 +15,18 @@ from support.driver import LIMIT
 from support.replay import read
 from test_view import canonical
 
-from agentese import NotInDialectError, NotRecognisedError, RefusedError, TerminatedError, any as anything, omp, opal, pi
+from agentese import (
+    NotInDialectError,
+    NotRecognisedError,
+    RefusedError,
+    RunFailedError,
+    RunLimits,
+    TerminatedError,
+    any as anything,
+    omp,
+    opal,
+    pi,
+)
 from agentese.any import differences
 from agentese.testing import line_of
 from agentese.view import View
@@ -132,6 +143,21 @@ async def until(run, kind):
 
 async def everything(run):
     return [event async for event in run]
+
+
+@pytest.mark.parametrize("dialect, seen, tool", AGENTS, ids=[row[0] for row in AGENTS])
+def test_a_run_has_limits(start, dialect, seen, tool):
+    calls = [{"tool": {"id": f"call-{at}", "name": tool, "args": {"command": f"echo {at}"}}} for at in range(3)]
+    script = {"responses": [{"blocks": [call]} for call in calls], "default": {"text": "never"}}
+
+    async def talk():
+        async with await start(dialect, script) as agent:
+            run = await agent.prompt("go", limits=RunLimits(max_turns=2))
+            with pytest.raises(RunFailedError, match="it has had 2 turns, which is its limit") as failed:
+                await run.result()
+            assert failed.value.code == "max_turns"
+
+    play(talk())
 
 
 @pytest.mark.parametrize("dialect, seen, tool", AGENTS, ids=[row[0] for row in AGENTS])

@@ -7,10 +7,10 @@ mod recorded;
 
 use std::collections::BTreeMap;
 
-use agentese::Error;
 use agentese::any::{Agent, Event, Intent, Options, differences};
 use agentese::transport::Transport;
 use agentese::view::{RunState, View};
+use agentese::{Error, RunLimits};
 use long::LONG;
 use recorded::{conformance, digest, frames};
 use serde::{Deserialize, Serialize};
@@ -155,6 +155,41 @@ async fn in_memory(dialect: &str) -> (Agent, Peer) {
     let agent = Agent::over(Transport::from_io(reader, writer), options).await.unwrap();
     let (reader, writer) = tokio::io::split(theirs);
     (agent, Peer { lines: BufReader::new(reader).lines(), writer })
+}
+
+#[tokio::test]
+async fn a_run_has_limits() {
+    let (agent, mut peer) = in_memory("pi").await;
+    let limited = agent.with_limits(RunLimits { max_turns: Some(2), ..RunLimits::default() });
+    let prompt = tokio::spawn(async move { limited.prompt("go").await });
+    let asked = peer.hear().await;
+    let accepted = json!({"id": asked["id"], "type": "response", "command": "prompt", "success": true});
+    peer.say(accepted.clone()).await;
+    let run = tokio::time::timeout(LONG, prompt).await.unwrap().unwrap().unwrap();
+    peer.say(json!({"type": "agent_start"})).await;
+    for _ in 0..3 {
+        peer.say(json!({"type": "turn_start"})).await;
+    }
+    let result = tokio::spawn(run.result());
+    let abort = peer.hear().await;
+    assert_eq!(abort["type"], "abort");
+    peer.say(json!({"type": "agent_end", "messages": []})).await;
+    peer.say(json!({"id": abort["id"], "type": "response", "command": "abort", "success": true})).await;
+    let state = peer.hear().await;
+    peer.say(json!({"id": state["id"], "type": "response", "command": state["type"], "success": false, "error": "no"}))
+        .await;
+    let failed = tokio::time::timeout(LONG, result).await.unwrap().unwrap().unwrap_err();
+    let Error::RunFailed(failure) = failed else { panic!("{failed:?}") };
+    assert_eq!(failure.code.as_deref(), Some("max_turns"));
+    // A limit of something that the dialect does not report is refused before anything is sent.
+    let (agent, mut peer) = in_memory("opal").await;
+    let limited = agent.with_limits(RunLimits { max_cost: Some(1.0), ..RunLimits::default() });
+    let prompt = tokio::spawn(async move { limited.prompt("go").await.err() });
+    let opens = peer.hear().await;
+    peer.say(json!({"jsonrpc": "2.0", "id": opens["id"], "result": {"session_id": "s"}})).await;
+    let refused = tokio::time::timeout(LONG, prompt).await.unwrap().unwrap();
+    assert!(matches!(refused, Some(Error::Encode { .. })), "{refused:?}");
+    agent.close().await;
 }
 
 /// A dropped parameter would change the effect of a command: hidden output would be visible to the model.

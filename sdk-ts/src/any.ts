@@ -5,10 +5,11 @@
  * neutral events. The declaration maps each intent to a command of the dialect; see docs/any.md.
  */
 
-export { Agent, type AgentOptions, type Answer, type Question, connect } from "./any/agent.js";
+export { Agent, type AgentOptions, type Answer, type PromptOptions, type Question, connect } from "./any/agent.js";
 export { differences } from "./any/differ.js";
 export { NotInDialectError, NotRecognisedError } from "./any/errors.js";
 export type { AnyEvent } from "./any/event.js";
 export { type AnyResult, AnyRun } from "./any/run.js";
+export { type Limits, RunLimits } from "./run_limits.js";
 export type { Forked, Image, Intent, KeptSession, Results, ShellResult, State, Stats, Words } from "./any/results.js";
 export type { Conversation, Message, Model, ToolBlock } from "./ui.js";

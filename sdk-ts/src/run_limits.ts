@@ -80,8 +80,9 @@ class RunMeter implements Meter {
   #cost = 0;
   /** Calls without a result, by id. */
   readonly #calls = new Map<string, { tool: string; key: string }>();
+  /** By the digest of the call. */
   readonly #failures = new Map<string, number>();
-  /** Last result of each successful call. */
+  /** Digest of the last result of each call that succeeded, by the digest of the call. */
   readonly #results = new Map<string, string>();
 
   constructor(limits: Limits, found: Measures, reached: (failure: RunFailedError) => void) {
@@ -111,7 +112,7 @@ class RunMeter implements Meter {
     if (most === undefined) return;
     if (type === call.event) {
       const tool = text(at(body, call.tool));
-      const key = `${tool} ${JSON.stringify(sorted(at(body, call.arguments)))}`;
+      const key = digest(`${tool} ${JSON.stringify(sorted(at(body, call.arguments)))}`);
       this.#calls.set(text(at(body, call.id)), { tool, key });
     } else if (type === result.event) {
       const id = text(at(body, result.id));
@@ -137,7 +138,7 @@ class RunMeter implements Meter {
   }
 
   #succeed(key: string, output: JsonValue | undefined): void {
-    const result = JSON.stringify(output) ?? "";
+    const result = digest(JSON.stringify(output) ?? "");
     this.#failures.delete(key);
     if (this.#results.get(key) !== result) this.#failures.clear();
     this.#results.set(key, result);
@@ -148,6 +149,19 @@ class RunMeter implements Meter {
     this.end();
     reached?.(new RunFailedError(`the run was stopped: ${reason}`, code));
   }
+}
+
+/** Length and 64 bits of a hash of a text, which may be long: equal for equal texts, and hardly for others. */
+function digest(long: string): string {
+  let [one, other] = [0xdeadbeef, 0x41c6ce57];
+  for (let at = 0; at < long.length; at++) {
+    const unit = long.charCodeAt(at);
+    one = Math.imul(one ^ unit, 0x9e3779b1);
+    one ^= one >>> 15;
+    other = Math.imul(other ^ unit, 0x5f356495);
+    other ^= other >>> 13;
+  }
+  return `${long.length}:${one >>> 0}:${other >>> 0}`;
 }
 
 function text(value: JsonValue | undefined): string {

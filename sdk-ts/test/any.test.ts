@@ -7,7 +7,7 @@ import { after, describe, test } from "node:test";
 import { Agent, type AgentOptions, type AnyEvent, type AnyRun, NotInDialectError, NotRecognisedError, type Question, connect, differences } from "../src/any.js";
 import { neutral } from "../src/generated/intents/index.js";
 import type { TranscriptLine } from "../src/generated/types.js";
-import { omp, opal, pi } from "../src/index.js";
+import { RunLimits, omp, opal, pi } from "../src/index.js";
 import { spawnChild } from "../src/stdio.js";
 import { readTranscript, recordedLine } from "../src/testing.js";
 import { View } from "../src/ui.js";
@@ -89,6 +89,18 @@ async function all(run: AnyRun): Promise<AnyEvent[]> {
   await soon(read());
   return events;
 }
+
+test("a run of an agent of any dialect has limits", async () => {
+  for (const [started, , tool] of AGENTS) {
+    const call = (id: number) => ({ blocks: [{ tool: { id: `call-${id}`, name: tool, args: { command: `echo ${id}` } } }] });
+    const agent = await start(started, { responses: [call(1), call(2), call(3), { text: "never" }], default: { text: "done" } });
+    const run = await agent.prompt("go", { limits: new RunLimits({ maxTurns: 2 }) });
+    await assert.rejects(soon(all(run)), { name: "RunFailedError", code: "max_turns" }, started);
+    const { failure } = await soon(run.wait());
+    assert.equal(failure?.message, "the run was stopped: it has had 2 turns, which is its limit");
+    await soon(agent.close());
+  }
+});
 
 const words = (agent: Agent, role: string): string[] =>
   agent.conversation.messages

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import type { RunFailedError } from "../src/error.js";
 import type { JsonObject } from "../src/generated/types.js";
@@ -44,4 +46,27 @@ test("the limits of runs are those of the vectors that all languages share", () 
     assert.deepEqual(found, expect, `${dialect}: ${name}`);
     meter.end();
   }
+});
+
+test("the limits of runs keep no arguments and no results, which may be long", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const meter = new RunLimits({ maxEqualCalls: 2 }).meter("pi", () => assert.fail("nothing is reached"));
+  const call = (id: string, text: string): void => {
+    meter.hear("tool_execution_start", { type: "tool_execution_start", toolCallId: id, toolName: "write", args: { id, text } });
+  };
+  const long = (number: number): string => `${number} `.repeat(1 << 19);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let number = 0; number < 64; number++) {
+    const id = String(number);
+    call(id, long(number));
+    if (number % 2 === 0) continue;
+    const result = { content: [{ type: "text", text: long(number) }] };
+    meter.hear("tool_execution_end", { type: "tool_execution_end", toolCallId: id, toolName: "write", isError: false, result });
+  }
+  collect();
+  const kept = process.memoryUsage().heapUsed - before;
+  assert.ok(kept < 8 << 20, `${kept} bytes are kept of 64 long calls`);
+  meter.end();
 });

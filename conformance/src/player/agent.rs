@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agentese::transport::{BoxReader, BoxWriter, ChildOptions, ChildProcess, Exit, Transport};
 use agentese::types::StepSignal;
@@ -22,6 +22,8 @@ const WRITE: Duration = Duration::from_secs(20);
 const TERM_GRACE: Duration = Duration::from_secs(3);
 /// Time to read the output from before the agent's end.
 const DRAIN: Duration = Duration::from_secs(2);
+/// Length in bytes from which a line is recorded beside other work.
+const LONG_LINE: usize = 1 << 20;
 /// Length of the end of stderr in a transcript, in characters.
 const STDERR: usize = 4000;
 
@@ -218,6 +220,7 @@ async fn read_while(mut stdout: BoxReader, recorder: Arc<Recorder>, mut held: wa
             Ok(_) = held.wait_for(|held| *held) => continue,
             read = stdout.read_buf(&mut buffer) => read,
         };
+        let at = Instant::now();
         match read {
             Ok(0) => break,
             Ok(_) => {}
@@ -227,7 +230,7 @@ async fn read_while(mut stdout: BoxReader, recorder: Arc<Recorder>, mut held: wa
         let mut start = 0;
         while let Some(end) = memchr::memchr(b'\n', &buffer[searched..]) {
             let end = searched + end;
-            recorder.received_bytes(&buffer[start..end], None);
+            record(&recorder, &buffer[start..end], None, at).await;
             start = end + 1;
             searched = start;
         }
@@ -235,7 +238,17 @@ async fn read_while(mut stdout: BoxReader, recorder: Arc<Recorder>, mut held: wa
         searched = buffer.len();
     }
     if !buffer.is_empty() {
-        recorder.received_bytes(&buffer, Some(""));
+        record(&recorder, &buffer, Some(""), Instant::now()).await;
     }
     recorder.end();
+}
+
+/// Records a line that was read at that time. A long one takes seconds, in which other agents are read.
+async fn record(recorder: &Arc<Recorder>, line: &[u8], eol: Option<&'static str>, at: Instant) {
+    if line.len() < LONG_LINE {
+        return recorder.received_bytes(line, eol, at);
+    }
+    let (recorder, line) = (recorder.clone(), line.to_vec());
+    let recorded = tokio::task::spawn_blocking(move || recorder.received_bytes(&line, eol, at)).await;
+    recorded.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()));
 }

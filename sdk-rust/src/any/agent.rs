@@ -16,6 +16,7 @@ use crate::dynamic;
 use crate::error::Error;
 use crate::framing::FrameText;
 use crate::generated::intents::Intent;
+use crate::run_limits::RunLimits;
 use crate::spec::{Dialect, RunRole, Spec};
 use crate::tap::Tap;
 use crate::termination::Termination;
@@ -86,6 +87,7 @@ impl std::fmt::Debug for Options {
 #[derive(Clone)]
 pub struct Agent {
     pub(super) shared: Arc<Shared>,
+    pub(super) limits: RunLimits,
 }
 
 /// State that the clones of an [`Agent`] share.
@@ -171,7 +173,16 @@ impl Agent {
             ended.end(&end);
         });
         let beginning = tokio::sync::Mutex::default();
-        Ok(Agent { shared: Arc::new(Shared { client, table, folded, beginning }) })
+        let shared = Arc::new(Shared { client, table, folded, beginning });
+        Ok(Agent { shared, limits: RunLimits::default() })
+    }
+
+    /// Returns the same agent with limits for its runs. A run that reaches a limit is aborted and fails with
+    /// [`Error::RunFailed`], whose code is the name of the limit, as `max_turns`. A prompt fails with
+    /// [`Error::Encode`] for a limit of something that agents of the dialect do not report.
+    #[must_use]
+    pub fn with_limits(&self, limits: RunLimits) -> Self {
+        Self { limits, ..self.clone() }
     }
 
     /// Returns the tables of the agent's dialect, in the agent's revision if that is known.

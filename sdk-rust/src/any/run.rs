@@ -195,7 +195,9 @@ impl Agent {
         let members = self.members(carrier, &params).await?;
         let heard = self.shared.folded.listen();
         let text = Value::Object(members.clone()).to_string();
-        let (events, accepted) = self.shared.client.start(&carrier.command, &text, Limit::Default)?;
+        let client = &self.shared.client;
+        let (events, accepted) =
+            client.start_limited(&carrier.command, &text, Limit::Default, self.limits)?;
         let data = read(&carrier.command, accepted.await?)?;
         let results = write::results(self.shared.table, carrier, members, data);
         Ok(Run::new(self.clone(), events, heard, results))

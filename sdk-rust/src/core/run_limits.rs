@@ -3,6 +3,7 @@
 //! The declaration names the events with turns, cost and calls, and the paths of the values.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use crate::generated::measures::MEASURES;
@@ -115,7 +116,7 @@ pub(crate) struct RunMeter {
     turns: u64,
     cost: f64,
     /// Calls that have no result yet, by id.
-    calls: HashMap<String, String>,
+    calls: HashMap<String, OpenCall>,
     repeats: Repeats,
 }
 
@@ -133,21 +134,21 @@ impl RunMeter {
         if kind == call.event && self.limits.max_equal_calls.is_some() {
             let name = find(body, call.tool).and_then(word).unwrap_or_default();
             let arguments = find(body, call.arguments).map(sorted).unwrap_or_default();
-            self.calls.insert(id(body, call.id), format!("{name} {arguments}"));
+            let digest = Digest::of(&format!("{name} {arguments}"));
+            self.calls.insert(id(body, call.id), OpenCall { tool: name.into_owned(), digest });
         }
         if kind == result.event {
             let most = self.limits.max_equal_calls?;
-            let call = self.calls.remove(&id(body, result.id))?;
+            let OpenCall { tool, digest } = self.calls.remove(&id(body, result.id))?;
             let failed =
                 find(body, result.failed.0).and_then(word).is_some_and(|word| word == result.failed.1);
             let output = find(body, result.output).unwrap_or_default();
-            if failed && self.repeats.fail(&call) >= most {
-                let tool = call.split(' ').next().unwrap_or_default();
+            if failed && self.repeats.fail(digest) >= most {
                 let reason = format!("one call of the tool {tool} has failed {most} times");
                 return Some(failure("max_equal_calls", reason));
             }
             if !failed {
-                self.repeats.succeed(call, output);
+                self.repeats.succeed(digest, Digest::of(output));
             }
         }
         None
@@ -177,32 +178,54 @@ fn sorted(raw: &str) -> String {
     value.to_string()
 }
 
+/// A call without a result.
+#[derive(Debug)]
+struct OpenCall {
+    tool: String,
+    /// Of the tool and the arguments.
+    digest: Digest,
+}
+
+/// Length and hash of a text, which may be long: equal for equal texts, and hardly for others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Digest {
+    length: usize,
+    hash: u64,
+}
+
+impl Digest {
+    fn of(text: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        Self { length: text.len(), hash: hasher.finish() }
+    }
+}
+
 /// Calls that failed, and how many times; and the last result of those that succeeded.
 #[derive(Debug, Default)]
 struct Repeats {
-    failures: HashMap<String, u64>,
-    results: HashMap<String, String>,
+    failures: HashMap<Digest, u64>,
+    results: HashMap<Digest, Digest>,
 }
 
 impl Repeats {
-    fn fail(&mut self, call: &str) -> u64 {
-        let count = self.failures.entry(call.to_owned()).or_default();
+    fn fail(&mut self, call: Digest) -> u64 {
+        let count = self.failures.entry(call).or_default();
         *count += 1;
         *count
     }
 
-    fn succeed(&mut self, call: String, output: &str) {
+    fn succeed(&mut self, call: Digest, output: Digest) {
         self.failures.remove(&call);
-        if self.results.get(&call).is_none_or(|known| known != output) {
+        if self.results.insert(call, output) != Some(output) {
             self.failures.clear();
-            self.results.insert(call, output.to_owned());
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -239,5 +262,25 @@ mod tests {
             });
             assert_eq!(reached.unwrap_or(Value::Null), case["expect"], "{name}");
         }
+    }
+
+    #[test]
+    fn neither_arguments_nor_results_are_kept_which_may_be_long() {
+        let limits = RunLimits { max_equal_calls: Some(2), ..RunLimits::default() };
+        let mut meter = limits.meter("pi").unwrap();
+        for number in 0..8 {
+            let long = format!("{number} ").repeat(10_000);
+            let call = json!({"type": "tool_execution_start", "toolCallId": number.to_string(), "toolName": "write",
+                              "args": {"text": long}});
+            assert_eq!(meter.hear("tool_execution_start", &call.to_string()), None);
+            let result = json!({"type": "tool_execution_end", "toolCallId": number.to_string(), "toolName": "write",
+                                "isError": number % 3 == 1, "result": {"content": [{"type": "text", "text": long}]}});
+            // The last ones have no result yet.
+            if number < 6 {
+                assert_eq!(meter.hear("tool_execution_end", &result.to_string()), None);
+            }
+        }
+        let kept = format!("{meter:?}").len();
+        assert!(kept < 4000, "{kept} characters are kept of 8 long calls");
     }
 }

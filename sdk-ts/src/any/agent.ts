@@ -4,6 +4,7 @@ import type { ClientOptions, RpcClient } from "../client.js";
 import { omp, opal, operator, pi, pisces } from "../generated/index.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { Run } from "../run.js";
+import type { RunLimits } from "../run_limits.js";
 import { type AnyTypes, type Spec, row } from "../spec.js";
 import { type Direction, type Tap } from "../tap.js";
 import type { Termination } from "../termination.js";
@@ -38,6 +39,15 @@ export interface AgentOptions {
   readonly tap?: Tap | undefined;
   /** Time limit of the detection of the dialect in milliseconds; 20 000 by default. */
   readonly detectWithin?: number | undefined;
+}
+
+/** Options of a prompt. */
+export interface PromptOptions {
+  /**
+   * Limits that end the run, as `new RunLimits({ maxTurns: 5 })`. A limit of something that agents of the dialect do not
+   * report throws a `UsageError`, and nothing is sent.
+   */
+  readonly limits?: RunLimits | undefined;
 }
 
 type Make = new (transport: Transport, options?: ClientOptions<AnyTypes>) => RpcClient<AnyTypes>;
@@ -148,13 +158,13 @@ export class Agent extends Commands implements AsyncDisposable {
   }
 
   /** Sends user input that starts a run. Resolves when the agent has accepted the input. */
-  prompt(words: Words): Promise<AnyRun> {
-    return this.#start("prompt", words);
+  prompt(words: Words, options: PromptOptions = {}): Promise<AnyRun> {
+    return this.#start("prompt", words, options);
   }
 
   /** Aborts the current run and starts a new one with this user input. */
-  abortAndPrompt(words: Words): Promise<AnyRun> {
-    return this.#start("abortAndPrompt", words);
+  abortAndPrompt(words: Words, options: PromptOptions = {}): Promise<AnyRun> {
+    return this.#start("abortAndPrompt", words, options);
   }
 
   /** Shuts the agent down and waits for its termination. */
@@ -174,13 +184,13 @@ export class Agent extends Commands implements AsyncDisposable {
     return channel;
   }
 
-  async #start(intent: Intent, words: Words): Promise<AnyRun> {
+  async #start(intent: Intent, words: Words, { limits }: PromptOptions): Promise<AnyRun> {
     const said = given(words);
     const carrier = this.#carrier(intent, said);
     const params = await this.#params(carrier, said);
     const channel = this.#listen();
     try {
-      const run = await this.client["start"](Run<AnyTypes>, carrier.command, params);
+      const run = await this.client["start"](Run<AnyTypes>, carrier.command, params, { limits });
       const { outcome } = this.#results(carrier, params, run.answer);
       return new AnyRun(run, channel, outcome, () => this.conversation);
     } catch (error) {

@@ -14,7 +14,9 @@ use crate::config::Environment;
 use crate::{Failure, FailureKind, Settings};
 
 /// How often a provider may send a request on to another path.
-const MOST_REDIRECTS: usize = 5;
+pub const MOST_REDIRECTS: usize = 5;
+/// Statuses that send a request on as it is.
+pub const KEEPING: &[u16] = &[307, 308];
 
 const USER_AGENT: &str = concat!("agentese/", env!("CARGO_PKG_VERSION"));
 
@@ -146,8 +148,10 @@ impl Client {
             .redirect(Policy::custom(|attempt| {
                 let from = attempt.previous().last().cloned();
                 let same = from.is_some_and(|from| from.origin() == attempt.url().origin());
+                // Others turn a request into one without a body.
+                let keeps = KEEPING.contains(&attempt.status().as_u16());
                 // Keys are in headers that the client does not know to be secret.
-                if same && attempt.previous().len() <= MOST_REDIRECTS {
+                if keeps && same && attempt.previous().len() <= MOST_REDIRECTS {
                     attempt.follow()
                 } else {
                     attempt.stop()

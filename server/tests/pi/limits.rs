@@ -168,6 +168,52 @@ async fn a_run_has_as_many_turns_as_its_limit_and_no_more() {
     }
 }
 
+/// Compacts above 1,000 tokens, and summarises all but the last exchange.
+fn compacting(limits: RunLimits) -> Settings {
+    let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
+    let mut settings = settings(limits);
+    settings.compaction.reserve_tokens = window - 1000;
+    settings.compaction.keep_recent_tokens = 4;
+    settings
+}
+
+#[tokio::test]
+async fn a_run_that_ends_in_its_last_turn_is_not_limited_although_a_compaction_follows() {
+    let long = json!({"text": "two", "usage": {"input": 2000, "output": 0}});
+    let limits = RunLimits { max_turns: 1, ..RunLimits::default() };
+    // An abort of the compaction is an abort.
+    let script = json!({"responses": [{"text": "one"}, long, {"hang_after": -1}]});
+    let (builder, _place) = builder(script);
+    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder.settings(compacting(limits)));
+    run(&mut link, "first").await;
+    let frames = run(&mut link, "second").await;
+    assert_eq!(messages(&frames).pop().unwrap()["stopReason"], "stop");
+    link.until_event("compaction_start").await;
+    link.send(json!({"id": "a", "type": "abort"})).await;
+    let end = link.until_event("compaction_end").await.pop().unwrap();
+    assert_eq!((&end["aborted"], &end["errorMessage"]), (&json!(true), &Value::Null), "{end}");
+    assert_eq!(link.until_event("agent_settled").await.pop().unwrap()["aborted"], true);
+}
+
+#[tokio::test]
+async fn a_message_that_waits_when_the_last_turn_ends_needs_another_turn() {
+    let script = json!({"responses": [
+        {"blocks": [call("", "bash", json!({"command": "until [ -e go ]; do sleep 0.01; done"}))]}, {"text": "done"},
+    ], "default": {"text": "never"}});
+    let limits = RunLimits { max_turns: 2, ..RunLimits::default() };
+    let (mut link, place) = linked("pi@0.55", limits, script);
+    link.send(json!({"type": "prompt", "message": "go"})).await;
+    link.until_event("tool_execution_start").await;
+    link.data(json!({"type": "follow_up", "message": "later"})).await;
+    std::fs::write(place.path().join("go"), "").unwrap();
+    let mut frames = link.until_event("agent_end").await;
+    if messages(&frames).pop().unwrap()["stopReason"] == "stop" {
+        frames = link.until_event("agent_end").await;
+    }
+    assert!(last_error(&frames).contains("2 turns"));
+    assert_eq!(link.state().await["pendingMessageCount"], 1);
+}
+
 #[tokio::test]
 async fn messages_that_wait_when_a_limit_is_reached_are_kept() {
     let script = json!({"responses": [{"blocks": [call("", "bash", json!({"command": "until [ -e go ]; do sleep 0.01; done"}))]}], "default": {"text": "fine"}});
@@ -310,4 +356,26 @@ async fn calls_that_differ_are_ended_by_other_limits_alone() {
     let frames = run(&mut link, "go").await;
     assert_eq!(results(&frames).len(), 40);
     assert_eq!(messages(&frames).pop().unwrap()["content"][0]["text"], "done");
+}
+
+#[tokio::test]
+async fn summaries_count_toward_the_cost_of_a_run() {
+    let overflow = json!({"error": {"status": 400, "type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"}});
+    let summary = json!({"text": "the summary", "usage": {"input": 1, "output": 9}});
+    let responses = json!([{"text": "one"}, {"text": "two"}, overflow, summary, {"text": "fine"}]);
+    let (builder, _place) = builder(json!({"responses": []}));
+    let catalog = Catalog::new(vec![Arc::new(Priced::new(script(json!({"responses": responses}))))]);
+    let limits = RunLimits { max_cost_usd: 5.0, ..RunLimits::default() };
+    let mut link = Link::to(builder.catalog(catalog).settings(compacting(limits)).build());
+    run(&mut link, "first").await;
+    run(&mut link, "second").await;
+    link.send(json!({"type": "prompt", "message": "third"})).await;
+    link.until_event("auto_compaction_end").await;
+    let frames = link.until_event("agent_end").await;
+    assert_eq!(
+        last_error(&frames),
+        "The run was ended: it has cost 9.0000 US dollars, and its limit is 5 (limits.maxCostUsd, --max-cost). Send another prompt to go on."
+    );
+    // The summary belongs to the run before.
+    goes_on(&mut link).await;
 }

@@ -216,11 +216,17 @@ async fn a_refusal_that_names_no_part_is_not_answered_with_another_request() {
             (400, "prompt is too long: store"),
             (401, "store"),
             (404, "store"),
+            (400, "The developer of this app has run out of credit"),
+            (400, "This developer account is not supported in your region"),
+            (400, "Contact the store in which the tools were bought, or the developer: reasoning ended"),
+            (400, "Your role in this organization does not include access to the model"),
             (400, "Unsupported value: 'reasoning_effort' and thinking_level do not support 'minimal'"),
         ] {
             let server =
                 Server::start([refusal(status, &json!({"error": {"message": message}}).to_string())]).await;
-            let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+            let mut providers = definition(api, &server.url());
+            providers["fake"]["compat"] = json!({"supportsStore": true, "supportsDeveloperRole": true});
+            let (catalog, _) = Home::with_models(providers).load();
             failure(&ask(&catalog, question(model(&catalog), "hi")).await);
             assert_eq!(server.received().len(), 1, "{api} {message}");
         }

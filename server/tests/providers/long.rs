@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentese::types::{AgentMessage, TextContent, UserMessage};
+use agentese_server::providers::FailureKind;
 use serde_json::{Value, json};
 
 use crate::served::process::{Agent, Place};
-use crate::support::{APIS, Home, Reply, Server, ask, definition, hello, model, question, text};
+use crate::support::{APIS, Home, Reply, Server, ask, definition, failure, hello, model, question, text};
 
 fn user(text: &str) -> Arc<AgentMessage> {
     Arc::new(UserMessage::new(vec![TextContent::new(text).into()], 1).into())
@@ -33,6 +34,61 @@ async fn a_long_request_is_sent_whole_and_again_if_it_was_refused() {
             let places: Vec<_> = texts.iter().map(|text| body.find(text.as_str()).unwrap()).collect();
             assert!(places.is_sorted(), "{api}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_long_request_is_sent_on_whole_within_its_host_and_refused_elsewhere() {
+    let long = |catalog: &_| {
+        let mut request = question(model(catalog), "");
+        let texts = (0..6).map(|number| format!("<{number}>{}", "x".repeat(1 << 20)));
+        request.messages = texts.map(|text| user(&text)).collect::<Vec<_>>().into();
+        request
+    };
+    for (api, status) in APIS.into_iter().zip([307, 308, 307, 308]) {
+        let moved = |to: &str| Reply::new(status, &[("location", to)], "");
+        let server = Server::start([moved("/a"), moved("/b?c=d"), Reply::events(&hello(api))]).await;
+        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        assert_eq!(text(&ask(&catalog, long(&catalog)).await), "hello", "{api}");
+        let received = server.received();
+        assert!(received[2].head.starts_with("POST /b?c=d "), "{}", received[2].head);
+        assert!(received[0].text.len() > 6 << 20);
+        for again in &received[1..] {
+            assert!(again.text == received[0].text, "{api}: the body is sent whole");
+            let key = ["authorization", "x-api-key", "x-goog-api-key"].map(|name| again.header(name));
+            assert!(key.iter().flatten().any(|key| key.contains("fake-key")), "{api} {}", again.head);
+        }
+        // Never ending, or to another host.
+        let elsewhere = Server::start([Reply::events(&hello(api))]).await;
+        let away = format!("{}/v1/x", elsewhere.url());
+        for (to, count) in [("/a", 6), (&*format!("{away}?key=x"), 1)] {
+            let server = Server::start((0..20).map(|_| moved(to))).await;
+            let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+            let refused = failure(&ask(&catalog, long(&catalog)).await);
+            let address = if count == 1 { away.clone() } else { format!("{}/a", server.url()) };
+            let expected =
+                format!("{status} The provider sends the request on to {address}, which is not followed.");
+            assert_eq!((refused.kind, refused.text), (FailureKind::BadRequest, expected), "{api}");
+            assert_eq!(server.received().len(), count, "{api}");
+        }
+        assert!(elsewhere.received().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_that_would_drop_the_body_is_refused() {
+    for (status, length) in [(301, 1), (302, 1), (303, 1), (301, 6 << 20)] {
+        let api = APIS[0];
+        let moved = Reply::new(status, &[("location", "/v2/messages")], "");
+        let server = Server::start([moved, Reply::events(&hello(api))]).await;
+        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        let refused = failure(&ask(&catalog, question(model(&catalog), &"x".repeat(length))).await);
+        let expected = format!(
+            "{status} The provider sends the request on to {}/v2/messages, which is not followed.",
+            server.url()
+        );
+        assert_eq!(refused.text, expected);
+        assert_eq!(server.received().len(), 1);
     }
 }
 

@@ -5,10 +5,16 @@ use std::time::Duration;
 
 use agentese_server::config::{NetworkSettings, ProxyUrl, TimeLimit};
 use agentese_server::providers::{Catalog, FailureKind, Settings};
-use agentese_server::world::SystemClock;
-use tokio::net::TcpListener;
+use agentese_server::world::{Clock, SystemClock};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::watch;
 
-use crate::support::{APIS, Home, Reply, Server, ask, definition, failure, hello, model, question, text};
+use crate::support::{
+    APIS, Home, Reply, Server, ask, definition, failure, hello, model, question, soon, text,
+};
 
 /// The models of a home whose settings say that of the network.
 fn catalog(home: &Home, network: &NetworkSettings) -> Catalog {
@@ -56,6 +62,74 @@ async fn a_server_that_never_answers_is_given_up_within_the_limit_and_the_error_
         Home::with_models(definition(APIS[1], &server.url())).set("AGENTESE_HTTP_IDLE_TIMEOUT_MS", "70");
     let catalog = catalog(&home, &idle(3_600_000));
     assert_eq!(failure(&ask(&catalog, question(model(&catalog), "hi")).await).text, expected("0.07"));
+}
+
+/// Clock that a test moves; a wait ends when the clock has moved that far.
+#[derive(Default)]
+struct MovedClock {
+    now: watch::Sender<Duration>,
+    waits: watch::Sender<usize>,
+}
+
+impl Clock for MovedClock {
+    fn now_ms(&self) -> i64 {
+        1_795_305_600_000
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        let mut now = self.now.subscribe();
+        let end = now.borrow().saturating_add(duration);
+        self.waits.send_modify(|waits| *waits += 1);
+        async move { drop(now.wait_for(|now| *now >= end).await) }.boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_slow_upload_is_no_silence_and_one_that_stalls_is() {
+    // More than the system buffers of a connection.
+    const STEP: usize = 5 << 20;
+    const STEPS: usize = 4;
+    for stalls in [false, true] {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(64 << 10).unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let clock = Arc::new(MovedClock::default());
+        let home = Home::with_models(definition(APIS[1], &url));
+        let (catalog, _) = home.load_with(|sources| sources.clock = clock.clone());
+        let pass = |seconds| clock.now.send_modify(|now| *now += Duration::from_secs(seconds));
+        let asked = ask(&catalog, question(model(&catalog), &"x".repeat(STEP * (STEPS + 3))));
+        let served = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut part = vec![0; STEP];
+            for _ in 0..STEPS {
+                let before = *clock.waits.borrow();
+                stream.read_exact(&mut part).await.unwrap();
+                soon(clock.waits.subscribe().wait_for(|waits| *waits > before)).await.unwrap();
+                pass(200);
+            }
+            while stalls {
+                tokio::task::yield_now().await;
+                pass(301);
+            }
+            let mut end = Vec::new();
+            while !end.ends_with(b"}") {
+                end.clear();
+                stream.read_buf(&mut end).await.unwrap();
+            }
+            stream.write_all(Reply::events(&hello(APIS[1])).bytes()).await.unwrap();
+            std::future::pending::<()>().await;
+        };
+        let events = tokio::select! {
+            events = asked => events,
+            () = served => unreachable!("the server goes on"),
+        };
+        match stalls {
+            true => assert!(failure(&events).text.starts_with("The provider timed out: ")),
+            false => assert_eq!(text(&events), "hello"),
+        }
+    }
 }
 
 #[tokio::test]

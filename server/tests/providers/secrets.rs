@@ -140,8 +140,10 @@ async fn fm_f70_a_request_is_not_sent_on_to_another_host() {
         let (catalog, _) = Home::with_models(definition("anthropic-messages", &server.url())).load();
         let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
         assert_eq!(failure.kind, FailureKind::BadRequest);
-        let wording =
-            format!("{status} The provider sends the request on to 127.0.0.1, which is not followed.");
+        let wording = format!(
+            "{status} The provider sends the request on to {}/v1/messages, which is not followed.",
+            elsewhere.url()
+        );
         assert_eq!(failure.text, wording);
     }
     assert!(elsewhere.received().is_empty());

@@ -16,6 +16,7 @@ from agentese.any.table import Carrier, Members, intent_of
 from agentese.any.words import pictures
 from agentese.client import SyncClient
 from agentese.errors import TerminatedError, Termination
+from agentese.limits import RunLimits
 from agentese.members import DEFAULT
 from agentese.run import ANY, SyncRun
 from agentese.tap import Tap
@@ -162,15 +163,26 @@ class Agent(Commands):
         data = (self._ask_opening if opens else self._ask)(carrier.command, members)
         return self._following.table.results(carrier, members, data)
 
-    def prompt(self, text: str, *, images: Sequence[Image] | None = None, when_busy: str | None = None) -> Run:
+    def prompt(
+        self,
+        text: str,
+        *,
+        images: Sequence[Image] | None = None,
+        when_busy: str | None = None,
+        limits: RunLimits | None = None,
+    ) -> Run:
         """Sends user input that starts a run, and waits until the agent has accepted it. `when_busy`:
-        delivery during a run, `steer` or `follow_up`, in dialects with such a parameter."""
+        delivery during a run, `steer` or `follow_up`, in dialects with such a parameter. `limits`: limits that
+        end the run; raises `UsageError`, and sends nothing, for a limit of something that agents of the
+        dialect do not report."""
         mode = None if when_busy is None else intent_of(when_busy)
-        return self._start("prompt", words(text, pictures(images), mode))
+        return self._start("prompt", words(text, pictures(images), mode), limits)
 
-    def abort_and_prompt(self, text: str, *, images: Sequence[Image] | None = None) -> Run:
-        """Aborts the current run and starts a new one with this user input."""
-        return self._start("abortAndPrompt", words(text, pictures(images), None))
+    def abort_and_prompt(
+        self, text: str, *, images: Sequence[Image] | None = None, limits: RunLimits | None = None
+    ) -> Run:
+        """Aborts the current run and starts a new one with this user input. `limits`: as of `prompt`."""
+        return self._start("abortAndPrompt", words(text, pictures(images), None), limits)
 
     def close(self) -> Termination:
         """Shuts the agent down and waits for its termination."""
@@ -239,12 +251,12 @@ class Agent(Commands):
                     self._ask_opening(*self._following.first())
         return {**members, carrier.session: self._following.followed() or ""}
 
-    def _start(self, intent: str, given: Members) -> Run:
+    def _start(self, intent: str, given: Members, limits: RunLimits | None) -> Run:
         carrier = self._following.need(intent, self.client.revision, given)
         members = self._members(carrier, given)
         events = self.events()
         try:
-            run = self.client._start(carrier.command, members, DEFAULT)
+            run = self.client._start(carrier.command, members, DEFAULT, limits)
         except BaseException:
             events.close()
             raise

@@ -16,6 +16,7 @@ from agentese.any.results import Image, Question
 from agentese.any.table import Carrier, Members, intent_of
 from agentese.any.words import pictures
 from agentese.errors import TerminatedError, Termination
+from agentese.limits import RunLimits
 from agentese.members import DEFAULT
 from agentese.reactor import Reactor
 from agentese.run import ANY
@@ -176,16 +177,25 @@ class AsyncAgent(AsyncCommands):
         return self._following.table.results(carrier, members, data)
 
     async def prompt(
-        self, text: str, *, images: Sequence[Image] | None = None, when_busy: str | None = None
+        self,
+        text: str,
+        *,
+        images: Sequence[Image] | None = None,
+        when_busy: str | None = None,
+        limits: RunLimits | None = None,
     ) -> AsyncRun:
         """Sends user input that starts a run, and waits until the agent has accepted it. `when_busy`:
-        delivery during a run, `steer` or `follow_up`, in dialects with such a parameter."""
+        delivery during a run, `steer` or `follow_up`, in dialects with such a parameter. `limits`: limits that
+        end the run; raises `UsageError`, and sends nothing, for a limit of something that agents of the
+        dialect do not report."""
         mode = None if when_busy is None else intent_of(when_busy)
-        return await self._start("prompt", words(text, pictures(images), mode))
+        return await self._start("prompt", words(text, pictures(images), mode), limits)
 
-    async def abort_and_prompt(self, text: str, *, images: Sequence[Image] | None = None) -> AsyncRun:
-        """Aborts the current run and starts a new one with this user input."""
-        return await self._start("abortAndPrompt", words(text, pictures(images), None))
+    async def abort_and_prompt(
+        self, text: str, *, images: Sequence[Image] | None = None, limits: RunLimits | None = None
+    ) -> AsyncRun:
+        """Aborts the current run and starts a new one with this user input. `limits`: as of `prompt`."""
+        return await self._start("abortAndPrompt", words(text, pictures(images), None), limits)
 
     async def close(self) -> Termination:
         """Shuts the agent down and waits for its termination."""
@@ -242,12 +252,12 @@ class AsyncAgent(AsyncCommands):
                 signal.set()
         return {**members, carrier.session: self._following.followed() or ""}
 
-    async def _start(self, intent: str, given: Members) -> AsyncRun:
+    async def _start(self, intent: str, given: Members, limits: RunLimits | None) -> AsyncRun:
         carrier = self._following.need(intent, self.client.revision, given)
         members = await self._members(carrier, given)
         events = self.events()
         try:
-            run = self.client._start(carrier.command, members, DEFAULT)
+            run = self.client._start(carrier.command, members, DEFAULT, limits)
             await run
         except BaseException:
             events.close()

@@ -175,6 +175,15 @@ impl AgentLoop {
         self.phase == Phase::Calling
     }
 
+    /// Returns whether the run needs another turn, given the messages in the queues.
+    pub fn needs_turn(&self, queues: &Queues) -> bool {
+        match self.phase {
+            Phase::TurnOver if self.failed || self.finished => false,
+            Phase::TurnOver => self.had_calls || queues.pending() > 0,
+            phase => phase != Phase::Ended,
+        }
+    }
+
     /// A call was the last word: after its turn the run ends, whatever waits.
     pub fn finish(&mut self) {
         self.finished = true;

@@ -80,7 +80,7 @@ impl Run {
                     break assembler.done(reason);
                 }
                 Either::Right(Some(StreamEvent::Error(failure))) => {
-                    break assembler.failed(self.judged(failure));
+                    break assembler.failed(self.judged(failure).await);
                 }
                 Either::Right(Some(mut event)) => {
                     if let Some(told) = told {

@@ -6,7 +6,10 @@ use agentese::types::{CompactionReason, CompactionResult, Model, ThinkingLevel};
 use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
-use super::compaction::{Keep, NothingToDo, Plan, context_tokens, estimate, kept_by_count, plan};
+use super::compaction::{
+    Item, Keep, NothingToDo, Plan, Snapshot, context_tokens, estimate, kept_by_count, plan,
+};
+use super::overflow::beside;
 use super::state::{Kind, Phase};
 use super::summary::{Summary, summarize};
 use super::work::End;
@@ -50,7 +53,23 @@ impl From<NothingToDo> for CompactError {
     }
 }
 
-/// Everything that a compaction needs, taken from the state in one moment.
+/// Input of the plan of a compaction, taken from the state in one moment.
+struct Draft {
+    items: Vec<Item>,
+    snapshot: Snapshot,
+    keep: Keep,
+    /// True if `keep` is in tokens as the provider counts them.
+    by_count: bool,
+    model: Model,
+    provider: Arc<dyn Provider>,
+    thinking: ThinkingLevel,
+    reserve: u64,
+    session: String,
+    reason: CompactionReason,
+    retry: RetrySettings,
+}
+
+/// Everything that a compaction needs.
 pub(super) struct Job {
     pub plan: Plan,
     pub model: Model,
@@ -83,7 +102,7 @@ impl Engine {
         loop {
             cut |= self.shared.state().phase() == Some(Phase::Running);
             self.abort().await;
-            let (job, abort, _end) = {
+            let (draft, abort, _end) = {
                 let mut state = self.shared.state();
                 if state.closing {
                     return Err(CompactError::Closing);
@@ -95,11 +114,12 @@ impl Engine {
                 if cut && self.shared.options.customs.compaction_drops_cut_answer {
                     state.session.forget_cut_answer();
                 }
-                let job = job(&self.shared, &state, CompactionReason::Manual, keep_recent)?;
+                let draft = draft(&self.shared, &mut state, CompactionReason::Manual, keep_recent)?;
                 let working = state.begin(Kind::Compaction, Phase::Compacting);
                 let (abort, end) = (working.abort.clone(), End::new(self.shared.clone(), working));
-                (job, abort, end)
+                (draft, abort, end)
             };
+            let job = draft.planned().await?;
             let made = make(&self.shared, &job, focus, &abort).await?;
             return apply(&self.shared, job, made, &abort).await.ok_or(CompactError::Cancelled);
         }
@@ -139,7 +159,11 @@ pub(super) async fn compact_on_its_own(
     will_retry: bool,
     abort: &CancellationToken,
 ) -> bool {
-    let job = job(shared, &shared.state(), reason.clone(), None);
+    let draft = draft(shared, &mut shared.state(), reason.clone(), None);
+    let job = match draft {
+        Ok(draft) => draft.planned().await,
+        Err(error) => Err(error),
+    };
     let idle = matches!(job, Err(CompactError::Nothing(_) | CompactError::NoModel(_)));
     if idle && !shared.options.customs.tells_of_idle_compactions {
         return false;
@@ -176,26 +200,54 @@ pub(super) async fn compact_on_its_own(
     result.is_ok()
 }
 
-fn job(
+impl Draft {
+    /// Makes the plan, for which messages are decoded.
+    async fn planned(self) -> Result<Job, CompactError> {
+        let Self {
+            items,
+            snapshot,
+            keep,
+            by_count,
+            model,
+            provider,
+            thinking,
+            reserve,
+            session,
+            reason,
+            retry,
+        } = self;
+        let is_long = snapshot.is_long();
+        let make = move || {
+            let keep = match keep {
+                Keep::Around(wanted) if by_count => Keep::Around(kept_by_count(wanted, &snapshot)),
+                keep => keep,
+            };
+            plan(&items, || context_tokens(&snapshot), keep)
+        };
+        let plan = beside(is_long, make).await?;
+        Ok(Job { plan, model, provider, thinking, reserve, session, reason, retry })
+    }
+}
+
+fn draft(
     shared: &Shared,
-    state: &super::state::State,
+    state: &mut super::state::State,
     reason: CompactionReason,
     keep_recent: Option<u64>,
-) -> Result<Job, CompactError> {
+) -> Result<Draft, CompactError> {
     let options = &shared.options;
     let no_model = || CompactError::NoModel(options.no_model.clone());
     let model = state.model.clone().ok_or_else(no_model)?;
     options.catalog.ready(&model).map_err(|reason| CompactError::NotReady(reason.to_string()))?;
     let provider = options.catalog.provider_of(&model).cloned().ok_or_else(no_model)?;
-    let items = super::branch::items(&state.session);
-    let usual = || match options.customs.keeps_by_count {
-        true => kept_by_count(state.compaction.keep_recent_tokens, &state.session),
-        false => state.compaction.keep_recent_tokens,
-    };
-    let keep = keep_recent.map_or_else(|| Keep::Around(usual()), Keep::Within);
-    let plan = plan(&items, || context_tokens(&state.session), keep)?;
-    Ok(Job {
-        plan,
+    let keep = keep_recent.map_or(Keep::Around(state.compaction.keep_recent_tokens), Keep::Within);
+    // A short conversation is decoded by the snapshot, and so are its items then.
+    let snapshot = Snapshot::of(&mut state.session);
+    Ok(Draft {
+        items: super::branch::items(&state.session),
+        snapshot,
+        keep,
+        by_count: options.customs.keeps_by_count,
         thinking: options.catalog.nearest_level(&model, ThinkingLevel::High),
         model,
         provider,

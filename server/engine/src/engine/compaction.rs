@@ -21,5 +21,7 @@ mod written;
 
 pub(super) use ask::{Part, request, system_prompt};
 pub(super) use cut::Keep;
-pub(super) use estimate::{context_tokens, counted_tokens, estimate, is_due, kept_by_count};
+pub(super) use estimate::{
+    Conversation, Snapshot, context_tokens, counted_tokens, estimate, is_due, kept_by_count,
+};
 pub(super) use plan::{Item, Kind, NothingToDo, Plan, Previous, plan};

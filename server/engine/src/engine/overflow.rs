@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentese::types::{AgentMessage, InputBlock, InputContent, Model, StopReason};
 
-use super::compaction::{counted_tokens, estimate};
+use super::compaction::{Conversation as _, Snapshot, counted_tokens, estimate};
 use super::run::Run;
 use crate::providers::{Failure, FailureKind};
 
@@ -18,25 +18,15 @@ const CHARACTERS_PER_TOKEN: usize = 4;
 impl Run {
     /// Returns a failure as it is to be understood: what a provider refused for no known reason is an overflow if the
     /// conversation nearly fills the context, and the text of an overflow names a message that alone is too large.
-    pub(super) fn judged(&self, mut failure: Failure) -> Failure {
+    pub(super) async fn judged(&self, failure: Failure) -> Failure {
         if failure.kind != FailureKind::Overflow && !failure.unexplained {
             return failure;
         }
         // Tools look at the state, too.
         let besides = self.besides();
-        let state = self.shared.state();
-        let session = &state.session;
-        let estimated = || estimate(session.messages_back()).saturating_add(besides);
-        let tokens = || counted_tokens(session).unwrap_or_else(estimated);
-        if failure.unexplained && is_most(tokens(), &self.model) {
-            failure.kind = FailureKind::Overflow;
-        }
-        if failure.kind == FailureKind::Overflow
-            && let Some(note) = too_large(session.messages_back(), &self.model)
-        {
-            failure.text = format!("{}\n{note}", failure.text);
-        }
-        failure
+        let (snapshot, model) = (Snapshot::of(&mut self.shared.state().session), self.model.clone());
+        let is_long = snapshot.is_long();
+        beside(is_long, move || understood(failure, &snapshot, besides, &model)).await
     }
 
     /// An estimate of what a request has besides messages, in tokens.
@@ -48,6 +38,29 @@ impl Run {
         let characters = self.system_prompt.len() + tools.iter().map(tool).sum::<usize>();
         characters.div_ceil(CHARACTERS_PER_TOKEN) as u64
     }
+}
+
+fn understood(mut failure: Failure, snapshot: &Snapshot, besides: u64, model: &Model) -> Failure {
+    let estimated = || estimate(snapshot.back()).saturating_add(besides);
+    let tokens = || counted_tokens(snapshot).unwrap_or_else(estimated);
+    if failure.unexplained && is_most(tokens(), model) {
+        failure.kind = FailureKind::Overflow;
+    }
+    if failure.kind == FailureKind::Overflow
+        && let Some(note) = too_large(snapshot.back(), model)
+    {
+        failure.text = format!("{}\n{note}", failure.text);
+    }
+    failure
+}
+
+/// Returns the result of work that reads a conversation; of a long one it is done beside the other work of the runtime.
+pub(super) async fn beside<T: Send + 'static>(is_long: bool, work: impl FnOnce() -> T + Send + 'static) -> T {
+    if !is_long {
+        return work();
+    }
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
 }
 
 fn is_most(tokens: u64, model: &Model) -> bool {
@@ -156,6 +169,13 @@ mod tests {
         // A failed answer stands between them, but is no answer.
         assert!(named(json!([user(&long), answer("error"), user("and now?")])).is_some());
         assert!(named(json!([{"role": "user", "content": long, "timestamp": 1}])).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_long_conversation_is_read_beside_the_runtime() {
+        let here = std::thread::current().id();
+        let reader = |is_long| beside(is_long, || std::thread::current().id());
+        assert!(reader(true).await != here && reader(false).await == here);
     }
 
     #[test]

@@ -189,11 +189,12 @@ impl Run {
     }
 
     /// Returns whether a limit keeps the run from its next step. Calls of an answer that is there are still carried out,
-    /// unless one of them was called too often.
+    /// unless one of them was called too often. A run that ends in its last permitted turn has reached no limit.
     fn may_not_go_on(&self) -> bool {
         let ledger = &self.shared.options.ledger;
         match self.steps.is_calling() {
             true => ledger.reached().is_some(),
+            false if !self.steps.needs_turn(&self.shared.state().queues) => false,
             false => ledger.reached_before_turn(self.shared.options.clock.now_ms()).is_some(),
         }
     }

@@ -140,7 +140,13 @@ async fn ask(
     loop {
         let next = std::panic::AssertUnwindSafe(stream.next()).catch_unwind().await;
         match next {
-            Ok(Some(StreamEvent::Done(reason))) => return Ok(assembler.done(reason).message),
+            Ok(Some(StreamEvent::Done(reason))) => {
+                let answer = assembler.done(reason).message;
+                // Also one that is no summary was paid for.
+                shared.options.ledger.answered(&answer.usage);
+                shared.tell_what_is_due();
+                return Ok(answer);
+            }
             Ok(Some(StreamEvent::Error(failure))) => return Err(failure),
             Ok(Some(event)) => drop(assembler.apply(event)),
             Ok(None) => return Err(Failure::new(FailureKind::Network, super::ask::CUT_OFF)),

@@ -45,14 +45,14 @@ impl OtherForms {
     /// Adds the parts of a format that a refusal names. Returns `None` if it names no new part, so that each changes at most
     /// once. `body` is the body of the refusal, `text` its message.
     pub fn with_named(&self, forms: &[Form], body: &str, text: &str) -> Option<Self> {
-        let named = |text: &str| -> Vec<&Form> {
-            forms.iter().filter(|form| form.words.iter().any(|word| has_word(text, word))).collect()
+        let named = |text: &str, is_named: fn(&str, &str) -> bool| -> Vec<&Form> {
+            forms.iter().filter(|form| form.words.iter().any(|word| is_named(text, word))).collect()
         };
         // A server that names the part in a member of its own may repeat the whole request in the message.
-        let places = serde_json::from_str(body).map(|body| places(&body)).unwrap_or_default();
-        let mut found: Vec<&Form> = places.iter().flat_map(|place| named(place)).collect();
+        let body: Value = serde_json::from_str(body).unwrap_or_default();
+        let mut found: Vec<&Form> = places(&body).iter().flat_map(|place| named(place, has_word)).collect();
         if found.is_empty() {
-            found = named(text);
+            found = named(text, if is_of_parameters(&body) { has_word } else { is_refused });
         }
         let text = text.to_lowercase();
         found.retain(|form| !form.except.iter().any(|word| text.contains(word)));
@@ -88,13 +88,143 @@ fn places(value: &Value) -> Vec<String> {
     }
 }
 
+/// Returns true if the code of a refusal is one for parameters.
+fn is_of_parameters(body: &Value) -> bool {
+    let code = body.pointer("/error/code").or_else(|| body.get("code")).and_then(Value::as_str);
+    code.is_some_and(|code| ["parameter", "field", "argument"].iter().any(|word| code.contains(word)))
+}
+
 /// Returns true if a word stands in a text, not as a part of a longer word.
 fn has_word(text: &str, word: &str) -> bool {
+    occurrences(text, word).next().is_some()
+}
+
+/// The texts before and behind each place of a word in a text, if it is not a part of a longer word there.
+fn occurrences<'a>(text: &'a str, word: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
     let inner = |character: char| character.is_ascii_alphanumeric() || character == '_';
-    text.match_indices(word).any(|(at, _)| {
-        let (before, after) = (&text[..at], &text[at + word.len()..]);
-        !before.ends_with(inner) && !after.starts_with(inner)
-    })
+    text.match_indices(word)
+        .map(|(at, found)| (&text[..at], &text[at + found.len()..]))
+        .filter(move |(before, after)| !before.ends_with(inner) && !after.starts_with(inner))
+}
+
+/// Words of a refusal after which it names a part: directly, or with few words between.
+const BEFORE: &[&str] = &[
+    "parameter",
+    "parameters",
+    "field",
+    "fields",
+    "argument",
+    "arguments",
+    "property",
+    "properties",
+    "unknown",
+    "unsupported",
+    "unrecognized",
+    "unrecognised",
+    "unexpected",
+    "unpermitted",
+    "extra",
+    "invalid",
+    "support",
+];
+
+/// Nouns that may stand between a part and the word with which it is refused.
+const NOUNS: &[&str] = &[
+    "parameter",
+    "field",
+    "argument",
+    "property",
+    "option",
+    "input",
+    "value",
+    "mode",
+    "role",
+    "roles",
+    "message",
+    "messages",
+    "thinking",
+    "content",
+];
+
+/// Words with which a refusal goes on after it has named a part.
+const BEHIND: &[&str] = &[
+    "unknown",
+    "unsupported",
+    "unrecognized",
+    "unrecognised",
+    "unexpected",
+    "invalid",
+    "extra input",
+    "not supported",
+    "not permitted",
+    "not allowed",
+    "not known",
+    "not recognized",
+    "not recognised",
+    "not valid",
+    "not a valid",
+    "not one of",
+    "not enabled",
+    "not accepted",
+    "not expected",
+    "not available",
+];
+
+/// Returns true if a text refuses the part of a request that it names by a word. An ordinary word has to be marked as
+/// such a name, since it may stand in any sentence.
+fn is_refused(text: &str, word: &str) -> bool {
+    let is_ordinary = word.bytes().all(|byte| byte.is_ascii_lowercase());
+    occurrences(text, word).any(|(before, after)| !is_ordinary || is_marked(before, after))
+}
+
+fn is_marked(before: &str, after: &str) -> bool {
+    is_quoted(before, after) || is_in_path(before, after) || is_announced(before) || is_followed(after)
+}
+
+/// Returns true for a word in quotes, unless it is a member of JSON text.
+fn is_quoted(before: &str, after: &str) -> bool {
+    let is_member = before.ends_with(":\"") || after.starts_with("\":");
+    let quotes = [('\'', '\''), ('"', '"'), ('`', '`'), ('\u{2018}', '\u{2019}'), ('\u{201c}', '\u{201d}')];
+    !is_member && quotes.iter().any(|(open, close)| before.ends_with(*open) && after.starts_with(*close))
+}
+
+/// Returns true for a part of a path, as in `tools.0.strict` or `messages[0].role`.
+fn is_in_path(before: &str, after: &str) -> bool {
+    let goes_on =
+        after.strip_prefix('.').is_some_and(|rest| rest.starts_with(|next: char| next.is_alphanumeric()));
+    // No address of a page.
+    let is_address =
+        before.rsplit(char::is_whitespace).next().is_some_and(|token| token.contains(['/', '@']));
+    !is_address && (before.ends_with(['.', ']']) || goes_on || after.starts_with('['))
+}
+
+/// Returns true if the sentence announces the name of a part: with at most two words between, or with a list.
+fn is_announced(before: &str) -> bool {
+    let sentence = before.rsplit(['\n', ';']).next().unwrap_or(before);
+    let sentence = sentence.rsplit(". ").next().unwrap_or(sentence).to_lowercase();
+    let (head, list) = sentence.rsplit_once(':').unwrap_or((&sentence, ""));
+    let letters = |word: &str| word.trim_matches(|character: char| !character.is_alphanumeric()).to_owned();
+    let near = |text: &str| text.split_whitespace().rev().take(3).map(letters).collect::<Vec<_>>();
+    let says = |words: &[String]| {
+        let at = words.iter().position(|word| BEFORE.contains(&word.as_str()));
+        // `support` alone is a help desk, or what a model has.
+        at.is_some_and(|at| words[at] != "support" || words.get(at + 1).is_some_and(|word| word == "not"))
+    };
+    let is_list = list.split_whitespace().all(|word| word.ends_with(',') || word == "and");
+    says(&near(&sentence)) || (is_list && says(&near(head)))
+}
+
+/// Returns true if the sentence goes on with a refusal of the part that it has just named.
+fn is_followed(after: &str) -> bool {
+    let mut rest = after.trim_start_matches([':', ',', ' ', ')']).to_lowercase();
+    for _ in 0..2 {
+        let noun = NOUNS.iter().find_map(|noun| rest.strip_prefix(noun)?.strip_prefix(' '));
+        if let Some(behind) = noun {
+            rest = behind.to_owned();
+        }
+    }
+    let rest = ["is ", "are "].iter().find_map(|verb| rest.strip_prefix(verb)).unwrap_or(&rest);
+    BEHIND.iter().any(|words| rest.starts_with(words))
 }
 
 #[cfg(test)]
@@ -130,6 +260,15 @@ mod tests {
             (r#"{"error":{"param":"messages","message":"x"}}"#, "store is unknown", vec!["store"]),
             ("", "reasoning_effort is not supported", vec!["effort"]),
             ("", "Unsupported value: 'reasoning_effort' does not support 'minimal'", vec![]),
+            ("", "messages[0].role: unknown variant, expected one of", vec!["role"]),
+            ("", "This model does not support store.", vec!["store"]),
+            ("", "developer role is not supported", vec!["role"]),
+            ("", "The developer of this app has run out of credit", vec![]),
+            ("", "Unsupported plan. The developer of this app has run out of credit", vec![]),
+            ("", "See https://developer.example.com/store.html or ask support: developer", vec![]),
+            ("", "The role is not authorized to call this model", vec![]),
+            ("", r#"{"text":"no","request":{"store":false,"messages":[{"role":"developer"}]}}"#, vec![]),
+            (r#"{"error":{"code":"unknown_parameter"}}"#, "No store here", vec!["store"]),
             (r#"{"error":{"param":"reasoning_effort"}}"#, "Unsupported value: 'minimal'", vec![]),
             ("", "the request could not be restored; roles must alternate; max_tokens_total", vec![]),
             ("not json", "messages: bad", vec![]),
@@ -140,10 +279,10 @@ mod tests {
 
     #[test]
     fn a_part_is_turned_around_once() {
-        let first = OtherForms::default().with_named(FORMS, "", "store").unwrap();
+        let first = OtherForms::default().with_named(FORMS, "", "unknown field: store").unwrap();
         assert!(first.has("store") && !first.turned("store", true) && first.turned("role", true));
-        assert_eq!(first.with_named(FORMS, "", "store"), None);
-        let second = first.with_named(FORMS, "", "store and role").unwrap();
+        assert_eq!(first.with_named(FORMS, "", "`store` is unknown"), None);
+        let second = first.with_named(FORMS, "", "unknown fields: store, role").unwrap();
         assert!(second.has("store") && second.has("role"));
     }
 }

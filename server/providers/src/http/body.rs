@@ -6,24 +6,51 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::{Stream, stream};
+use futures::{Stream, StreamExt as _, stream};
 use reqwest::RequestBuilder;
 use reqwest::header::CONTENT_LENGTH;
+use tokio::sync::Notify;
 
 use crate::apis::Body;
 
-/// The bytes that are read from a file at once.
-const PART: usize = 256 << 10;
+/// The bytes that are handed over, and read from a file, at once.
+const PART: usize = 64 << 10;
 
-/// Adds the body to a request. A long one is read from its file as it leaves.
-pub(super) fn add(request: RequestBuilder, body: &Body) -> RequestBuilder {
+/// Adds the body to a request. A long one leaves part by part, from its file if it has one; each part that leaves
+/// notifies `left`.
+pub(super) fn add(request: RequestBuilder, body: &Body, left: &Arc<Notify>) -> RequestBuilder {
     match body {
-        Body::Memory(text) => request.body(text.clone()),
-        Body::File { file, length } => {
-            let parts = reqwest::Body::wrap_stream(parts(file.clone(), *length));
-            request.header(CONTENT_LENGTH, *length).body(parts)
+        Body::Memory(text) if !is_long(body) => request.body(text.clone()),
+        _ => {
+            let parts = reqwest::Body::wrap_stream(leaving(body, left.clone()));
+            request.header(CONTENT_LENGTH, length(body)).body(parts)
         }
     }
+}
+
+fn leaving(body: &Body, left: Arc<Notify>) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
+    let parts = match body {
+        Body::Memory(text) => stream::iter(pieces(text.clone()).map(Ok)).boxed(),
+        Body::File { file, length } => parts(file.clone(), *length).boxed(),
+    };
+    parts.inspect(move |_| left.notify_one())
+}
+
+/// Returns whether a body leaves part by part. The client itself cannot send such a request on to another address.
+pub(super) fn is_long(body: &Body) -> bool {
+    length(body) > PART as u64
+}
+
+fn length(body: &Body) -> u64 {
+    match body {
+        Body::Memory(text) => text.len() as u64,
+        Body::File { length, .. } => *length,
+    }
+}
+
+/// Cuts a text into parts, without copies.
+fn pieces(mut text: Bytes) -> impl Iterator<Item = Bytes> + Send {
+    std::iter::from_fn(move || (!text.is_empty()).then(|| text.split_to(text.len().min(PART))))
 }
 
 /// Reads a file of that length part by part, from its beginning.
@@ -49,9 +76,24 @@ fn parts(file: Arc<File>, length: u64) -> impl Stream<Item = io::Result<Bytes>> 
 mod tests {
     use std::io::Write as _;
 
-    use futures::TryStreamExt as _;
+    use futures::{FutureExt as _, TryStreamExt as _};
 
     use super::*;
+
+    #[tokio::test]
+    async fn each_part_of_a_long_text_notifies_that_it_leaves() {
+        let text: Vec<u8> = (0..PART * 2 + 7).map(|at| (at % 251) as u8).collect();
+        let left = Arc::new(Notify::new());
+        let body = Body::Memory(text.clone().into());
+        let mut parts = std::pin::pin!(leaving(&body, left.clone()));
+        let mut found = Vec::new();
+        while let Some(part) = parts.try_next().await.unwrap() {
+            assert!(part.len() <= PART && left.notified().now_or_never().is_some());
+            found.extend_from_slice(&part);
+        }
+        assert!(found == text, "the parts are the text");
+        assert!(left.notified().now_or_never().is_none());
+    }
 
     #[tokio::test]
     async fn a_file_is_read_part_by_part_and_from_its_beginning_each_time() {

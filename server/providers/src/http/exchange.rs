@@ -9,8 +9,9 @@ use futures::future::{BoxFuture, Either};
 use futures::stream::{self, BoxStream};
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Response, Url};
+use tokio::sync::Notify;
 
-use agentese_server_models::http::{Client, cause};
+use agentese_server_models::http::{Client, KEEPING, MOST_REDIRECTS, cause};
 
 use super::body;
 use super::repeat::Refused;
@@ -199,12 +200,12 @@ pub(crate) fn finish(events: &mut Events, reader: &mut dyn Reader, said: &mut Sa
 impl Sender {
     /// Sends a request, again where that is worth it, until an answer begins.
     async fn send(&self, exchange: &mut Exchange) -> Result<Response, Failure> {
-        let url = Url::parse(&exchange.wire.url).map_err(|_| {
+        let mut url = Url::parse(&exchange.wire.url).map_err(|_| {
             let text = "The provider's base URL is not a URL.";
             Failure::new(FailureKind::BadRequest, text)
         })?;
         let client = self.client.get()?;
-        let mut repeats = 0;
+        let (mut repeats, mut redirects) = (0, 0);
         // The refusal of a request that was sent in another form then.
         let mut first: Option<Failure> = None;
         loop {
@@ -212,16 +213,22 @@ impl Sender {
                 .post(url.clone())
                 .headers(exchange.wire.headers.clone())
                 .header(CONTENT_TYPE, "application/json");
-            let request = body::add(request, &exchange.wire.body);
+            let left = Arc::new(Notify::new());
+            let request = body::add(request, &exchange.wire.body, &left);
             // A provider that has read the request and says nothing, or hangs up, may be at work on it and
             // bill it. Nothing tells it that a second request is the same: none of the APIs has
             // idempotency keys. Only what was not taken is sent again from here.
-            let (refused, mut failure) = match self.timely(request.send()).await? {
+            let (refused, mut failure) = match self.sent(&left, request.send()).await? {
                 Ok(response) if response.status().is_success() => {
                     if first.is_some() {
                         exchange.draft.keep(exchange.forms.clone());
                     }
                     return self.stream(response).await;
+                }
+                Ok(response) if redirects < MOST_REDIRECTS && is_moved(exchange, &url, &response) => {
+                    url = location(&response).unwrap_or(url);
+                    redirects += 1;
+                    continue;
                 }
                 Ok(response) => {
                     let refused =
@@ -254,9 +261,19 @@ impl Sender {
         }
     }
 
-    /// What comes of a future, unless nothing comes of it for too long.
-    async fn timely<T>(&self, future: impl Future<Output = T>) -> Result<T, Failure> {
-        self.before(&mut self.idle(), future).await
+    /// Returns the result of a request, unless neither a part of it leaves nor its answer comes for too long. `left` is
+    /// notified of each part.
+    async fn sent<T>(&self, left: &Notify, send: impl Future<Output = T>) -> Result<T, Failure> {
+        let mut send = std::pin::pin!(send);
+        loop {
+            let mut overdue = self.idle();
+            let moves = std::pin::pin!(left.notified());
+            let either = futures::future::select(send.as_mut(), moves);
+            match self.before(&mut overdue, either).await? {
+                Either::Left((value, _)) => return Ok(value),
+                Either::Right(_) => {}
+            }
+        }
     }
 
     /// Is over when nothing has come for too long.
@@ -319,11 +336,11 @@ impl Sender {
     async fn refusal(&self, exchange: &Exchange, mut response: Response) -> (Failure, String) {
         let status = response.status();
         if status.is_redirection() {
-            let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
-            let to = to.and_then(|to| response.url().join(to).ok());
-            let host = to.as_ref().and_then(Url::host_str).unwrap_or("another place");
+            // A query may have a key.
+            let address = |to: Url| format!("{}{}", to.origin().ascii_serialization(), to.path());
+            let to = location(&response).map_or_else(|| "another place".to_owned(), address);
             let text = format!(
-                "{} The provider sends the request on to {host}, which is not followed.",
+                "{} The provider sends the request on to {to}, which is not followed.",
                 status.as_u16()
             );
             return (Failure::new(FailureKind::BadRequest, text), String::new());
@@ -362,6 +379,21 @@ impl Sender {
         }
         Failure::new(FailureKind::Network, text)
     }
+}
+
+/// Returns the address to which a provider sends a request on.
+fn location(response: &Response) -> Option<Url> {
+    let to = response.headers().get(LOCATION)?.to_str().ok()?;
+    response.url().join(to).ok()
+}
+
+/// Returns whether a long request is sent on, as it is, within its host: keys go to no other one. The client itself sends
+/// a short one on.
+fn is_moved(exchange: &Exchange, from: &Url, response: &Response) -> bool {
+    let is_within = |to: Url| to.origin() == from.origin();
+    KEEPING.contains(&response.status().as_u16())
+        && body::is_long(&exchange.wire.body)
+        && location(response).is_some_and(is_within)
 }
 
 fn stalled(limit: Duration) -> String {

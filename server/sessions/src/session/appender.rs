@@ -1,5 +1,6 @@
 //! The end of a session file.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -163,8 +164,8 @@ impl Appender {
         let (storage, path, identity) = (self.storage.clone(), self.path.clone(), self.identity);
         Box::new(move || reopen(&*storage, &path, true, identity))
     }
-    /// Writes lines from that number on, in one piece; gives how many.
-    pub fn append(&mut self, lines: &[Text], from: usize) -> io::Result<usize> {
+    /// Writes lines from that number on, in one piece, without those that are lost; gives how many.
+    pub fn append(&mut self, lines: &[Text], from: usize, lost: &BTreeSet<usize>) -> io::Result<usize> {
         let file = self.file()?;
         self.mend(&*file)?;
         let (mut batch, mut places) = (Vec::new(), Vec::new());
@@ -173,6 +174,10 @@ impl Appender {
         }
         let mut next = from;
         while next < lines.len() && (next == from || batch.len() < BATCH) {
+            if lost.contains(&next) {
+                next += 1;
+                continue;
+            }
             let text = lines[next].get().ok_or_else(|| io::Error::other("a line of it is lost"))?;
             places.push((next, self.length + batch.len() as u64));
             batch.extend_from_slice(text.as_bytes());
@@ -207,8 +212,9 @@ impl Appender {
     }
 
     /// How many of the lines are left in a file that somebody has cut; what follows the last whole one is cut off
-    /// too. None where nobody has. Fails, and leaves the file as it is, where something else is in it now.
-    pub fn left_of(&mut self, lines: &[Text]) -> io::Result<Option<usize>> {
+    /// too; those that are lost are not expected. None where nobody has. Fails, and leaves the file as it is, where something
+    /// else is in it now.
+    pub fn left_of(&mut self, lines: &[Text], lost: &BTreeSet<usize>) -> io::Result<Option<usize>> {
         let file = self.file()?;
         if file.length()? >= self.length {
             return Ok(None);
@@ -216,6 +222,10 @@ impl Appender {
         let bytes = file.read()?;
         let (mut left, mut rest) = (0, bytes.as_slice());
         while left < lines.len() {
+            if lost.contains(&left) {
+                left += 1;
+                continue;
+            }
             let whole = lines[left].begins(rest).and_then(|length| rest[length..].strip_prefix(b"\n"));
             let Some(behind) = whole else { break };
             (left, rest) = (left + 1, behind);
@@ -224,7 +234,8 @@ impl Appender {
         if !rest.is_empty() && !is_ours {
             return Err(io::Error::other("somebody has cut it, and something else is in it now"));
         }
-        if lines[left..].iter().any(|line| line.get().is_none()) {
+        let is_missing = |number: usize| !lost.contains(&number) && lines[number].get().is_none();
+        if (left..lines.len()).any(is_missing) {
             return Err(io::Error::other("somebody has cut it, and what is missing was nowhere else"));
         }
         let length = (bytes.len() - rest.len()) as u64;

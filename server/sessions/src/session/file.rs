@@ -4,6 +4,7 @@
 //! the disk. What cannot be written stays in the session and is tried again with the next entry. Of many sessions few
 //! files are open between writes; the others are claimed. All of this blocks: `writer` calls it.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +39,10 @@ pub(super) struct SessionFile {
     /// Why nothing will ever be written.
     refused: Option<StorageTrouble>,
     trouble: Option<StorageTrouble>,
+    /// The numbers of lines that are nowhere any more.
+    lost: BTreeSet<usize>,
+    /// Why they are lost.
+    loss: Option<StorageTrouble>,
     threads: FileThreads,
 }
 
@@ -102,7 +107,18 @@ pub(super) enum Content {
 impl SessionFile {
     /// One that comes with the first [`SessionFile::write`].
     pub fn future(path: PathBuf, storage: Arc<dyn Storage>, threads: FileThreads) -> Self {
-        Self { path, storage, open: None, written: 0, migration: None, refused: None, trouble: None, threads }
+        Self {
+            path,
+            storage,
+            open: None,
+            written: 0,
+            migration: None,
+            refused: None,
+            trouble: None,
+            lost: BTreeSet::new(),
+            loss: None,
+            threads,
+        }
     }
 
     /// Opens one that is there, and locks it. The content of one of length `large` or more stays in it.
@@ -218,6 +234,7 @@ impl SessionFile {
             return;
         }
         match self.try_write(lines) {
+            Ok(()) if self.loss.is_some() => self.trouble.clone_from(&self.loss),
             Ok(()) => {
                 if self.trouble.take().is_some() {
                     tracing::info!(file = %self.path.display(), "the session is written again");
@@ -258,7 +275,11 @@ impl SessionFile {
                 // Removed: what is known of the session makes a new one.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     tracing::warn!(file = %self.path.display(), "the session file is gone and is written anew");
+                    // Texts that stay in it can be read as long as it is open.
+                    let _open = lines.iter().find_map(Text::open);
+                    self.note_lost(lines);
                     (self.open, self.written, self.migration) = (None, 0, None);
+                    return self.write_anew(lines);
                 }
                 Err(error) => return Err(error),
             }
@@ -270,11 +291,30 @@ impl SessionFile {
         }
         if self.written > 0
             && let Some(open) = &mut self.open
-            && let Some(left) = open.left_of(lines)?
+            && let Some(left) = open.left_of(lines, &self.lost)?
         {
             tracing::warn!(file = %self.path.display(), left, "somebody has cut the session file; it is written anew");
             self.written = left;
         }
+        self.write_anew(lines)
+    }
+
+    /// Notes which lines are lost with a file that was removed while it was closed.
+    fn note_lost(&mut self, lines: &[Text]) {
+        let gone = lines.iter().enumerate().filter(|(_, line)| line.is_gone());
+        self.lost.extend(gone.map(|(number, _)| number));
+        if !self.lost.is_empty() {
+            let (path, lost) = (self.path.display(), self.lost.len());
+            let loss = format!(
+                "{path} was removed, and {lost} lines of the session, which were nowhere else, are lost"
+            );
+            tracing::error!("{loss}");
+            self.loss = Some(loss.into());
+        }
+    }
+
+    /// Writes the lines that are not in the file, which may have to be made.
+    fn write_anew(&mut self, lines: &[Text]) -> io::Result<()> {
         let open = match &mut self.open {
             Some(open) => open,
             None => {
@@ -282,7 +322,7 @@ impl SessionFile {
             }
         };
         while self.written < lines.len() {
-            self.written += open.append(lines, self.written)?;
+            self.written += open.append(lines, self.written, &self.lost)?;
         }
         Ok(())
     }
@@ -299,7 +339,7 @@ impl SessionFile {
         let replaced = (|| {
             let mut written = 0;
             while written < lines.len() {
-                written += open.append(lines, written)?;
+                written += open.append(lines, written, &self.lost)?;
             }
             if let Some(reason) = open.syncer.settling().failed() {
                 return Err(io::Error::other(reason));

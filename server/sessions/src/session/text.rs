@@ -114,6 +114,16 @@ impl Text {
         text.map(FrameText::from)
     }
 
+    /// Returns whether the file that it stays in is there no more. A text in memory is never gone.
+    pub fn is_gone(&self) -> bool {
+        match &self.0 {
+            Held::Here(_) => false,
+            Held::There { shelf, .. } => {
+                shelf.file().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+            }
+        }
+    }
+
     /// Opens the file that it stays in, for those who read many texts of it.
     pub fn open(&self) -> Option<Arc<dyn StoredFile>> {
         match &self.0 {

@@ -153,10 +153,14 @@ impl Session {
         self.told_again.iter().cloned().chain(said).collect()
     }
 
-    /// The messages from the last one back, each decoded when it is reached.
+    /// The messages from the last one back, each decoded when it is reached. The file that they stay in is open meanwhile.
     pub fn messages_back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
         let told = self.told_again.iter().cloned();
         let said = self.spoken.iter().skip(self.told_again());
+        let open = self.open_texts();
+        let said = said.inspect(move |_| {
+            let _open = &open;
+        });
         said.rev().filter_map(|position| self.said(*position)).chain(told)
     }
 

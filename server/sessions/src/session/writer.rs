@@ -172,7 +172,9 @@ impl Job {
             // Written anew, elsewhere in the file.
             self.newest = Newest::default();
         }
-        let in_memory = placed.into_iter().filter(|(line, _)| self.lines[*line].here().is_some());
+        // The header is kept: without it no other line is of use if the file is removed.
+        let in_memory =
+            placed.into_iter().filter(|(line, _)| *line > 0 && self.lines[*line].here().is_some());
         for place in in_memory {
             self.newest.length += self.lines[place.0].len();
             self.newest.lines.push_back(place);

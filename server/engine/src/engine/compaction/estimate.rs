@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::config::CompactionSettings;
 use crate::providers::tokens;
 use crate::roles;
-use crate::session::Session;
+use crate::session::{Session, Transcript};
 
 /// Characters of a token, on average and for want of the tokenizer.
 const CHARACTERS_PER_TOKEN: usize = 4;
@@ -39,6 +39,35 @@ impl Conversation for Session {
 
     fn fresh(&self) -> usize {
         self.message_count().saturating_sub(self.compacted_messages())
+    }
+}
+
+/// The conversation of a session as it was at one moment, for work that goes on without the session.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    messages: Transcript,
+    fresh: usize,
+}
+
+impl Snapshot {
+    /// Takes the conversation as it is now.
+    pub fn of(session: &mut Session) -> Self {
+        Self { fresh: session.fresh(), messages: session.transcript() }
+    }
+
+    /// Returns whether reading all of it takes so long that other work should not wait for it.
+    pub fn is_long(&self) -> bool {
+        self.messages.is_long()
+    }
+}
+
+impl Conversation for Snapshot {
+    fn back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
+        self.messages.iter().rev()
+    }
+
+    fn fresh(&self) -> usize {
+        self.fresh
     }
 }
 

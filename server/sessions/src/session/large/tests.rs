@@ -108,6 +108,56 @@ fn fm_f98_a_large_file_that_is_gone_is_written_anew() {
 }
 
 #[test]
+fn fm_f98_a_reader_of_messages_has_the_file_open_until_its_end() {
+    let (_, whole) = script::reference();
+    let disk = MemoryDisk::with(path(), whole.as_bytes());
+    let session = Session::open(path(), script::start(&disk).closing().all_large()).unwrap();
+    let mut all = session.messages();
+    let mut back = session.messages_back();
+    assert_eq!(back.next(), all.pop());
+    disk.remove(path()).unwrap();
+    let rest: Vec<_> = back.collect();
+    assert!(rest.len() > 1 && rest.iter().rev().eq(&all), "{rest:?}");
+}
+
+#[test]
+fn fm_f107_a_file_that_is_removed_while_it_is_closed_is_written_anew_and_the_loss_is_reported() {
+    for large in [false, true] {
+        let disk = MemoryDisk::default();
+        let mut session = script::create_closing(&disk).unwrap();
+        let mut texts: Vec<String> = (0..40).map(|number| format!("{number} {}", "x".repeat(5000))).collect();
+        texts.iter().for_each(|text| drop(session.append(script::user(text))));
+        if large {
+            drop(session);
+            session = Session::open(path(), script::start(&disk).closing().all_large()).unwrap();
+        }
+        session.forget_decoded();
+        let before = disk.read(path()).unwrap();
+        disk.remove(path()).unwrap();
+        for text in ["on", "and on"] {
+            session.append(script::user(text));
+            texts.push(text.to_owned());
+            let trouble = session.unsaved().unwrap().to_string();
+            assert!(trouble.contains("was removed") && trouble.contains(" are lost"), "{trouble}");
+        }
+        let text = disk.read(path()).unwrap();
+        let known = text.lines().count() - 1;
+        assert_eq!(text.lines().next(), before.lines().next(), "the header is known");
+        assert_eq!(known, if large { 2 } else { known.max(10) }, "the newest lines are known");
+        // It is cut meanwhile, and whole again, as far as it is known.
+        disk.overwrite(path(), &text.as_bytes()[..text.len() - 10]);
+        session.append(script::user("still"));
+        texts.push("still".to_owned());
+        drop(session);
+        let again = script::open(&disk).unwrap();
+        assert_eq!((again.entries().len(), again.repairs().damaged_lines), (known + 1, 0));
+        let kept = &texts[texts.len() - known - 1..];
+        let messages: Vec<_> = kept.iter().map(|text| script::user(text)).collect();
+        assert_eq!(again.messages(), messages);
+    }
+}
+
+#[test]
 fn fm_f98_what_somebody_cuts_from_a_large_file_is_told_and_nothing_is_made_up() {
     let (_, whole) = script::reference();
     for length in [0, whole.len() / 2, whole.len() - 1] {
