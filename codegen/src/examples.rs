@@ -65,7 +65,7 @@ fn seen_type(index: &Index, def: &TypeDef, value: Value) -> Value {
         (Shape::Union { tag, variants, .. }, value) => {
             let is = |name: &&&'static str| {
                 let record = index.type_def(name);
-                record.and_then(|record| crate::rust::tag_of(record, tag)) == value[tag].as_str()
+                record.and_then(|record| crate::declaration::tag_of(record, tag)) == value[tag].as_str()
             };
             match variants.iter().find(is).and_then(|name| index.type_def(name)) {
                 Some(record) => seen_type(index, record, value),

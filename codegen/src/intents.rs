@@ -160,7 +160,7 @@ fn table_with(index: &Index, more: &dyn Fn(&Carrier, &mut Value)) -> Value {
         "dialect": index.dialect.name,
         "readers": readers.collect::<Map<_, _>>(),
         "probe": index.dialect.probe_command,
-        "opens": crate::rust::opens_session(index),
+        "opens": crate::declaration::opens_session(index),
         "carriers": carriers,
         "own": own.collect::<Map<_, _>>(),
         "made": resolved.made,

@@ -12,8 +12,8 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use crate::Artefact;
+use crate::declaration::FORMATS;
 use crate::names::{doc_lines, first_sentence, pascal};
-use crate::rust::FORMATS;
 use frames::Frames;
 
 /// The draft of a schema.
@@ -200,7 +200,7 @@ pub fn type_schema(def: &TypeDef, before: &[Field], draft: Draft) -> Value {
             if open {
                 let tags: Vec<&str> = variants
                     .iter()
-                    .filter_map(|name| crate::rust::tag_of(declared.get(name)?, tag))
+                    .filter_map(|name| crate::declaration::tag_of(declared.get(name)?, tag))
                     .collect();
                 arms.push(unknown_arm(tag, &tags, draft));
             }

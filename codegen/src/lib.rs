@@ -6,6 +6,7 @@
 
 pub mod changes;
 pub mod conformance;
+pub mod declaration;
 pub mod examples;
 pub mod intents;
 pub mod json_schema;

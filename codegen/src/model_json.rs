@@ -12,8 +12,8 @@ use agentese_protocol::{Index, dialect, secrets};
 use serde_json::{Map, Value, json};
 
 use crate::Artefact;
+use crate::declaration::FORMATS;
 use crate::names::{doc_lines, snake};
-use crate::rust::FORMATS;
 
 /// Returns `protocol/model.json`.
 pub fn artefact() -> Artefact {

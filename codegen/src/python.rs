@@ -52,7 +52,7 @@ pub fn artefacts() -> Vec<Artefact> {
         files.push(file(format!("intents/{name}.json"), intents));
         let public = format!(
             "{}from agentese.generated.{name} import *\nfrom agentese.generated.{name} import __all__ as __all__\n",
-            banner(&format!("The {name} dialect, {}.", crate::rust::names_of_revisions(index)))
+            banner(&format!("The {name} dialect, {}.", crate::declaration::names_of_revisions(index)))
         );
         files.push(Artefact::new(format!("{PACKAGE}/{name}.py"), public));
     }

@@ -16,9 +16,9 @@ use agentese_protocol::{Index, extension};
 use serde_json::Value;
 
 use crate::Artefact;
+use crate::declaration::FORMATS;
 use crate::examples::{dialog_frame, event_frame};
 use crate::names::doc_lines;
-use crate::rust::FORMATS;
 
 /// The folder of the pages.
 pub const FOLDER: &str = "docs/reference";

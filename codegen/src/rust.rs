@@ -12,13 +12,11 @@ mod recognition;
 mod schema;
 mod secrets;
 mod serving;
+mod signature;
 mod tables;
 mod types;
 
-pub use dialect::{names_of_revisions, sources};
 pub use recognition::Recognised;
-pub use tables::{answer_members, opens_session};
-pub use types::{FORMATS, SHARED_FORMATS, tag_of};
 
 use std::fmt::Write as _;
 

@@ -12,6 +12,7 @@ mod rows;
 mod secrets;
 mod serving;
 mod shapes;
+mod signature;
 mod tables;
 mod types;
 

@@ -17,6 +17,7 @@ mod history;
 mod http;
 mod performance;
 mod received;
+mod serve;
 mod wire;
 
 use std::io::Write as _;
@@ -195,7 +196,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, stop: CancellationTo
                 tasks.spawn(async move {
                     tokio::select! {
                         () = stop.cancelled() => {}
-                        result = http::serve(stream, &shared) => if let Err(error) = result {
+                        result = serve::serve(stream, &shared) => if let Err(error) = result {
                             // Many cases are about clients that disconnect in the middle.
                             tracing::debug!(%error, "a connection ended");
                         }

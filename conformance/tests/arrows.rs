@@ -1,6 +1,8 @@
 //! Tests of the arrows in ARCHITECTURE.md: which crate may depend on which.
+//!
+//! The graph of crates in it is written by `AGENTESE_CRATES=write cargo test --workspace --test arrows`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -103,6 +105,62 @@ fn arrows_point_one_way() {
             assert!(allowed.contains(&dependency.as_str()), "{folder} depends on {dependency}");
         }
     }
+}
+
+/// Returns the members of the workspace with those that each one depends on, except for its tests.
+fn members() -> BTreeMap<String, BTreeSet<String>> {
+    let output = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |package: &serde_json::Value| package["name"].as_str().unwrap().to_owned();
+    let packages = metadata["packages"].as_array().unwrap();
+    let ours: BTreeSet<String> = packages.iter().map(name).collect();
+    let member = |package: &serde_json::Value| {
+        let all = package["dependencies"].as_array().unwrap();
+        let needed = all.iter().filter(|dependency| dependency["kind"] != "dev").map(name);
+        (name(package), needed.filter(|dependency| ours.contains(dependency)).collect())
+    };
+    packages.iter().map(member).collect()
+}
+
+#[test]
+fn the_graph_of_crates_is_what_cargo_knows() {
+    const BEGIN: &str = "<!-- crates -->\n";
+    const END: &str = "<!-- /crates -->\n";
+    let mut graph = "```mermaid\ngraph TD\n".to_owned();
+    for (name, needed) in members() {
+        let lines = match needed.is_empty() {
+            true => format!("  {name}\n"),
+            false => needed.iter().map(|dependency| format!("  {name} --> {dependency}\n")).collect(),
+        };
+        graph.push_str(&lines);
+    }
+    graph.push_str("```\n");
+    let file = root().join("ARCHITECTURE.md");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (before, rest) = text.split_once(BEGIN).expect("ARCHITECTURE.md has a graph of crates");
+    let (held, after) = rest.split_once(END).expect("the graph of crates has an end");
+    if std::env::var("AGENTESE_CRATES").is_ok_and(|value| value == "write") {
+        return std::fs::write(file, format!("{before}{BEGIN}{graph}{END}{after}")).unwrap();
+    }
+    assert_eq!(held, graph, "run this test with AGENTESE_CRATES=write");
+}
+
+#[test]
+fn the_picture_of_folders_names_every_crate() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let picture = text.split("```").nth(1).unwrap();
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let named: BTreeSet<String> = picture
+        .split("crate ")
+        .skip(1)
+        .map(|rest| rest.chars().take_while(|c| is_part(*c)).collect())
+        .collect();
+    assert_eq!(named, members().into_keys().collect(), "crates in the picture, and those of the workspace");
 }
 
 /// Users of the suite or of a client must not install crates that only the project needs.

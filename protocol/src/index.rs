@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use crate::declared_types::declared_types;
 use crate::dialect::{Chunks, Dialect, DialogFrames, Framing, Revision};
-use crate::extension;
 use crate::model::{Command, Dialog, ErrorText, Event, Field, Row, Setting, Shape, Span, Ty, TypeDef};
-use crate::types::{driver, formats, model_log, profile, report, steps, suite};
 use crate::view::{self, View};
 
 /// A dialect for generators: its own rows and the rows of its parents, in order.
@@ -257,36 +256,6 @@ fn replace<T: ?Sized>(rows: &mut Vec<&'static T>, row: &'static T, name: impl Fn
         Some(old) => *old = row,
         None => rows.push(row),
     }
-}
-
-/// Returns every type of all dialects, other protocols, extensions and file formats, by name.
-pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
-    let mut types = BTreeMap::new();
-    let mut add = |row: &'static Row| match row {
-        Row::Type(def) => {
-            types.insert(def.name, *def);
-        }
-        Row::Command(command) => {
-            if let Some(def) = command.params_def {
-                types.insert(def.name, def);
-            }
-        }
-        Row::Event(event) => {
-            types.insert(event.payload.name, event.payload);
-        }
-        Row::Dialog(dialog) => {
-            types.insert(dialog.params.name, dialog.params);
-        }
-    };
-    let all = crate::DIALECTS.iter().chain(crate::PROTOCOLS);
-    all.flat_map(|d| d.rows.iter().copied().flatten()).for_each(&mut add);
-    let files =
-        [formats::ROWS, suite::ROWS, steps::ROWS, profile::ROWS, report::ROWS, model_log::ROWS, driver::ROWS];
-    for rows in files {
-        rows.iter().for_each(&mut add);
-    }
-    extension::ROWS.iter().copied().flatten().for_each(&mut add);
-    types
 }
 
 /// Returns the types of a file format, starting from its root, as in the first revisions.

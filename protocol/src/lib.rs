@@ -11,6 +11,7 @@
 pub mod acp;
 pub mod agui;
 pub mod check;
+mod declared_types;
 pub mod dialect;
 pub mod dialects;
 pub mod dsl;

@@ -85,7 +85,7 @@ impl View {
                 Shape::Record { constants, fields: leak(fields) }
             }
             Shape::Union { tag, open, variants } if !self.merged => {
-                let declared = crate::index::declared_types();
+                let declared = crate::declared_types::declared_types();
                 let has =
                     |name: &&&'static str| declared.get(**name).is_none_or(|record| self.has(record.span));
                 Shape::Union { tag, open, variants: leak(variants.iter().filter(has).copied().collect()) }

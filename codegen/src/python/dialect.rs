@@ -12,8 +12,8 @@ fn title(index: &Index) -> String {
     banner(&format!(
         "The {} dialect, {}. Source: {}.",
         dialect.name,
-        crate::rust::names_of_revisions(index),
-        crate::rust::sources(index)
+        crate::declaration::names_of_revisions(index),
+        crate::declaration::sources(index)
     ))
 }
 

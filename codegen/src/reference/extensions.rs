@@ -9,7 +9,7 @@ use agentese_protocol::model::{Field, Shape, TypeDef};
 use serde_json::Value;
 
 use super::{frame, members, text, type_name, type_section};
-use crate::rust::tag_of;
+use crate::declaration::tag_of;
 
 /// The sections for unions of frames: the union, its title, and the records with the names of its answers.
 const FRAMES: &[(&str, &str, &[&str])] = &[

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 use agentese_protocol::model::{Answer, Command, Field, RunRole, Shape, Timeout};
 
-use super::dialect::{params_type, result_type};
 use super::docs;
+use super::signature::{params_type, result_type};
 use super::types::argument;
 
 pub fn helpers(out: &mut String, index: &Index, marker: &str) {

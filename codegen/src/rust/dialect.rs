@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::model::Command;
 
-use super::types::{builder_of, rust_type};
+use super::signature::{params_type, result_type};
+use super::types::builder_of;
 use super::{banner, client, dialogs, docs, failures, lineage, serving, tables};
+use crate::declaration::{names_of_revisions, sources};
 use crate::names::pascal;
 
 /// Returns the module of a dialect: its tables, its client, its serving trait.
@@ -91,38 +92,6 @@ fn wrap(names: &[String]) -> String {
         lines.push(name.clone());
     }
     lines.join(",\n    ")
-}
-
-/// Returns `revision 0.55`, or `revisions 0.55 and 1.5`.
-pub fn names_of_revisions(index: &Index) -> String {
-    let names: Vec<&str> = index.dialect.revisions.iter().map(|revision| revision.name).collect();
-    match names.as_slice() {
-        [one] => format!("revision {one}"),
-        [first @ .., last] => format!("revisions {} and {last}", first.join(", ")),
-        [] => String::new(),
-    }
-}
-
-/// Returns the documents of all revisions.
-pub fn sources(index: &Index) -> String {
-    let documents: Vec<&str> = index.dialect.revisions.iter().map(|revision| revision.document).collect();
-    documents.join("; ")
-}
-
-/// Returns the Rust type of a command's parameters.
-pub fn params_type(command: &Command) -> &'static str {
-    command.params.unwrap_or("NoParams")
-}
-
-/// Returns the Rust type of a command's data.
-pub fn result_type(command: &Command) -> String {
-    match command.result {
-        None => "()".to_owned(),
-        Some(ty) if command.result_nullable || command.result_optional => {
-            format!("Option<{}>", rust_type(&ty))
-        }
-        Some(ty) => rust_type(&ty),
-    }
 }
 
 fn unions(out: &mut String, index: &Index) {

@@ -7,8 +7,8 @@ use agentese_protocol::Index;
 use agentese_protocol::dialect::Dialect;
 use agentese_protocol::model::Command;
 
-use super::dialect::{params_type, result_type};
 use super::serving::answered_with;
+use super::signature::{params_type, result_type};
 
 /// The assignment of a dialect's commands to the traits of its family.
 struct Lineage {

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 use agentese_protocol::dialect::Framing;
 
-use super::{FORMATS, banner};
+use super::banner;
+use crate::declaration::FORMATS;
 
 /// Returns the module with the schemas as text.
 pub fn file(dialects: &[Index], protocols: &[Index]) -> String {

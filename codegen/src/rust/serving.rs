@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 use agentese_protocol::model::{Answer, Command};
 
-use super::dialect::{params_type, result_type};
 use super::docs;
+use super::signature::{params_type, result_type};
 use crate::names::pascal;
 
 pub fn service(out: &mut String, index: &Index, marker: &str) {

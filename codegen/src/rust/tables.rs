@@ -6,13 +6,12 @@ use agentese_protocol::Index;
 use agentese_protocol::dialect::{
     Barrier, Behavior, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign,
 };
-use agentese_protocol::index::named;
 use agentese_protocol::meaning::Test;
 use agentese_protocol::model::{
-    Answer, Command, Dialog, Field, Lane, OwnFrames, Presence, RunEffect, RunRole, Shape, Timeout, Ty,
-    TypeDef,
+    Answer, Command, Lane, OwnFrames, Presence, RunEffect, RunRole, Shape, Timeout,
 };
 
+use crate::declaration::{answer_members, opens_session};
 use crate::names::{pascal, snake};
 use crate::outcome::{Outcome, of_event, parts};
 
@@ -227,24 +226,6 @@ fn outcome(rule: &Outcome) -> String {
     )
 }
 
-/// Returns the first command without a session parameter whose response names a session.
-pub fn opens_session(index: &Index) -> Option<&'static str> {
-    let session = index.dialect.event_members.first()?.name;
-    let fields =
-        |record: Option<&str>| match record.and_then(|name| index.type_def(name)).map(|def| def.shape) {
-            Some(Shape::Record { fields, .. }) => fields,
-            _ => &[],
-        };
-    let mut commands = index.commands.iter();
-    let opens = |command: &Command| {
-        let needed = |field: &Field| field.presence == Presence::Required;
-        let gives = |field: &Field| field.name == session;
-        let result = command.result.as_ref().and_then(named);
-        !fields(command.params).iter().any(needed) && fields(result).iter().any(gives)
-    };
-    commands.find(|command| opens(command)).map(|command| command.wire)
-}
-
 fn barrier(barrier: Option<Barrier>) -> String {
     match barrier {
         Some(Barrier { command, busy, idle, limit_ms }) => format!(
@@ -258,40 +239,6 @@ fn barrier(barrier: Option<Barrier>) -> String {
 fn asked_state(index: &Index) -> String {
     let end = index.revision.run_end;
     barrier(end.state.or(end.barrier))
-}
-
-/// Returns the members of a dialog's answer: name, JSON type (`any` if several are possible), and a flag for
-/// required members.
-pub fn answer_members(index: &Index, dialog: &Dialog) -> Vec<(&'static str, &'static str, bool)> {
-    let fields: &[Field] = match dialog.answer.as_ref().and_then(named).and_then(|name| index.type_def(name))
-    {
-        Some(TypeDef { shape: Shape::Record { fields, .. }, .. }) => fields,
-        _ => &[],
-    };
-    // The id is the id of the question.
-    let own = fields.iter().filter(|field| field.name != "id");
-    own.map(|field| {
-        let is_null = matches!(field.presence, Presence::Nullable | Presence::OptionalNullable);
-        let kind = if is_null { "any" } else { json_type(index, &field.ty) };
-        (field.name, kind, field.presence == Presence::Required)
-    })
-    .collect()
-}
-
-fn json_type(index: &Index, ty: &Ty) -> &'static str {
-    match ty {
-        Ty::String => "string",
-        Ty::Boolean => "boolean",
-        Ty::Integer | Ty::Count | Ty::Number => "number",
-        Ty::List(_) => "array",
-        Ty::Object | Ty::Map(_) => "object",
-        Ty::Any => "any",
-        Ty::Named(name) => match index.type_def(name).map(|def| def.shape) {
-            Some(Shape::Record { .. }) => "object",
-            Some(Shape::Strings { .. }) => "string",
-            _ => "any",
-        },
-    }
 }
 
 /// Returns the plain JSON of an example or fallback text, which consists of tokens.

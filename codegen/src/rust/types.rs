@@ -9,29 +9,8 @@ use agentese_protocol::index::{declared_types, shared_types};
 use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDef};
 
 use super::{banner, docs};
+use crate::declaration::{FORMATS, tag_of};
 use crate::names::{pascal, rust_field};
-
-/// Types outside the dialects: types of files, and types of frames between the agent and its extensions.
-pub const FORMATS: &[&str] = &[
-    "TranscriptRecord",
-    "ModelScript",
-    "Scenario",
-    "Profile",
-    "ExpectedFailures",
-    "ModelRequest",
-    "SuiteReport",
-    "SuiteSummary",
-    "HostFrame",
-    "ExtensionFrame",
-    "HostAnswers",
-    "HookAnswers",
-    "ExtensionAnswers",
-    "DriverInstruction",
-    "DriverReport",
-];
-
-/// The file types that the TypeScript package has, too: formats between a client and its tests.
-pub const SHARED_FORMATS: &[&str] = &["TranscriptRecord", "ModelScript"];
 
 /// A file of types: its title and its types.
 struct Group<'a> {
@@ -186,15 +165,6 @@ fn type_def(out: &mut String, def: &TypeDef, common: &[Field]) {
             out.push_str("    }\n}\n");
         }
     }
-}
-
-/// Returns the value of a record's tag.
-pub fn tag_of(def: &TypeDef, tag: &str) -> Option<&'static str> {
-    let Shape::Record { constants, .. } = def.shape else { return None };
-    constants.iter().find(|constant| constant.member == tag).and_then(|constant| match constant.value {
-        ConstantValue::String(text) => Some(text),
-        ConstantValue::Boolean(_) => None,
-    })
 }
 
 fn arm_kind(ty: &Ty) -> &'static str {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 use agentese_protocol::model::{Answer, Command, RunRole, Timeout};
 
-use super::dialect::{data_type, params_type};
 use super::rows::{fields, is_session};
+use super::signature::{data_type, params_type};
 use super::{docs, quote};
 use crate::names::{camel, snake};
 

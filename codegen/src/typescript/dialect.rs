@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 use agentese_protocol::dialect::{Framing, Revision};
 use agentese_protocol::index::Reply;
-use agentese_protocol::model::{Command, Dialog};
+use agentese_protocol::model::Dialog;
 
+use super::signature::{data_type, params_type};
 use super::types::type_name;
 use super::{banner, client, docs, key, quote, tables};
 
@@ -15,8 +16,8 @@ pub fn file(index: &Index) -> String {
     let mut out = banner(&format!(
         "The {} dialect, {}. Source: {}.",
         dialect.name,
-        crate::rust::names_of_revisions(index),
-        crate::rust::sources(index)
+        crate::declaration::names_of_revisions(index),
+        crate::declaration::sources(index)
     ));
     out.push_str("import { type CallOptions, type ClientOptions, RpcClient, type RunOptions } from \"../client.js\";\n");
     if index.chunks().is_some() {
@@ -88,21 +89,6 @@ fn imports(out: &mut String, index: &Index) {
     names.sort_unstable();
     names.dedup();
     let _ = writeln!(out, "import type {{\n  {},\n}} from \"./types.js\";\n", names.join(",\n  "));
-}
-
-/// Returns the TypeScript type of a command's parameters.
-pub fn params_type(command: &Command) -> &'static str {
-    command.params.unwrap_or("NoParams")
-}
-
-/// Returns the TypeScript type of a command's data.
-pub fn data_type(command: &Command) -> String {
-    match command.result {
-        None => "undefined".to_owned(),
-        Some(ty) if command.result_optional => format!("{} | undefined", type_name(&ty)),
-        Some(ty) if command.result_nullable => format!("{} | null", type_name(&ty)),
-        Some(ty) => type_name(&ty),
-    }
 }
 
 fn maps(out: &mut String, index: &Index) {

@@ -6,7 +6,7 @@ use agentese_protocol::Index;
 use agentese_protocol::dialect::{EndOfInput, HandlerFailure, ResponseOrder};
 use agentese_protocol::model::{Answer, Lane};
 
-use super::dialect::{data_type, params_type};
+use super::signature::{data_type, params_type};
 use super::tables::object;
 use super::{banner, docs, key, quote};
 use crate::names::camel;
@@ -16,7 +16,7 @@ pub fn file(index: &Index) -> String {
     let mut out = banner(&format!(
         "The {} dialect, {}, from the side of an agent.",
         dialect.name,
-        crate::rust::names_of_revisions(index)
+        crate::declaration::names_of_revisions(index)
     ));
     out.push_str(
         "import { type Answer, type Call as AnyCall, Refusal, Service as AnyService } from \"../../serve/service.js\";\n\

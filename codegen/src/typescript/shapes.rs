@@ -7,7 +7,7 @@ use agentese_protocol::model::{Field, Shape, Ty, TypeDef};
 
 use super::types::{constant_value, declared};
 use super::{banner, key, quote};
-use crate::rust::tag_of;
+use crate::declaration::tag_of;
 
 pub fn file(dialects: &[Index]) -> String {
     let mut out = banner("The declared types as a table, for checking values at run time.");

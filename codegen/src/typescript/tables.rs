@@ -287,9 +287,10 @@ fn dialog_spec(index: &Index, dialog: &Dialog) -> String {
     if let Reply::Member(member) = index.reply(dialog) {
         members.push(format!("member: {}", quote(member.name)));
     }
-    let answer = crate::rust::answer_members(index, dialog).into_iter().map(|(name, kind, is_required)| {
-        format!("{}: {}", key(name), quote(&format!("{kind}{}", if is_required { "" } else { "?" })))
-    });
+    let answer =
+        crate::declaration::answer_members(index, dialog).into_iter().map(|(name, kind, is_required)| {
+            format!("{}: {}", key(name), quote(&format!("{kind}{}", if is_required { "" } else { "?" })))
+        });
     let answer: Vec<String> = answer.collect();
     if !answer.is_empty() {
         members.push(format!("answer: {}", object(&answer)));

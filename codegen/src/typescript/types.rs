@@ -8,7 +8,7 @@ use agentese_protocol::index::shared_types;
 use agentese_protocol::model::{ConstantValue, Field, Presence, Shape, Ty, TypeDef};
 
 use super::{banner, docs, quote};
-use crate::rust::SHARED_FORMATS;
+use crate::declaration::SHARED_FORMATS;
 
 /// Returns the types of all dialects and file formats, with the members that a dialect adds to all events.
 pub fn declared(dialects: &[Index]) -> BTreeMap<&str, (&TypeDef, &[Field])> {

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-use super::speech::{Speech, fields};
+use super::speech::{Speech, record};
 use crate::matching::Rules;
 use crate::matching::tables::{Command, Constant, Field, Shape, Ty};
 
@@ -27,11 +27,6 @@ const TEXTS: [&str; 12] = [
 const WRONG: u8 = 15;
 /// Maximum nesting of lists and records.
 const DEEPEST: usize = 4;
-
-/// Returns the fields of a declared record by its name.
-pub(super) fn record(name: &str) -> Option<&'static [Field]> {
-    fields(&Rules::named(name)?.shape)
-}
 
 /// Returns a random command and its line.
 pub(super) fn command(speech: &Speech, rng: &mut Rng, id: &str) -> (&'static Command, String) {

@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::generated::DIALECTS;
-use crate::matching::tables::{Command, Sessions, Shape, Tables, Ty};
+use crate::matching::Rules;
+use crate::matching::tables::{Command, Field, Sessions, Shape, Tables, Ty};
 
 /// A dialect, and the current session for dialects with several sessions per connection.
 #[derive(Debug, Clone)]
@@ -64,8 +65,7 @@ impl Speech {
     /// Returns the first command that can be sent at once and whose response has that member.
     fn giving(&self, member: &str) -> Option<&'static str> {
         let has = |record: &str| {
-            super::random::record(record)
-                .is_some_and(|fields| fields.iter().any(|field| field.name == member))
+            self::record(record).is_some_and(|fields| fields.iter().any(|field| field.name == member))
         };
         let gives = |command: &&Command| matches!(command.result, Some(Ty::Named(result)) if has(result));
         let mut giving = self.tables.commands.iter().filter(gives);
@@ -74,7 +74,7 @@ impl Speech {
 
     /// Returns the required parameters of a command, except the session.
     fn needs(&self, command: &Command) -> Vec<&'static str> {
-        let fields = command.params.and_then(super::random::record).unwrap_or_default();
+        let fields = command.params.and_then(record).unwrap_or_default();
         let own = |name: &str| self.session.is_some() && Some(name) == self.spec.session_member;
         fields.iter().filter(|field| field.required && !own(field.name)).map(|field| field.name).collect()
     }
@@ -135,7 +135,7 @@ impl Speech {
 
     fn takes(&self, wire: &str, member: &str) -> bool {
         let command = self.tables.commands.iter().find(|command| command.wire == wire);
-        let params = command.and_then(|command| command.params).and_then(super::random::record);
+        let params = command.and_then(|command| command.params).and_then(record);
         params.is_some_and(|fields| fields.iter().any(|field| field.name == member))
     }
 
@@ -174,7 +174,7 @@ impl Speech {
     pub(super) fn prompt(&self, id: &str, text: &str) -> String {
         let command = self.role(RunRole::Starts);
         let tables = self.tables.commands.iter().find(|known| known.wire == command);
-        let fields = tables.and_then(|command| command.params).and_then(super::random::record);
+        let fields = tables.and_then(|command| command.params).and_then(record);
         let own = |name: &str| Some(name) == self.spec.session_member;
         let text_field = fields
             .unwrap_or_default()
@@ -263,8 +263,13 @@ impl Speech {
     }
 }
 
+/// Returns the fields of a declared record by its name.
+pub(super) fn record(name: &str) -> Option<&'static [Field]> {
+    fields(&Rules::named(name)?.shape)
+}
+
 /// Returns the fields of a declared record.
-pub(super) fn fields(shape: &'static Shape) -> Option<&'static [crate::matching::tables::Field]> {
+pub(super) fn fields(shape: &'static Shape) -> Option<&'static [Field]> {
     match shape {
         Shape::Record { fields, .. } => Some(fields),
         _ => None,

@@ -9,7 +9,7 @@ use agentese::types::DriverInstruction;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::stage::Input;
+use super::input::Input;
 
 /// Longest report, in bytes. A report contains a frame, which may have 64 MiB.
 const LONGEST: usize = 256 << 20;

@@ -3,42 +3,13 @@
 use agentese::framing::FrameText;
 use agentese::types::Direction;
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt as _;
-use tokio::net::unix::OwnedReadHalf;
-use tokio::sync::mpsc::UnboundedSender;
 
 use super::compare::{Allowance, Difference, brief, difference};
+use super::input::Heard;
 use super::ledger::Said;
 use super::plan::{answer_of, is_answer, name_of};
-use super::stage::{Awaited, Input, Stage, Stop};
+use super::stage::{Awaited, Stage, Stop, shown};
 use crate::verdict::Mismatch;
-
-/// A line of the client as received: its bytes without the line feed; `whole` if it had one.
-#[derive(Debug)]
-pub(super) struct Heard {
-    pub(super) bytes: Vec<u8>,
-    pub(super) whole: bool,
-}
-
-/// Reads the client's output to its end. Only a line feed ends a line.
-pub(super) async fn listen(mut ears: OwnedReadHalf, inbox: UnboundedSender<Input>) {
-    let mut buffer = Vec::new();
-    let mut searched = 0;
-    while ears.read_buf(&mut buffer).await.is_ok_and(|count| count > 0) {
-        while let Some(end) = memchr::memchr(b'\n', &buffer[searched..]) {
-            let rest = buffer.split_off(searched + end + 1);
-            let mut bytes = std::mem::replace(&mut buffer, rest);
-            bytes.pop();
-            searched = 0;
-            let _ = inbox.send(Input::Heard(Heard { bytes, whole: true }));
-        }
-        searched = buffer.len();
-    }
-    if !buffer.is_empty() {
-        let _ = inbox.send(Input::Heard(Heard { bytes: buffer, whole: false }));
-    }
-    let _ = inbox.send(Input::HeardEnd);
-}
 
 impl Stage<'_> {
     /// Judges a line of the client.
@@ -177,11 +148,6 @@ impl Stage<'_> {
 
 fn said_answer(stage: &Stage<'_>, frame: &Value) -> Value {
     answer_of(stage.spec, frame).unwrap_or_else(|| frame.get("error").cloned().unwrap_or_default())
-}
-
-/// Converts a line to its form in reports.
-pub(super) fn shown(record: usize, dir: Direction, line: &str) -> crate::verdict::Shown {
-    crate::verdict::Shown { record, dir, line: line.to_owned() }
 }
 
 /// Parses the frame of a line. Fails with a description of the problem.

@@ -10,13 +10,12 @@ use agentese::types::{
 };
 use agentese::wire::Maybe;
 use serde_json::Value;
-use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::checks::Checks;
 use super::driver::Driver;
-use super::heard::{Heard, listen, shown};
+use super::input::{Input, listen};
 use super::ledger::{Call, Ledger, Said};
 use super::manner::Manner;
 use super::plan::{Move, PlannedAnswer, PlannedCall};
@@ -33,22 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Time limit for an explanation after the client has closed the agent's stdin: the driver may have crashed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-
-/// An input of the suite.
-pub(super) enum Input {
-    /// The agent's process has connected.
-    Agent(OwnedReadHalf, Mouth),
-    /// The client sent a line.
-    Heard(Heard),
-    /// The client closed the agent's stdin.
-    HeardEnd,
-    /// A report of the driver.
-    Report(FrameText),
-    /// Output of the driver that is not text.
-    BadReport(String),
-    /// The driver ended.
-    DriverEnd,
-}
 
 /// Reason why a case ended before its last move.
 pub(super) enum Stop {
@@ -383,4 +366,9 @@ impl Stage<'_> {
     pub(super) fn nothing(&self) -> Said {
         Said { record: self.records, line: FrameText::from("") }
     }
+}
+
+/// Converts a line to its form in reports.
+pub(super) fn shown(record: usize, dir: Direction, line: &str) -> Shown {
+    Shown { record, dir, line: line.to_owned() }
 }

@@ -7,10 +7,9 @@ use agentese::types::{
 use serde_json::{Map, Value};
 
 use super::compare::{Difference, brief, difference};
-use super::heard::shown;
 use super::ledger::{Failure, Said};
 use super::spoken::ENVELOPE;
-use super::stage::{Stage, Stop};
+use super::stage::{Stage, Stop, shown};
 use crate::verdict::Mismatch;
 
 impl Stage<'_> {

@@ -7,21 +7,15 @@
 use std::io;
 use std::time::Duration;
 
-use agentese::types::ModelApi;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-
-use super::{Shared, device, performance, received};
 
 /// Longest body in bytes: a conversation with images, many times over.
 const LONGEST_BODY: usize = 256 << 20;
 
 /// Longest head in bytes.
 const LONGEST_HEAD: usize = 256 << 10;
-
-/// Time without a request after which a connection is closed.
-const IDLE: Duration = Duration::from_secs(300);
 
 /// A request.
 #[derive(Debug)]
@@ -48,58 +42,13 @@ pub(super) struct Connection {
     buffer: Vec<u8>,
 }
 
-/// Answers the requests of one connection until one side closes it.
-pub(super) async fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut connection = Connection { stream, buffer: Vec::new() };
-    loop {
-        let request = tokio::time::timeout(IDLE, connection.read_request()).await;
-        let Ok(Some(request)) = request.unwrap_or(Ok(None)) else { return Ok(()) };
-        if !answer(&mut connection, shared, &request).await? {
-            return Ok(());
-        }
-    }
-}
-
-/// Answers one request. Returns `false` at the end of the connection.
-async fn answer(connection: &mut Connection, shared: &Shared, request: &HttpRequest) -> io::Result<bool> {
-    if let Some((status, body)) = device::answer(shared, request) {
-        connection.write_json(status, &[], &body).await?;
-        return Ok(true);
-    }
-    let Some(api) = api_of(request) else {
-        let body = serde_json::json!({"error": {"type": "not_found_error", "message": "no such path"}});
-        connection.write_json(404, &[], &body).await?;
-        return Ok(true);
-    };
-    let text = String::from_utf8_lossy(&request.body);
-    let body: Value = match serde_json::from_str(&text) {
-        Ok(body) => body,
-        Err(error) => {
-            let message = format!("the body is not JSON: {error}");
-            let body = serde_json::json!({"error": {"type": "invalid_request_error", "message": message}});
-            connection.write_json(400, &[], &body).await?;
-            return Ok(true);
-        }
-    };
-    let (turn, received) = shared.take(received::read(api, request.path(), &body), &text);
-    performance::play(connection, &turn, &received).await
-}
-
-fn api_of(request: &HttpRequest) -> Option<ModelApi> {
-    const APIS: [(&str, ModelApi); 4] = [
-        ("/messages", ModelApi::AnthropicMessages),
-        ("/chat/completions", ModelApi::OpenaiCompletions),
-        ("/responses", ModelApi::OpenaiResponses),
-        (":streamGenerateContent", ModelApi::GoogleGenerativeAi),
-    ];
-    let api = APIS.into_iter().find(|(end, _)| request.path().ends_with(end));
-    api.filter(|_| request.method == "POST").map(|(_, api)| api)
-}
-
 impl Connection {
+    pub(super) fn new(stream: TcpStream) -> Self {
+        Self { stream, buffer: Vec::new() }
+    }
+
     /// Reads the next request. Returns `None` at the end of the connection.
-    async fn read_request(&mut self) -> io::Result<Option<HttpRequest>> {
+    pub(super) async fn read_request(&mut self) -> io::Result<Option<HttpRequest>> {
         let (method, target, framing, expects, head) = loop {
             if let Some(head) = parse_head(&self.buffer)? {
                 break head;

@@ -7,9 +7,10 @@ use super::declared;
 use super::pairing::{form, is_success, sent};
 use super::reading::{Frame, Reading, Sent};
 use super::rules::Rules;
+use super::state::State;
 use super::tables::{Form, Holds};
 use super::text::unequal;
-use super::walk::{State, Walk};
+use super::walk::Walk;
 use crate::matching::difference::{Difference, Weight, brief};
 
 /// Comparison of two answers.

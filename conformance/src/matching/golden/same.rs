@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use serde_json::{Number, Value};
 
 use super::place::Place;
+use super::state::State;
 use super::tables::{Form, Sameness};
-use super::walk::State;
 use crate::matching::difference::{Difference, Weight, brief, short};
 
 /// Compares two values of such a member. Returns `None` if these values have to be compared like any other.

@@ -3,36 +3,17 @@
 mod free;
 mod lists;
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value};
 
-use super::choices::{InCase, Wanted};
-use super::excuse::Excuses;
+use super::choices::Wanted;
 use super::place::{Kind, Place};
 use super::rules::Rules;
 use super::same;
+use super::state::State;
 use super::tables::{Field, Shape, Ty, TypeDef};
-use super::text::Texts;
 use crate::matching::difference::{Difference, Weight, brief};
 
 use free::Free;
-
-/// State of a comparison.
-#[derive(Debug)]
-pub(super) struct State<'a> {
-    pub(super) rules: &'a Rules,
-    pub(super) texts: Texts<'a>,
-    pub(super) excuses: Excuses,
-    /// Calls that ran in parallel in the golden transcript.
-    pub(super) overlapping: HashSet<String>,
-    pub(super) same_agent: bool,
-    /// `true` if the golden transcript shows no more than the document: see [`Reading::is_written`].
-    ///
-    /// [`Reading::is_written`]: super::reading::Reading::is_written
-    pub(super) is_written: bool,
-    pub(super) choices: InCase<'a>,
-}
 
 /// A comparison of two frames.
 pub(super) struct Walk<'s, 'a> {

@@ -1,0 +1,97 @@
+//! Paths and definitions in the arguments of macros, which are tokens without a grammar.
+
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+
+use crate::modules::{Kind, Segments};
+
+/// The paths and calls of macros that tokens contain.
+#[derive(Default)]
+pub struct Found {
+    pub paths: Vec<Segments>,
+    pub calls: Vec<String>,
+}
+
+/// Returns the text of a name, without the `r#` of a raw one.
+pub fn text(name: &Ident) -> String {
+    let text = name.to_string();
+    text.strip_prefix("r#").map_or_else(|| text.clone(), str::to_owned)
+}
+
+/// Finds the paths and the calls of macros in tokens, at any depth.
+pub fn read(stream: TokenStream) -> Found {
+    let mut found = Found::default();
+    walk(stream, &[], &mut found);
+    found
+}
+
+fn walk(stream: TokenStream, before: &[String], found: &mut Found) {
+    let mut tokens = stream.into_iter().peekable();
+    let mut path: Segments = Vec::new();
+    let mut after_dot = false;
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Ident(name) => {
+                let is_member = std::mem::take(&mut after_dot) && path.is_empty();
+                path.push(text(&name));
+                let mut colons = 0;
+                while colons < 2 && tokens.next_if(|token| is_mark(token, ':')).is_some() {
+                    colons += 1;
+                }
+                match (colons, tokens.peek()) {
+                    (2, Some(TokenTree::Ident(_))) => continue,
+                    (2, Some(TokenTree::Group(group))) if group.delimiter() == Delimiter::Brace => {
+                        let before = [before, &path].concat();
+                        walk(group.stream(), &before, found);
+                        tokens.next();
+                    }
+                    (_, Some(token)) if path.len() == 1 && is_mark(token, '!') => {
+                        found.calls.push(path[0].clone())
+                    }
+                    _ if is_member => {}
+                    _ => found.paths.push([before, &path].concat()),
+                }
+                path.clear();
+            }
+            TokenTree::Group(group) => walk(group.stream(), &[], found),
+            token => after_dot = is_mark(&token, '.'),
+        }
+    }
+}
+
+fn is_mark(token: &TokenTree, mark: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
+}
+
+/// Returns the names behind `struct`, `fn` and the like in the arguments of a macro that stands for items.
+pub fn definitions(stream: TokenStream) -> Vec<(String, Kind)> {
+    let mut defined = Vec::new();
+    let mut kind = None;
+    for token in stream {
+        let TokenTree::Ident(name) = token else {
+            kind = None;
+            continue;
+        };
+        if let Some(kind) = kind.take() {
+            defined.push((text(&name), kind));
+            continue;
+        }
+        kind = match text(&name).as_str() {
+            "struct" | "enum" | "trait" | "type" | "union" => Some(Kind::Type),
+            "fn" | "const" | "static" => Some(Kind::Value),
+            _ => None,
+        };
+    }
+    defined
+}
+
+/// Returns the paths that stand in quotes.
+pub fn quoted(stream: TokenStream) -> Vec<Segments> {
+    let literal = |token: TokenTree| match token {
+        TokenTree::Literal(literal) => syn::parse_str::<syn::LitStr>(&literal.to_string()).ok(),
+        _ => None,
+    };
+    let segments =
+        |path: syn::Path| path.segments.iter().map(|segment| text(&segment.ident)).collect::<Segments>();
+    let paths = stream.into_iter().filter_map(literal).filter_map(|text| text.parse::<syn::Path>().ok());
+    paths.map(segments).filter(|path| path.len() > 1).collect()
+}
