@@ -1,5 +1,7 @@
-//! The awaitable of an available event, which an `async for` receives for each event. Awaiting it takes the
-//! event, so a dropped awaitable takes no event. Like a coroutine, it can be awaited only once.
+//! Events for an `async for`, without a coroutine for each event.
+//!
+//! For each event it receives the awaitable of an available event. Awaiting it takes the event, so a dropped
+//! awaitable takes none. Like a coroutine, it can be awaited only once.
 //!
 //! Its type is written by hand, because interpreters with `am_send` then take the value without an
 //! exception that carries it.
@@ -15,7 +17,46 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
 
-use crate::async_batch::AsyncBatch;
+use crate::once::Once;
+use crate::stream::Stream;
+
+/// An asynchronous iterator over available events. Its Python subclass waits for more: `_next` is a coroutine
+/// that returns the first of them.
+#[pyclass(frozen, subclass)]
+pub struct AsyncBatch {
+    stream: Once<Py<Stream>>,
+}
+
+#[pymethods]
+impl AsyncBatch {
+    #[new]
+    #[pyo3(signature = (*_args, **_options))]
+    fn new(_args: &Bound<'_, PyAny>, _options: Option<&Bound<'_, PyAny>>) -> Self {
+        AsyncBatch { stream: Once::new() }
+    }
+
+    fn __aiter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __anext__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let is_there = slf.get().stream.get().map_or(Ok(false), |stream| stream.get().has_ready(slf.py()))?;
+        if is_there { awaitable(slf) } else { slf.call_method0(intern!(slf.py(), "_next")) }
+    }
+
+    /// Sets the source of the events.
+    fn _read(&self, stream: Py<Stream>) {
+        self.stream.set(stream);
+    }
+}
+
+impl AsyncBatch {
+    /// Returns the next available event, if there is one.
+    #[inline]
+    pub fn next_ready<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.stream.get().map_or(Ok(None), |stream| stream.get().next_ready(py))
+    }
+}
 
 /// Accessed only under the interpreter's lock.
 #[repr(C)]
@@ -33,7 +74,7 @@ static SPARE: AtomicPtr<Layout> = AtomicPtr::new(null_mut());
 
 /// Creates an awaitable of the next event.
 #[inline]
-pub fn new<'py>(batch: &Bound<'py, AsyncBatch>) -> PyResult<Bound<'py, PyAny>> {
+fn awaitable<'py>(batch: &Bound<'py, AsyncBatch>) -> PyResult<Bound<'py, PyAny>> {
     let py = batch.py();
     let class: *mut ffi::PyTypeObject = class(py)?.as_ptr().cast();
     // SAFETY: the memory has no other owner and is large enough; it is filled before the object is visible.

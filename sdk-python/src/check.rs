@@ -1,73 +1,13 @@
 //! Validation of outgoing values against their declaration.
 
-use std::fmt::Write as _;
-
 use agentese::scan;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use crate::errors;
 use crate::kind::Kind;
 use crate::member::Member;
+use crate::path::Path;
 use crate::places::Places;
-
-/// The maximum length of a wrong value in an error, in characters.
-const SHOWN: usize = 60;
-
-/// The location of a part of a value, for errors.
-pub struct Path<'a> {
-    before: Option<&'a Path<'a>>,
-    step: Step<'a>,
-}
-
-enum Step<'a> {
-    What(&'a str),
-    Member(&'a str),
-    Item(usize),
-}
-
-impl<'a> Path<'a> {
-    /// Returns the location of a whole value.
-    pub fn of(what: &'a str) -> Self {
-        Path { before: None, step: Step::What(what) }
-    }
-
-    /// Returns the location of a member.
-    pub fn member(&'a self, name: &'a str) -> Path<'a> {
-        Path { before: Some(self), step: Step::Member(name) }
-    }
-
-    fn item(&'a self, at: usize) -> Path<'a> {
-        Path { before: Some(self), step: Step::Item(at) }
-    }
-
-    /// Returns the error for a problem at this location.
-    pub fn misfit(&self, py: Python<'_>, wrong: &str) -> PyErr {
-        errors::encode(py, &format!("{}: {wrong}", self.text()))
-    }
-
-    fn text(&self) -> String {
-        let mut text = self.before.map(Path::text).unwrap_or_default();
-        match self.step {
-            Step::What(what) => text.push_str(what),
-            Step::Member(name) => {
-                let _ = write!(text, ".{name}");
-            }
-            Step::Item(at) => {
-                let _ = write!(text, "[{at}]");
-            }
-        }
-        text
-    }
-
-    fn expected(&self, py: Python<'_>, what: &str, raw: &str) -> PyErr {
-        let mut shown: String = raw.chars().take(SHOWN).collect();
-        if shown.len() < raw.len() {
-            shown.push('…');
-        }
-        self.misfit(py, &format!("expected {what}, found {shown}"))
-    }
-}
 
 impl Kind {
     /// Checks the raw JSON of a value, with all its parts. Fails with `EncodeError`, which contains the

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use agentese::ChildOptions;
 use agentese::dynamic::{self, Client};
-use agentese::tap::Direction;
 use agentese::transport::Transport;
 use pyo3::prelude::*;
 
 use crate::fork_guarded::ForkGuarded;
-use crate::frames::{Frame, Frames};
-use crate::mailbox::{Mailbox, Ticket};
+use crate::frames::{Frame, Frames, kept, listening, named};
+use crate::mailbox::{Mailbox, Ticket, ticket};
 use crate::opening::Opening;
 use crate::options::{
     ConnectionOptions, ConnectionTap, Diagnostics, Limits, Program, Wait, limit, run_limits,
@@ -35,33 +33,6 @@ struct Wanted {
     watched: Option<u64>,
     /// The queue for redacted frames and lines of stderr, with its ticket.
     frames: Option<Arc<Frames>>,
-}
-
-fn ticket(py: Python<'_>, mailbox: Option<&Py<Mailbox>>, number: Option<u64>) -> PyResult<Option<Ticket>> {
-    mailbox.zip(number).map(|(mailbox, number)| mailbox.get().ticket(py, number)).transpose()
-}
-
-/// Creates a queue of frames for an observer, with the ticket that is posted for them.
-pub fn kept(
-    py: Python<'_>,
-    mailbox: Option<&Py<Mailbox>>,
-    number: Option<u64>,
-) -> PyResult<Option<Arc<Frames>>> {
-    let ticket = ticket(py, mailbox, number)?;
-    Ok(number.map(|_| Frames::new(ticket)))
-}
-
-/// Returns a program whose lines of stderr go to that queue.
-pub fn listening(child: ChildOptions, frames: Option<&Arc<Frames>>) -> ChildOptions {
-    match frames.cloned() {
-        Some(frames) => child.on_stderr_line(move |line| frames.push("stderr", line)),
-        None => child,
-    }
-}
-
-/// Returns the Python name of a direction.
-pub fn named(direction: Direction) -> &'static str {
-    if direction == Direction::Sent { "sent" } else { "received" }
 }
 
 /// A connection to an agent. Calls may come from any thread.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-use crate::fork_guarded::generation;
+use crate::generation::generation;
 
 /// The time limit for threads to leave Python code that native code has called, and the time for which other
 /// threads stay.

@@ -1,28 +1,19 @@
 //! Values that belong to one process and must not be used in a forked child.
 
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use pyo3::prelude::*;
 
 use crate::errors;
-
-/// The number of forks that led to this process since the module was loaded. A query of the process id would
-/// cost more than the delivery of an event.
-static GENERATION: AtomicU32 = AtomicU32::new(0);
+use crate::generation::{count_fork, generation};
 
 /// Records that this process is a forked child. Called by `os.fork` in the child; Windows has no fork.
 #[pyfunction]
 pub fn forked() {
-    GENERATION.fetch_add(1, Ordering::Relaxed);
+    count_fork();
     crate::ending::forked();
     #[cfg(unix)]
     crate::inherited::close_all();
-}
-
-/// Returns the number of this process in the chain of forks.
-pub fn generation() -> u32 {
-    GENERATION.load(Ordering::Relaxed)
 }
 
 /// A value that is used and dropped only in its own process. A forked child leaks its copy: threads that the

@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentese::ChildOptions;
+use agentese::tap::Direction;
 use pyo3::prelude::*;
 
-use crate::mailbox::Ticket;
+use crate::mailbox::{Mailbox, Ticket, ticket};
 use crate::wait::Bell;
 
 /// The maximum size of waiting frames, in bytes. Further ones are dropped and counted, because an observer
@@ -128,4 +130,27 @@ impl Frames {
             self.bell.wait(py, heard, None)?;
         }
     }
+}
+
+/// Creates a queue of frames for an observer, with the ticket that is posted for them.
+pub fn kept(
+    py: Python<'_>,
+    mailbox: Option<&Py<Mailbox>>,
+    number: Option<u64>,
+) -> PyResult<Option<Arc<Frames>>> {
+    let ticket = ticket(py, mailbox, number)?;
+    Ok(number.map(|_| Frames::new(ticket)))
+}
+
+/// Returns a program whose lines of stderr go to that queue.
+pub fn listening(child: ChildOptions, frames: Option<&Arc<Frames>>) -> ChildOptions {
+    match frames.cloned() {
+        Some(frames) => child.on_stderr_line(move |line| frames.push("stderr", line)),
+        None => child,
+    }
+}
+
+/// Returns the Python name of a direction.
+pub fn named(direction: Direction) -> &'static str {
+    if direction == Direction::Sent { "sent" } else { "received" }
 }

@@ -10,9 +10,9 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
-use crate::check::Path;
 use crate::ending::call_python;
 use crate::making::RecordClass;
+use crate::path::Path;
 use crate::places::Places;
 use crate::{errors, json};
 

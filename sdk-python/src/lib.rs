@@ -4,7 +4,6 @@
 //! wake the waiter: a blocked Python thread through a condition variable, an event loop through its mailbox.
 
 mod arrived;
-mod async_batch;
 mod check;
 mod connection;
 mod ending;
@@ -13,6 +12,7 @@ mod facts;
 mod fork_guarded;
 mod framer;
 mod frames;
+mod generation;
 #[cfg(unix)]
 mod inherited;
 mod json;
@@ -23,11 +23,13 @@ mod member;
 mod once;
 mod opening;
 mod options;
+mod path;
 mod pending;
 mod places;
 mod plain_class;
 mod questions;
 mod record;
+mod record_methods;
 mod runtime;
 mod serving;
 mod stream;
@@ -44,7 +46,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
-    use super::async_batch::AsyncBatch;
+    use super::arrived::AsyncBatch;
     #[pymodule_export]
     use super::connection::Connection;
     #[pymodule_export]

@@ -106,3 +106,12 @@ impl Mailbox {
         Ok(Ticket { mailbox: self.shared.get(py)?.clone(), number })
     }
 }
+
+/// Creates the ticket with that number, if there is a mailbox.
+pub fn ticket(
+    py: Python<'_>,
+    mailbox: Option<&Py<Mailbox>>,
+    number: Option<u64>,
+) -> PyResult<Option<Ticket>> {
+    mailbox.zip(number).map(|(mailbox, number)| mailbox.get().ticket(py, number)).transpose()
+}

@@ -4,9 +4,9 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-use crate::check::Path;
 use crate::errors;
 use crate::kind::Kind;
+use crate::path::Path;
 use crate::record::Record;
 
 // No doc comment: `help` shows the own text of a member.
@@ -83,7 +83,7 @@ impl Member {
         let py = slf.py();
         let record = record.cast::<Record>()?.get();
         let member = slf.get();
-        if let Some(part) = record.part(py, member) {
+        if let Some(part) = record.part(py, std::ptr::from_ref(member) as usize) {
             return Ok(part);
         }
         let kind = member.kind(py)?;
@@ -98,7 +98,7 @@ impl Member {
         }?;
         // A record is immutable, so all readers can share it.
         if matches!(kind, Kind::Record(_) | Kind::Union { .. }) && !value.is_none() {
-            record.keep_part(member, &value);
+            record.keep_part(std::ptr::from_ref(member) as usize, &value);
         }
         Ok(value)
     }

@@ -9,9 +9,8 @@ use agentese::transport::Transport;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::connection::{kept, listening};
 use crate::fork_guarded::ForkGuarded;
-use crate::frames::Frames;
+use crate::frames::{Frames, kept, listening};
 use crate::mailbox::Mailbox;
 use crate::options::{Program, Wants};
 use crate::pending::{Outcome, Pending};

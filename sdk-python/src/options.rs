@@ -13,8 +13,7 @@ use agentese::{ChildOptions, RunLimits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::connection::named;
-use crate::frames::Frames;
+use crate::frames::{Frames, named};
 
 /// The maximum number of stored diagnostics; the oldest are dropped.
 const KEPT: usize = 256;

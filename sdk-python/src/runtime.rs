@@ -10,7 +10,7 @@ use agentese::transport::ProcessGroup;
 use pyo3::prelude::*;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::fork_guarded::generation;
+use crate::generation::generation;
 
 /// A runtime and its process. Never freed: a forked child cannot even drop an inherited one, because it lacks
 /// its threads.
