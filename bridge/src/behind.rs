@@ -29,8 +29,8 @@ use agentese::acp::{
 };
 use agentese::serve::Options;
 use agentese::transport::Transport;
-use agentese_server::desk::Trouble;
-use agentese_server::fronts::{ACP, Frontend};
+use agentese_server_dialects::desk::Trouble;
+use agentese_server_dialects::fronts::{ACP, Frontend};
 use serde_json::Map;
 
 use super::launch::{COMMANDS, child, here};

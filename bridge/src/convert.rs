@@ -9,12 +9,12 @@ use agentese::types::{
     ToolCall, ToolResultMessageBuilder, Usage, UserMessage,
 };
 use agentese::view::{self, Block, Message, MessageState, Role, ToolBlock};
-use agentese_server::engine::{Opened, Used};
-use agentese_server::providers::{TokenCounts, number};
-use agentese_server::resources::{CommandInfo, CommandSource};
-use agentese_server::session::Elsewhere;
-use agentese_server::tools::{ToolContent, ToolOutput, ToolUpdate};
-use agentese_server::world::{Clock as _, SystemClock};
+use agentese_server_base::world::{Clock as _, SystemClock};
+use agentese_server_engine::engine::{Opened, Used};
+use agentese_server_engine::resources::{CommandInfo, CommandSource};
+use agentese_server_models::{TokenCounts, number};
+use agentese_server_sessions::session::Elsewhere;
+use agentese_server_tools::{ToolContent, ToolOutput, ToolUpdate};
 use serde_json::{Map, Value, json};
 
 /// The name of the wire format of models behind a remote agent, which is unknown here.

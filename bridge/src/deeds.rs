@@ -6,8 +6,8 @@ use std::time::Duration;
 use agentese::any::Event;
 use agentese::types::{CompactionReason, StopReason, ToolCall};
 use agentese::view::{Conversation, Message, MessageState, Notice, Role, RunState, ToolState};
-use agentese_server::engine::Deed;
-use agentese_server::providers::StreamEvent;
+use agentese_server_engine::engine::Deed;
+use agentese_server_models::StreamEvent;
 use serde_json::Value;
 
 use super::convert::{self, ABORTED};

@@ -3,7 +3,7 @@
 use agentese::any::RowFate;
 use agentese::dynamic;
 use agentese::spec::Spec;
-use agentese_server::fronts::ACP;
+use agentese_server_dialects::fronts::ACP;
 
 use crate::agui;
 use crate::error::BridgeError;

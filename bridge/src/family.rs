@@ -11,12 +11,12 @@ use agentese::Error;
 use agentese::any::{self, Agent, Intent, KeptSession};
 use agentese::serve::Options;
 use agentese::spec::Spec;
-use agentese_server::desk::{Abilities, Agents, Kept, Parts, Trouble};
-use agentese_server::fronts::ACP;
-use agentese_server::providers::Catalog;
-use agentese_server::server::Server;
-use agentese_server::session::{Record, Scope};
-use agentese_server::tools::ToolSet;
+use agentese_server_dialects::desk::{Abilities, Agents, Kept, Parts, Trouble};
+use agentese_server_dialects::fronts::ACP;
+use agentese_server_dialects::server::Server;
+use agentese_server_models::Catalog;
+use agentese_server_sessions::session::{Record, Scope};
+use agentese_server_tools::ToolSet;
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 

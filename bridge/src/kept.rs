@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use agentese::Error;
 use agentese::any::{Agent, Intent};
 use agentese::spec::Spec;
-use agentese_server::config::agent_dir;
-use agentese_server::fronts::Frontend;
-use agentese_server::session::{Scope, Store};
+use agentese_server_base::config::agent_dir;
+use agentese_server_dialects::fronts::Frontend;
+use agentese_server_sessions::session::{Scope, Store};
 
 use agentese_process::environment::variable;
 use agentese_process::session_store::store;

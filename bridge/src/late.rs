@@ -5,8 +5,8 @@ use std::time::Duration;
 use agentese::any::Event;
 use agentese::types::{AssistantBlock, AssistantMessage, StopReason, ToolCall};
 use agentese::view::{Block, Message, MessageState, Role};
-use agentese_server::engine::Deed;
-use agentese_server::providers::StreamEvent;
+use agentese_server_engine::engine::Deed;
+use agentese_server_models::StreamEvent;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -202,7 +202,7 @@ impl Late {
 
 #[cfg(test)]
 mod tests {
-    use agentese_server::tools::ToolOutput;
+    use agentese_server_tools::ToolOutput;
     use serde_json::Map;
 
     use super::*;

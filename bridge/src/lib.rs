@@ -1,7 +1,7 @@
 //! Bridge: an agent of one dialect behind a front end of another. `agentese bridge` is its command line.
 //!
 //! The front is the server's own. Its engine lets the other agent do the work
-//! ([`agentese_server::engine::Lead`]), and drives it through the client of all dialects ([`agentese::any`]).
+//! ([`agentese_server_engine::engine::Lead`]), and drives it through the client of all dialects ([`agentese::any`]).
 //! This crate knows no dialect.
 //!
 //! | file | concept |
@@ -64,7 +64,7 @@ use agentese::spec::Spec;
 use agentese::transport::Transport;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
-use agentese_server::fronts::Frontend;
+use agentese_server_dialects::fronts::Frontend;
 
 use beginning::Beginning;
 use launch::{COMMANDS, child, here, is_acp};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use agentese_server::engine::Deed;
+use agentese_server_engine::engine::Deed;
 
 /// The progress of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

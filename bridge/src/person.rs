@@ -10,7 +10,7 @@ use agentese::types::{
     ShowTitle, ShowWidget,
 };
 use agentese::view::{Conversation, Draft, Notice};
-use agentese_server::ui::{self, Dialog, Ui};
+use agentese_server_base::ui::{self, Dialog, Ui};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! The JSON text of growing arguments, for agents that send their readable part.
 
 use agentese::view::ToolBlock;
-use agentese_server::providers::StreamEvent;
+use agentese_server_models::StreamEvent;
 use serde_json::Value;
 
 use super::convert;

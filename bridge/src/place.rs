@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentese::view::{Conversation, ForkPoint, Role};
-use agentese_server::engine::Unwilling;
+use agentese_server_engine::engine::Unwilling;
 
 /// The error if no message matches, or if several match.
 const NO_SUCH: &str = "the agent has no such message of the user to go back to";

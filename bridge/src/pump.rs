@@ -9,7 +9,7 @@ use agentese::Error;
 use agentese::any::{Agent, Events, Intent, Run, Words};
 use agentese::types::CompactionResult;
 use agentese::view::{Conversation, Notice, Role};
-use agentese_server::engine::{Compacted, Deed, StreamingBehavior};
+use agentese_server_engine::engine::{Compacted, Deed, StreamingBehavior};
 use futures::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agentese_server::engine::Deed;
-use agentese_server::providers::StreamEvent;
+use agentese_server_engine::engine::Deed;
+use agentese_server_models::StreamEvent;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, oneshot};
@@ -128,7 +128,7 @@ fn piece(deed: &mut Deed) -> Option<(u8, &mut String)> {
 
 #[cfg(test)]
 mod tests {
-    use agentese_server::tools::{ToolContent, ToolUpdate};
+    use agentese_server_tools::{ToolContent, ToolUpdate};
 
     use super::*;
 

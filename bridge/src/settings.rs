@@ -6,7 +6,7 @@ use std::time::Duration;
 use agentese::any::{Intent, carries};
 use agentese::spec::Spec;
 use agentese::types::QueueMode;
-use agentese_server::config::{Change, Persist};
+use agentese_server_base::config::{Change, Persist};
 
 use super::remote::Remote;
 

@@ -3,7 +3,7 @@
 use agentese::any::Words;
 use agentese::types::{AguiContent, AguiMessage, AguiPart, AguiResume, AguiRunInput, AguiSource};
 use agentese::wire::Maybe;
-use agentese_server::providers::is_blank;
+use agentese_server_models::is_blank;
 use serde_json::{Map, Value, json};
 
 /// The work of a run.

@@ -10,7 +10,7 @@ use agentese::types::{
     AguiSuccess,
 };
 use agentese::view::MessageState;
-use agentese_server::providers::is_blank;
+use agentese_server_models::is_blank;
 use futures::FutureExt;
 use serde_json::json;
 use tokio::sync::mpsc::Sender;

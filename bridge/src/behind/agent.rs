@@ -9,11 +9,11 @@ use agentese::acp::{
     Command,
 };
 use agentese::types::{AgentMessage, ImageContent};
-use agentese_server::config::{Change, Persist, Settings};
-use agentese_server::engine::{Deed, Lead, Manner, Opened, Unwilling};
-use agentese_server::resources::CommandInfo;
-use agentese_server::session::Elsewhere;
-use agentese_server::ui::Ui;
+use agentese_server_base::config::{Change, Persist, Settings};
+use agentese_server_base::ui::Ui;
+use agentese_server_engine::engine::{Deed, Lead, Manner, Opened, Unwilling};
+use agentese_server_engine::resources::CommandInfo;
+use agentese_server_sessions::session::Elsewhere;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc::UnboundedReceiver;

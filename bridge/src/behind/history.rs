@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use agentese::acp::{AcpPromptEnd, AcpStopReason, AcpUpdate};
 use agentese::types::{AgentMessage, InputBlock, TextContent, ToolResultMessageBuilder};
-use agentese_server::engine::Deed;
-use agentese_server::tools::ToolContent;
-use agentese_server::world::{Clock as _, SystemClock};
+use agentese_server_base::world::{Clock as _, SystemClock};
+use agentese_server_engine::engine::Deed;
+use agentese_server_tools::ToolContent;
 
 use super::super::convert;
 use super::turns::{Turns, shown};

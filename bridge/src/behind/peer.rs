@@ -9,7 +9,7 @@ use agentese::framing::{FrameReader, Incoming};
 use agentese::tap::{Direction, Tap};
 use agentese::transport::{BoxReader, BoxWriter, ChildProcess, Transport};
 use agentese::wire::{Answered as _, Envelope, Named};
-use agentese_server::desk::Trouble;
+use agentese_server_dialects::desk::Trouble;
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::{Value, json};

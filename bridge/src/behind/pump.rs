@@ -9,9 +9,9 @@ use agentese::acp::{
 };
 use agentese::types::ShowWidget;
 use agentese::wire::Named as _;
-use agentese_server::engine::Deed;
-use agentese_server::resources::{CommandInfo, CommandSource};
-use agentese_server::ui;
+use agentese_server_base::ui;
+use agentese_server_engine::engine::Deed;
+use agentese_server_engine::resources::{CommandInfo, CommandSource};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;

@@ -7,7 +7,7 @@ use agentese::acp::{
     AcpPermissionKind, AcpPermissionOption, AcpPermissionOutcome, AcpRequestPermission, AcpSelectedOutcome,
 };
 use agentese::types::{AskConfirm, AskEditor, AskInput, AskSelect};
-use agentese_server::ui::{Answer, Dialog};
+use agentese_server_base::ui::{Answer, Dialog};
 use serde_json::{Map, Value};
 
 use crate::person::Person;

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentese::acp::{AcpCancelParams, AcpContentBlock, AcpImage, AcpPromptParams, AcpText, Command};
 use agentese::types::{AgentMessage, ImageContent};
-use agentese_server::engine::Unwilling;
-use agentese_server::resources::CommandInfo;
+use agentese_server_engine::engine::Unwilling;
+use agentese_server_engine::resources::CommandInfo;
 use tokio_util::sync::CancellationToken;
 
 use super::choices::Choices;

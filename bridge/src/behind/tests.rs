@@ -2,10 +2,10 @@
 
 use agentese::transport::memory_pair;
 use agentese::types::StopReason;
-use agentese_server::config::Change;
-use agentese_server::engine::{Deed, Lead as _, Manner};
-use agentese_server::providers::StreamEvent;
-use agentese_server::ui::{self, Ui};
+use agentese_server_base::config::Change;
+use agentese_server_base::ui::{self, Ui};
+use agentese_server_engine::engine::{Deed, Lead as _, Manner};
+use agentese_server_models::StreamEvent;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

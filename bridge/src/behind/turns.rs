@@ -14,11 +14,11 @@ use agentese::types::{
     ThinkingContent, ToolCall,
 };
 use agentese::view::Message;
-use agentese_server::desk::Trouble;
-use agentese_server::engine::{Compacted, Deed};
-use agentese_server::providers::{StreamEvent, number};
-use agentese_server::tools::{ToolContent, ToolOutput, ToolUpdate};
-use agentese_server::world::{Clock as _, SystemClock};
+use agentese_server_base::world::{Clock as _, SystemClock};
+use agentese_server_dialects::desk::Trouble;
+use agentese_server_engine::engine::{Compacted, Deed};
+use agentese_server_models::{StreamEvent, number};
+use agentese_server_tools::{ToolContent, ToolOutput, ToolUpdate};
 use serde_json::{Map, Value, json};
 
 use super::super::convert::{self, ABORTED};

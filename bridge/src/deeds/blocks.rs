@@ -2,8 +2,8 @@
 
 use agentese::any::Event;
 use agentese::view::{Block, Conversation, Message};
-use agentese_server::engine::Deed;
-use agentese_server::providers::StreamEvent;
+use agentese_server_engine::engine::Deed;
+use agentese_server_models::StreamEvent;
 
 use super::super::pieces;
 use super::{Deeds, Open, Step, growing, push};

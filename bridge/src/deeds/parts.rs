@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agentese::any::Event;
 use agentese::view::{Block, Conversation, Message};
-use agentese_server::engine::Deed;
-use agentese_server::providers::StreamEvent;
+use agentese_server_engine::engine::Deed;
+use agentese_server_models::StreamEvent;
 use serde_json::Value;
 
 use super::{Deeds, Step, growing, push};

@@ -2,7 +2,7 @@
 
 use agentese::any::Options;
 use agentese::transport::memory_pair;
-use agentese_server::engine::StreamingBehavior;
+use agentese_server_engine::engine::StreamingBehavior;
 use serde_json::{Value, json};
 
 use super::*;

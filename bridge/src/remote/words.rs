@@ -7,7 +7,7 @@ use agentese::Error;
 use agentese::any::{Agent, Intent, Words, carries};
 use agentese::types::ImageContent;
 use agentese::view::RunState;
-use agentese_server::engine::{Manner, StreamingBehavior, Unwilling};
+use agentese_server_engine::engine::{Manner, StreamingBehavior, Unwilling};
 use futures::FutureExt;
 use tokio::sync::oneshot;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use agentese_server::config::Home;
-use agentese_server::session::Store;
+use agentese_server_base::config::Home;
+use agentese_server_sessions::session::Store;
 
 /// Returns the store for the sessions of a working directory. Returns `None` without a location for them.
 pub fn store(

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::Error;
 use super::stderr::Stderr;
 use super::stdout::Watch;
-use agentese_server::server::Server;
+use agentese_server_dialects::server::Server;
 
 /// Time limit of an orderly shutdown. A client that does not read could otherwise delay it forever.
 const SHUTDOWN: Duration = Duration::from_secs(8);
