@@ -142,17 +142,28 @@ fn members() -> BTreeMap<String, BTreeSet<String>> {
     packages.iter().map(member).collect()
 }
 
+/// Returns `true` if a crate depends on another one, directly or through others.
+fn reaches(members: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> bool {
+    members[from].iter().any(|next| next == to || reaches(members, next, to))
+}
+
 #[test]
 fn the_graph_of_crates_is_what_cargo_knows() {
     const BEGIN: &str = "<!-- crates -->\n";
     const END: &str = "<!-- /crates -->\n";
     let mut graph = "```mermaid\ngraph TD\n".to_owned();
-    for (name, needed) in members() {
-        let lines = match needed.is_empty() {
-            true => format!("  {name}\n"),
-            false => needed.iter().map(|dependency| format!("  {name} --> {dependency}\n")).collect(),
+    let members = members();
+    for (name, needed) in &members {
+        // An arrow that a longer way shows already is left out.
+        let is_shown = |dependency: &&String| {
+            !needed.iter().any(|other| other != *dependency && reaches(&members, other, dependency))
         };
+        let lines: String =
+            needed.iter().filter(is_shown).map(|dependency| format!("  {name} --> {dependency}\n")).collect();
         graph.push_str(&lines);
+        if needed.is_empty() {
+            graph.push_str(&format!("  {name}\n"));
+        }
     }
     graph.push_str("```\n");
     let file = root().join("ARCHITECTURE.md");

@@ -6,7 +6,7 @@ use crate::extension;
 use crate::model::{Row, TypeDef};
 use crate::types::{driver, formats, model_log, profile, report, steps, suite};
 
-/// Every type of every dialect, of the protocols that are none, of the extensions and of the file formats, by name.
+/// Returns every type of all dialects, other protocols, extensions and file formats, by name.
 pub fn declared_types() -> BTreeMap<&'static str, &'static TypeDef> {
     let mut types = BTreeMap::new();
     let mut add = |row: &'static Row| match row {
