@@ -1,7 +1,7 @@
 //! Events for an `async for`, without a coroutine for each event.
 //!
 //! For each event it receives the awaitable of an available event. Awaiting it takes the event, so a dropped
-//! awaitable takes none. Like a coroutine, it can be awaited only once.
+//! awaitable takes no event. Like a coroutine, it can be awaited only once.
 //!
 //! Its type is written by hand, because interpreters with `am_send` then take the value without an
 //! exception that carries it.
