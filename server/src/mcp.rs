@@ -10,7 +10,7 @@
 //! | `servers` | the servers of one conversation |
 //! | `tool`, `result`, `prompts`, `names` | what they offer, as models and users see it |
 //!
-//! The protocol itself is the SDK's (`rmcp`). A front asks [`crate::desk::Desk::mcp`] for the state of servers.
+//! The protocol itself is the SDK's (`rmcp`). A front asks `Desk::mcp` for the state of servers.
 
 mod connection;
 mod definition;
