@@ -5,27 +5,30 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `request`, `messages`, `event`, `failure` | what a provider is asked, what it says, why it fails |
+//! | `provider`, `request`, `messages`, `event`, `failure` | what a provider is asked, what it says, why it fails |
 //! | `assemble`, `partial_json`, `price` | from events to a message |
 //! | `history`, `blank` | what of a conversation a model gets to see; texts that show nothing |
 //! | `catalog`, `select`, `levels` | models by name, the one to begin with, thinking levels |
-//! | `load`, `definitions`, `catalog.json` | the models that there are: the built-in table and `models.json` |
-//! | `keys`, `key`, `auth_file`, `auth_seen`, `value` | keys: where they come from, and how they stay hidden |
+//! | `load`, `definitions`, `complaint`, `catalog.json` | the models that there are: the built-in table and `models.json` |
+//! | `keys`, `key`, `auth_file`, `auth_entry`, `auth_seen`, `value` | keys: where they come from, and how they stay hidden |
 //! | `device_login`, `copilot` | logging in with a device code, and the provider behind that |
-//! | `remote`, `apis`, `http` | providers on the network: wire formats, and the way there |
+//! | `remote`, `draft`, `apis`, `http` | providers on the network: wire formats, and the way there |
 //! | `settings` | what the user can set about all this |
 //! | `scripted` | the embedded model |
 
 mod apis;
 mod assemble;
+mod auth_entry;
 mod auth_file;
 mod auth_seen;
 mod blank;
 mod catalog;
+mod complaint;
 mod copilot;
 mod declarations;
 mod definitions;
 mod device_login;
+mod draft;
 mod event;
 mod failure;
 pub mod history;
@@ -38,6 +41,7 @@ mod load;
 mod messages;
 mod partial_json;
 mod price;
+mod provider;
 mod remote;
 mod request;
 pub mod scripted;
@@ -45,72 +49,25 @@ mod select;
 mod settings;
 mod value;
 
-use agentese::types::{Model, ThinkingLevel};
-use futures::stream::BoxStream;
-
 pub use apis::most_tokens;
 pub use assemble::{Answer, Assembler, UnusableCall, Update};
 pub use auth_file::{AuthError, AuthFile};
 pub use blank::is_blank;
 pub use catalog::{Catalog, Chosen, StoreKeyError};
+pub use complaint::Complaint;
 pub(crate) use declarations::problem as schema_problem;
 pub use device_login::{DeviceCode, DeviceLogin, LoginError};
 pub use event::{Done, StreamEvent, TokenCounts};
 pub use failure::{Failure, FailureKind};
 pub use http::Client as HttpClient;
 pub use keys::{NotReady, key_variables};
-use levels::{Efforts, is_strong, levels_with};
 pub use levels::{LevelCustoms, levels, nearest_level};
-pub use load::{Complaint, Sources, load};
+pub use load::{Sources, load};
 pub use messages::{MessageIter, Messages};
 pub use partial_json::Grown;
 pub use price::{number, sum_of, tokens};
+pub use provider::Provider;
 pub use request::{Request, ToolDescription};
 pub use secrecy::{ExposeSecret, SecretString};
 pub use select::{SelectError, Selected, Wanted};
 pub use settings::{Budgets, Cache, Settings};
-
-/// Answers for some models.
-pub trait Provider: Send + Sync {
-    /// The name by which its models are asked for, as in `NAME/model`.
-    fn name(&self) -> &str;
-
-    /// Its models.
-    fn models(&self) -> &[Model];
-
-    /// Whether a model can be asked now, as far as that is known without waiting. Fails for want of a
-    /// key.
-    fn ready(&self, _model: &Model) -> Result<(), NotReady> {
-        Ok(())
-    }
-
-    /// Those of its models that can be asked now, as [`Provider::ready`] says of each.
-    fn available(&self) -> Vec<&Model> {
-        self.models().iter().filter(|model| self.ready(model).is_ok()).collect()
-    }
-
-    /// The thinking levels that a model has, weakest first.
-    fn levels(&self, model: &Model) -> Vec<ThinkingLevel> {
-        levels(model)
-    }
-
-    /// A model of its own with what is known of it besides, for clients that get to see that.
-    fn describe(&self, model: Model) -> Model {
-        model
-    }
-
-    /// Whether the blocks of an answer of that model may grow side by side, so that all of them close with the last one.
-    fn interleaves(&self, _model: &Model) -> bool {
-        false
-    }
-
-    /// Whether a block that is open when a request to that model is aborted is closed.
-    fn closes_when_aborted(&self, _model: &Model) -> bool {
-        false
-    }
-
-    /// Asks a model. The stream begins with [`StreamEvent::Start`] once the provider is at work and
-    /// ends with `Done` or `Error`; it never panics, and every failure is an `Error` event. Dropping
-    /// it ends the request.
-    fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent>;
-}

@@ -6,15 +6,17 @@ use std::sync::Arc;
 
 use super::apis;
 use super::auth_file::AuthFile;
+use super::complaint::Complaint;
 use super::copilot::Copilot;
 use super::definitions::{self, Details, ModelDefinition, ProviderDefinition};
 use super::device_login::DeviceLogin;
 use super::http::{Client, Sender};
 use super::keys::Keys;
+use super::provider::Provider;
 use super::remote::Remote;
 use super::settings::{Cache, Settings};
 use super::value::ConfigValue;
-use super::{Catalog, LevelCustoms, Provider};
+use super::{Catalog, LevelCustoms};
 use crate::config::yaml::{from_yaml, is_yaml};
 use crate::config::{Environment, Home, Login, read_regular};
 use crate::tools::{LocalSpawner, Spawner};
@@ -71,21 +73,6 @@ impl fmt::Debug for Sources {
             .field("agent_dir", &self.agent_dir)
             .field("settings", &self.settings)
             .finish_non_exhaustive()
-    }
-}
-
-/// Something in the user's files that is not used, and why. Shows no secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Complaint {
-    /// The file.
-    pub path: PathBuf,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-impl fmt::Display for Complaint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.path.display(), self.reason)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::{Reader, Said, excerpt};
 use crate::providers::{Failure, FailureKind};
 
 /// Members in which servers put the text of an error.
@@ -90,19 +89,22 @@ pub(super) fn only(value: Value) -> Value {
     }
 }
 
-/// Hands the data of an event that is named `error` to a reader; what that does not know is an error all the same.
-pub(in crate::providers) fn named_error(reader: &mut dyn Reader, data: &str, said: &mut Said) {
-    if agentese::wire::decode::<Value>(data).is_ok_and(|value| value.is_object()) {
-        reader.event(data, said);
-    }
-    if !said.is_over() {
-        said.fail(error_in_text(data));
-    }
-}
-
 fn status(code: &Value) -> Option<u16> {
     let number = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
+}
+
+/// How much of something unexpected an error shows, in characters.
+pub(super) const EXCERPT: usize = 200;
+
+/// The beginning of a text on one line, for an error.
+pub(in crate::providers) fn excerpt(text: &str) -> String {
+    let words = text.split(|character: char| character.is_whitespace() || character.is_control());
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::errors::{error_in, only};
+use super::errors::{error_in, excerpt, only};
 use crate::providers::{Done, Failure, FailureKind, StreamEvent, TokenCounts};
 
 /// The most bytes of text, reasoning, arguments and marks in one answer. The longest answers of today's
@@ -17,9 +17,6 @@ const MOST_CALLS: usize = 1024;
 
 /// The longest id or stop reason of a provider that is kept, in bytes.
 const LONGEST_WORD: usize = 256;
-
-/// How much of something unexpected an error shows, in characters.
-const EXCERPT: usize = 200;
 
 const EMPTY: &str = "The provider's answer has no content.";
 const CUT_OFF: &str = "The stream ended before the answer was complete.";
@@ -308,16 +305,6 @@ fn word(value: &Value) -> Option<String> {
     value.as_str().filter(|word| !word.is_empty() && word.len() <= LONGEST_WORD).map(str::to_owned)
 }
 
-/// The beginning of a text on one line, for an error.
-pub(in crate::providers) fn excerpt(text: &str) -> String {
-    let words = text.split(|character: char| character.is_whitespace() || character.is_control());
-    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(EXCERPT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
-}
-
 /// A count of tokens: what is no number, or below zero, is none.
 pub(in crate::providers) fn count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64))
@@ -327,6 +314,7 @@ pub(in crate::providers) fn count(value: &Value) -> Option<u64> {
 mod tests {
     use serde_json::json;
 
+    use super::super::errors::EXCERPT;
     use super::*;
 
     #[test]

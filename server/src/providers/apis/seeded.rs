@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::providers::http::{self, Events};
-use crate::providers::{Assembler, Done, StreamEvent};
+use crate::providers::{Assembler, Done, Failure, StreamEvent};
 
 /// The rules that readers of streams keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, InputKind, ModelBuilder, ModelCost, ModelCostBuilder};
-use serde_json::json;
+use agentese::types::{AgentMessage, InputKind, ModelBuilder, ModelCost, ModelCostBuilder, ThinkingLevel};
+use reqwest::header::HeaderMap;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::providers::http::{self, Events};
-use crate::providers::{StreamEvent, ToolDescription, number};
+use crate::providers::key::Key;
+use crate::providers::levels::Efforts;
+use crate::providers::{Request, Settings, StreamEvent, ToolDescription, number};
 
 fn free() -> ModelCost {
     ModelCostBuilder {

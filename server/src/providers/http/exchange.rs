@@ -1,6 +1,5 @@
 //! One request and its answer.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,16 +10,16 @@ use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Response, Url};
 
 use super::body;
-use super::client::{Client, cause};
+use super::client::cause;
 use super::repeat::Refused;
+use super::sender::Sender;
 use super::sse::{EventKind, Events, Rest, Unreadable};
 use crate::providers::apis::{
     Api, OtherForms, Reader, Said, Wire, error_in_json, error_in_text, excerpt, named_error,
 };
+use crate::providers::draft::{Draft, Refusal};
 use crate::providers::key::Secrets;
-use crate::providers::remote::{Draft, KnownForms, Refusal};
-use crate::providers::{Failure, FailureKind, Settings, StreamEvent};
-use crate::world::Clock;
+use crate::providers::{Failure, FailureKind, StreamEvent};
 
 /// What a cut connection is called, as pi calls it.
 const TERMINATED: &str = "terminated";
@@ -63,15 +62,6 @@ impl Exchange {
 
 /// An exchange that may have to wait for a key.
 pub(in crate::providers) type Prepare = BoxFuture<'static, Result<Exchange, Failure>>;
-
-/// Whatever sends.
-#[derive(Clone)]
-pub(in crate::providers) struct Sender {
-    pub client: Arc<Client>,
-    pub settings: Arc<Settings>,
-    pub clock: Arc<dyn Clock>,
-    pub forms: Arc<KnownForms>,
-}
 
 /// Prepares a request (which may wait for a key), sends it and reads the answer. The stream ends with
 /// `Done` or `Error`; dropping it ends the request.
