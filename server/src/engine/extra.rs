@@ -1,4 +1,4 @@
-//! What extensions bring to skills and prompt templates.
+//! Skills and prompt templates of extensions.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use crate::resources::{Complaint, Resources};
 #[derive(Default)]
 pub(super) struct Extra(Mutex<State>);
 
-/// What was brought so far.
+/// The paths that extensions gave, and the resources with them.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) skills: Vec<PathBuf>,

@@ -1,4 +1,4 @@
-//! What the user says, and the queue for it while a run is going on.
+//! Input of the user, and the queues for it during a run.
 
 use agentese::types::{
     AgentMessage, ImageContent, InputBlock, InputContent, MentionedFile, TextContent, UserMessage,
@@ -13,13 +13,13 @@ use crate::roles::mentions;
 pub struct Input {
     /// The text; may be empty.
     pub text: String,
-    /// Images that go with it; [`Engine::prepare`] sees to it that a model can take them.
+    /// Images that go with it; [`Engine::prepare`](super::Engine::prepare) sees to it that a model can take them.
     pub images: Vec<ImageContent>,
     /// What is to be said about the images.
     pub(super) notes: Vec<String>,
     /// No skill or template is looked for in the text.
     pub(super) verbatim: bool,
-    /// Files that the text mentions; see [`Engine::read_mentions`].
+    /// Files that the text mentions; see [`Engine::read_mentions`](super::Engine::read_mentions).
     pub(super) mentioned: Vec<MentionedFile>,
     /// It was said without any text, and agents of the dialect take that.
     empty: bool,

@@ -12,10 +12,10 @@ use crate::config::{BudgetLimits, RunLimits};
 use crate::providers::tokens;
 use crate::tools::ToolOutput;
 
-/// Tells those who listen to an engine.
+/// Emits events of a ledger to the subscribers of an engine.
 pub(super) trait Listener: Send + Sync {
-    /// Tells them of an event.
-    fn tell(&self, event: Event<'_>);
+    /// Emits an event.
+    fn emit(&self, event: Event<'_>);
 }
 
 /// Counts what one engine uses, and tells the ledger of its parent. The first one has the limits: all that its children
@@ -204,7 +204,7 @@ impl Ledger {
         let Some(engine) = self.engine.get().and_then(Weak::upgrade) else { return };
         for Due { used_up, scope, snapshot } in due {
             let (scope, snapshot) = (&scope, &snapshot);
-            engine.tell(match used_up {
+            engine.emit(match used_up {
                 false => Event::BudgetNear { scope, snapshot },
                 true => Event::BudgetUsedUp { scope, snapshot },
             });

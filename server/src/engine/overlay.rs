@@ -1,4 +1,4 @@
-//! What counts in place of the options in a directory that is trusted.
+//! Replacement of options in a trusted directory.
 
 use std::sync::Arc;
 

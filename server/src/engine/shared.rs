@@ -61,7 +61,7 @@ impl Shared {
 }
 
 impl Listener for Shared {
-    fn tell(&self, event: Event<'_>) {
+    fn emit(&self, event: Event<'_>) {
         self.sink.push(event);
     }
 }

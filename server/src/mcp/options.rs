@@ -1,4 +1,4 @@
-//! What the servers of a conversation are made of.
+//! Options of the servers of a conversation.
 
 use std::ffi::OsString;
 use std::sync::Arc;

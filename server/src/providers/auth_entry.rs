@@ -1,4 +1,4 @@
-//! What `auth.json` has of a provider.
+//! Entries of `auth.json`.
 
 use reqwest::Url;
 use secrecy::SecretString;

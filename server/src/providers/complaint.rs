@@ -1,4 +1,4 @@
-//! What is wrong with the user's files.
+//! Complaints about the user's files.
 
 use std::fmt;
 use std::path::PathBuf;

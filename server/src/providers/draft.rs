@@ -1,4 +1,4 @@
-//! What a request is written from, to write it again in another form.
+//! Drafts of requests, which can be written again in another form.
 
 use reqwest::header::HeaderMap;
 

@@ -1,4 +1,4 @@
-//! What a replacement is made of.
+//! Options and content of a replacement.
 
 use std::io::{self, Write};
 use std::path::Path;

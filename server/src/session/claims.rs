@@ -218,7 +218,7 @@ fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Returns the process that holds the lock of a file, if the system says so.
+/// Returns the process that holds the lock of a file, if the system reports it.
 #[cfg(target_os = "linux")]
 pub(super) fn holder(file: &File) -> Option<u32> {
     let metadata = file.metadata().ok()?;

@@ -1,4 +1,4 @@
-//! What the subagents of one call share.
+//! Data shared by the subagents of one call.
 
 use std::path::PathBuf;
 use std::sync::Arc;

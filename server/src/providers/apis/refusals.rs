@@ -1,4 +1,4 @@
-//! What an HTTP error says, for the user.
+//! Texts of HTTP errors for the user.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What requests are sent with.
+//! Sender of requests.
 
 use std::sync::Arc;
 
