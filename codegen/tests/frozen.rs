@@ -1,12 +1,7 @@
 //! A released revision never changes: its schemas accept the same frames as in the first release that contains it.
 //!
-<<<<<<< HEAD
-//! Nothing has been released yet. Until then a line is corrected where a recording shows that the declaration was wrong, and
-//! the commit names the recording; the lines are kept already, so that no revision changes unseen.
-=======
 //! Nothing has been released yet. Until then, a line is corrected if a recording shows a mistake of the declaration,
-//! and CHANGELOG.md names the correction. The lines exist already, so that no revision changes unseen.
->>>>>>> prose-clients
+//! and the commit names the recording. The lines exist already, so that no revision changes unseen.
 //!
 //! Descriptions may improve, so they are not compared. A new revision gets its lines when it is declared: the test
 //! prints them.

@@ -27,9 +27,15 @@ fn rows(text: &str) -> BTreeSet<u32> {
 /// Returns the texts of all files with tests.
 fn test_sources() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
-    for part in
-        ["server", "cli/src", "cli/tests", "sdk-rust", "sdk-python/tests", "sdk-ts/test", "extensions/pi-host/test"]
-    {
+    for part in [
+        "server",
+        "cli/src",
+        "cli/tests",
+        "sdk-rust",
+        "sdk-python/tests",
+        "sdk-ts/test",
+        "extensions/pi-host/test",
+    ] {
         sources(&root().join(part), &mut files);
     }
     files.into_iter().map(|file| (file.clone(), std::fs::read_to_string(&file).unwrap_or_default())).collect()

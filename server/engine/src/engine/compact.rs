@@ -2,65 +2,21 @@
 
 use std::sync::Arc;
 
-use agentese::types::{CompactionReason, CompactionResult, Model, ThinkingLevel};
+use agentese::types::{CompactionReason, CompactionResult, ThinkingLevel};
 use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
-use super::compaction::{Keep, NothingToDo, Plan, context_tokens, estimate, kept_by_count, plan};
+use super::branch::keep_compaction;
+use super::compaction::{Keep, context_tokens, estimate, kept_by_count, plan};
+use super::shared::End;
 use super::state::{Kind, Phase};
-use super::summary::{Summary, summarize};
-use super::work::End;
-use super::{Compacting, Engine, Event, Shared};
-use crate::config::RetrySettings;
-use crate::providers::Provider;
+use super::summary::{Job, Summary, summarize};
+use super::{CompactError, Compacting, Engine, Event, Shared};
 
 /// How long another agent may take to end a compaction that was aborted.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(4);
 /// Why what an extension gave is none.
 const EMPTY_GIVEN: &str = "The summary that an extension gave is empty";
-
-/// Why a conversation was not compacted. Nothing changed then.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CompactError {
-    /// There is nothing to compact.
-    #[error("{0}")]
-    Nothing(String),
-    /// There is no model to ask.
-    #[error("No model is selected: {0}")]
-    NoModel(String),
-    /// The model cannot be asked.
-    #[error("{0}")]
-    NotReady(String),
-    /// Somebody stopped it.
-    // The text is pi's.
-    #[error("Compaction cancelled")]
-    Cancelled,
-    /// The model failed.
-    #[error("{0}")]
-    Failed(String),
-    /// The engine is being shut down.
-    #[error("The agent is shutting down")]
-    Closing,
-}
-
-impl From<NothingToDo> for CompactError {
-    fn from(nothing: NothingToDo) -> Self {
-        Self::Nothing(nothing.to_string())
-    }
-}
-
-/// Everything that a compaction needs, taken from the state in one moment.
-pub(super) struct Job {
-    pub plan: Plan,
-    pub model: Model,
-    pub provider: Arc<dyn Provider>,
-    pub thinking: ThinkingLevel,
-    pub reserve: u64,
-    pub session: String,
-    pub reason: CompactionReason,
-    pub retry: RetrySettings,
-}
 
 impl Engine {
     /// Compacts the conversation now; `focus` is what the summary should care about. A run is aborted
@@ -128,7 +84,7 @@ impl Engine {
                 self.shared.options.clock.sleep(GRACE).await;
             } => return Err(CompactError::Cancelled),
         };
-        Ok(super::led_tell::keep_compaction(&mut self.shared.state().session, made))
+        Ok(keep_compaction(&mut self.shared.state().session, made))
     }
 }
 
