@@ -15,12 +15,16 @@
 
 mod attributes;
 mod beside;
+mod failure;
 mod in_place;
+mod options;
 #[cfg(test)]
 mod tests;
 
 pub use beside::{is_left_behind, sweep};
+pub use failure::Failure;
 pub use in_place::tell_of_copies;
+pub use options::Options;
 
 use std::fs::{self, Metadata};
 use std::io::{self, Write};
@@ -28,58 +32,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use beside::Beside;
-
-/// The reason why a file was not replaced.
-#[derive(Debug)]
-pub enum Failure {
-    /// A system call failed for this path. The old content is unchanged.
-    System {
-        /// The name of the system call.
-        call: &'static str,
-        /// The path of the call.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// The caller has withdrawn the change.
-    Unwanted(String),
-    /// Writing the target failed, and so did restoring the old content, which is in `kept`.
-    Torn {
-        /// The file with the old content.
-        kept: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-}
-
-impl Failure {
-    fn system<'a>(call: &'static str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
-        move |source| Self::System { call, path: path.to_owned(), source }
-    }
-
-    /// Returns the error of the system, for callers with messages of their own.
-    pub fn into_io(self) -> io::Error {
-        match self {
-            Self::System { source, .. } => source,
-            Self::Unwanted(reason) => io::Error::other(reason),
-            Self::Torn { kept, source } => io::Error::new(
-                source.kind(),
-                format!("{source}; the file is damaged, its old content is in {}", kept.display()),
-            ),
-        }
-    }
-}
-
-/// Options of a replacement.
-pub struct Options<'a> {
-    /// The directory for a temporary copy of the old content, if the target's own directory accepts no new
-    /// file.
-    pub scratch: &'a Path,
-    /// The mode of a new file, before the umask. An existing file keeps its mode.
-    pub mode: u32,
-    /// The mode of the file in any case, if set.
-    pub exact_mode: Option<u32>,
-}
+use failure::not_in_this_directory;
+use options::Content;
 
 /// Replaces the content of `target` with the concatenated pieces of `content`. The target must not be a
 /// symlink, and its directory must exist. Calls `still_wanted` right before the target changes, possibly
@@ -110,8 +64,6 @@ pub fn target(path: &Path) -> io::Result<PathBuf> {
     }
     Err(rustix::io::Errno::LOOP.into())
 }
-
-type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 
 fn replace_with(
     target: &Path,
@@ -171,11 +123,6 @@ fn atomically(
         Err(error) if old.is_some() && not_under_this_name(&error) => Ok(false),
         Err(error) => Err(Failure::system("rename", target)(error)),
     }
-}
-
-fn not_in_this_directory(error: &io::Error) -> bool {
-    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
-    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
 }
 
 /// A mount point (EBUSY, EXDEV), or a file of another user in a directory like `/tmp` (EPERM).

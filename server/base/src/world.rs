@@ -1,4 +1,4 @@
-//! The engine's sources of time and randomness, as traits. Processes are in [`crate::processes::Spawner`].
+//! The engine's sources of time and randomness, as traits. Processes are started by the `Spawner` of `processes`.
 //!
 //! Tests use their own implementations, so that every run is the same.
 

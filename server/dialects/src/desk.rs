@@ -28,9 +28,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-pub use agents::{Abilities, Agents, Kept, Trouble};
+pub use agents::{Abilities, Kept, Trouble};
 pub use caller::{Caller, Taken};
-pub use parts::{Elsewhere, Parts, Updates};
+pub use parts::{Agents, Elsewhere, Parts, Updates};
 pub use prompt::{Refused, Said};
 pub use registry::Registry;
 pub use trust::{Allowed, GateError, Question, Undecided};

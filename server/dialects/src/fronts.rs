@@ -5,6 +5,7 @@
 //! server names a dialect.
 
 pub mod acp;
+mod blocking;
 pub mod family;
 mod frontend;
 pub mod omp;
@@ -12,21 +13,7 @@ pub mod opal;
 pub mod operator;
 pub mod pi;
 pub mod pisces;
+mod registry;
 
-pub use frontend::{Front, Frontend, NoFront};
-
-/// ACP, which is not a dialect: editors select it with an option of its own.
-pub static ACP: Frontend = Frontend::of::<acp::Front>();
-
-/// The revisions that the server speaks, the oldest of each dialect first. Without a choice, the server
-/// speaks the first entry.
-pub static FRONTENDS: &[Frontend] = &[
-    Frontend::of::<pi::Front>(),
-    Frontend::at::<pi::Front>(1),
-    Frontend::at::<pi::Front>(2),
-    Frontend::of::<operator::Front>(),
-    Frontend::of::<omp::Front>(),
-    Frontend::at::<omp::Front>(1),
-    Frontend::of::<pisces::Front>(),
-    Frontend::of::<opal::Front>(),
-];
+pub use frontend::{Front, Frontend};
+pub use registry::{ACP, FRONTENDS, NoFront};

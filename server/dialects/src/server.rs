@@ -35,11 +35,6 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Begins to put one together.
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
     /// Why there is no model to begin with; none where there is one.
     pub fn no_model(&self) -> Option<&str> {
         let options = &self.parts.options;

@@ -21,6 +21,7 @@ mod agent_loop;
 mod approvals;
 mod ask;
 mod bash;
+mod bounds;
 mod branch;
 mod budget;
 mod call;
@@ -35,9 +36,11 @@ mod error;
 mod event;
 mod export;
 mod extend;
+mod extra;
 mod fair;
 mod hooks;
 mod incoming;
+mod input;
 mod invoke;
 mod lead;
 mod led;
@@ -51,6 +54,7 @@ mod mentions;
 mod models;
 mod options;
 mod overflow;
+mod overlay;
 mod prompt;
 mod queue;
 mod resources;
@@ -59,89 +63,53 @@ mod rules;
 mod run;
 mod seat;
 mod sessions;
+mod shared;
 mod state;
 mod storage;
 mod summary;
 mod todos;
 mod trust;
+mod unsaved;
 mod work;
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 pub use afterwards::{Afterwards, GoOn, RunOver};
 pub use approvals::Approvals;
+pub use bounds::Bounds;
+pub use budget::Spent;
 #[doc(hidden)]
 pub use call::{blocks, milliseconds};
 pub use chain::Chain;
-pub use children::Bounds;
-pub use compact::CompactError;
 pub use continues::Continues;
 pub use control::View;
 pub use customs::{Branching, Calls, Customs, CutAnswer};
-pub use error::PromptError;
+pub use error::{CompactError, PromptError};
 pub use event::{ChildEvent, Event, EventSink};
 pub use export::PageError;
 pub use extend::{Delivery, Entries, WeakEngine};
 pub use fair::Fairness;
 pub use hooks::{Compacting, Hooks, Opening, Selection, Switch};
+pub use input::{Input, StreamingBehavior};
 pub use lead::{Compacted, Deed, Lead, Manner, Opened, Unwilling, Used};
 pub use led::Handed;
-pub use ledger::{Ledger, Spent};
+pub use ledger::Ledger;
 pub use options::Options;
-pub use prompt::{Begun, Input, Running, StreamingBehavior};
+pub use prompt::{Begun, Running};
 pub use queue::QueuesFull;
 pub use rules::Rules;
 pub use seat::Seat;
-pub use storage::Unsaved;
+pub use shared::Engine;
 pub use todos::Reminders;
 pub use trust::Granted;
+pub use unsaved::Unsaved;
 
+use extra::Extra;
+use shared::{Led, Shared};
 use state::State;
 
 use crate::session::Session;
-use crate::tools::{KeptShell, ToolSet};
-
-/// One agent with one conversation. Dropping it aborts what it does.
-pub struct Engine {
-    shared: Arc<Shared>,
-    /// Whether the work ends with this value.
-    owner: bool,
-}
-
-/// What an engine and its run have in common.
-struct Shared {
-    options: Options,
-    sink: Arc<dyn EventSink>,
-    state: Mutex<State>,
-    /// What counts in place of the options, once the working directory is trusted.
-    overlay: OnceLock<trust::Overlay>,
-    /// Skills and templates that extensions bring.
-    extra: resources::Extra,
-    /// What commands of the user leave to the next one.
-    shell: KeptShell,
-    /// The agent that does the work, where that is another one.
-    led: Option<led::Led>,
-}
-
-impl Shared {
-    /// The state. Held for moments only, and never across an await.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells what is due of the budget, after something was used.
-    fn tell_what_is_due(&self) {
-        self.options.ledger.tell_what_is_due(self.options.clock.now_ms());
-    }
-
-    /// The tools that there are now.
-    fn tools(&self) -> ToolSet {
-        match self.options.only_these_tools {
-            true => self.options.tools.clone(),
-            false => self.options.hooks.tools(&self.options.tools),
-        }
-    }
-}
+use crate::tools::KeptShell;
 
 impl Engine {
     /// An idle engine with a fresh session.
@@ -154,12 +122,13 @@ impl Engine {
     pub fn with_session(mut options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
         options.unsaved = options.unsaved.fresh();
         let state = Mutex::new(State::new(&options, session));
-        let extra = resources::Extra::default();
-        let led = options.lead.clone().map(led::Led::new);
+        let extra = Extra::default();
+        let led = options.lead.clone().map(Led::new);
         let (overlay, shell) = (OnceLock::new(), KeptShell::default());
         let shared = Shared { options, sink, state, overlay, extra, shell, led };
         let shared = Arc::new(shared);
-        shared.options.ledger.listened_by(Arc::downgrade(&shared));
+        let listener = Arc::downgrade(&shared);
+        shared.options.ledger.listened_by(listener);
         Self { shared, owner: true }
     }
 }

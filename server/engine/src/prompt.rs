@@ -15,6 +15,7 @@ mod base;
 mod built_in;
 mod context;
 mod date;
+mod one_line;
 mod rules;
 mod skill;
 mod system_prompt;

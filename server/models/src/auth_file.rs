@@ -9,6 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
+use super::auth_entry::Stored;
 use super::auth_seen::{self, AuthSeen, Problem};
 use crate::replace;
 
@@ -42,46 +43,6 @@ pub enum AuthError {
         /// The directory.
         path: PathBuf,
     },
-}
-
-/// What is stored for a provider.
-#[derive(Debug, Clone)]
-pub enum Stored {
-    Key(SecretString),
-    /// The token of a login, and when it ends, in milliseconds since the epoch.
-    Login {
-        token: SecretString,
-        expires: i64,
-    },
-    /// What a login with a device code left.
-    Device {
-        /// What models are asked with.
-        token: SecretString,
-        /// What the user granted: a new token is had for it.
-        granted: SecretString,
-        /// When the token ends, in seconds since the epoch.
-        expires_at: i64,
-        /// Where models are asked.
-        base_url: String,
-    },
-}
-
-impl Stored {
-    /// What an entry says. Fails with what is wrong with it.
-    pub fn of(provider: &str, entry: &Value) -> Result<Self, String> {
-        let member = |name: &str| {
-            let found = entry[name].as_str().filter(|text| !text.trim().is_empty()).map(SecretString::from);
-            found.ok_or_else(|| format!("the entry of {provider} has no {name}"))
-        };
-        match entry["type"].as_str() {
-            Some("api_key") => member("key").map(Self::Key),
-            Some("oauth") => {
-                let expires = entry["expires"].as_i64().unwrap_or_default();
-                Ok(Self::Login { token: member("access")?, expires })
-            }
-            _ => Err(format!("the entry of {provider} is of no known type")),
-        }
-    }
 }
 
 /// The file of an agent directory. It is looked at for every request, so that several agents share it.

@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
-use super::auth_file::Stored;
+use super::auth_entry::{PROVIDER, Stored};
 
 /// How long the first look may take: there is nothing else to go by.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
@@ -219,7 +219,7 @@ fn entries(members: Map<String, Value>) -> Entries {
         let stored = Stored::of(&provider, &entry);
         (provider, stored)
     };
-    let device = Stored::of_device(&members).map(|login| (super::device_login::PROVIDER.to_owned(), login));
+    let device = Stored::of_device(&members).map(|login| (PROVIDER.to_owned(), login));
     // A key of that name was stored on purpose: it counts before the login.
     device.into_iter().chain(members.into_iter().map(entry)).collect()
 }

@@ -9,8 +9,8 @@ use secrecy::SecretString;
 use super::auth_file::AuthError;
 use super::device_login::DeviceLogin;
 use super::keys::{Keys, NotReady};
-use super::levels::nearest;
-use super::{Provider, levels};
+use super::levels::{levels, nearest};
+use super::provider::Provider;
 
 /// A model, and the level that came with its name.
 #[derive(Debug, Clone, PartialEq)]

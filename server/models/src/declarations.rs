@@ -6,10 +6,12 @@
 
 mod names;
 mod references;
+mod renames;
+mod rules;
 mod schema;
 mod stream;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentese::types::{AgentMessage, AssistantBlock};
@@ -17,87 +19,10 @@ use serde_json::Value;
 
 use super::{Request, ToolDescription};
 
+pub use renames::Renames;
+pub use rules::{ANTHROPIC, GOOGLE, OPENAI, ToolRules};
 pub use schema::problem;
 pub use stream::restored;
-
-/// The rules of an API for tools.
-#[derive(Debug)]
-pub struct ToolRules {
-    /// Requires names that begin with a letter or `_`.
-    letter_first: bool,
-    /// The characters in names of properties besides letters and digits, and the longest name; `None` if any name is taken.
-    properties: Option<(&'static [char], usize)>,
-    /// The keywords of schemas that it takes; `None` for all of JSON Schema.
-    keywords: Option<&'static [&'static str]>,
-}
-
-/// The longest name of a tool that every API takes. All take letters, digits, `_` and `-`.
-const LONGEST_NAME: usize = 64;
-
-/// Anthropic. Its errors tell the rules: "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
-/// "input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'", "input_schema does not support
-/// oneOf, allOf, or anyOf at the top level", "JSON schema is invalid. It must match JSON Schema draft 2020-12".
-pub const ANTHROPIC: ToolRules =
-    ToolRules { letter_first: false, properties: Some((&['_', '.', '-'], 64)), keywords: None };
-
-/// OpenAI, in both of its APIs. "Invalid 'tools[0].function.name': string does not match pattern '^[a-zA-Z0-9_-]+$'", 64
-/// characters by its reference; "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top
-/// level"; "array schema missing items".
-pub const OPENAI: ToolRules = ToolRules { letter_first: false, properties: None, keywords: None };
-
-/// Google. `FunctionDeclaration.name` "must start with a letter or an underscore" and has 64 characters at most; schemas may
-/// have what `GenerationConfig.responseJsonSchema` and `Schema` list in its discovery document.
-pub const GOOGLE: ToolRules = ToolRules {
-    letter_first: true,
-    properties: None,
-    keywords: Some(&[
-        "additionalProperties",
-        "anyOf",
-        "default",
-        "description",
-        "enum",
-        "example",
-        "format",
-        "items",
-        "maxItems",
-        "maxLength",
-        "maxProperties",
-        "maximum",
-        "minItems",
-        "minLength",
-        "minProperties",
-        "minimum",
-        "nullable",
-        "oneOf",
-        "pattern",
-        "prefixItems",
-        "properties",
-        "propertyOrdering",
-        "required",
-        "title",
-        "type",
-    ]),
-};
-
-/// The names that a request has in other forms.
-#[derive(Debug, Clone, Default)]
-pub struct Renames {
-    /// The name that is sent, by a tool's own name; only those that differ.
-    sent: HashMap<String, String>,
-    /// The names of a tool's properties, by the tool's own name.
-    properties: HashMap<String, names::Properties>,
-}
-
-impl Renames {
-    fn is_empty(&self) -> bool {
-        self.sent.is_empty() && self.properties.is_empty()
-    }
-
-    /// Returns the original name of a tool by its name in requests.
-    fn own<'a>(&'a self, sent: &'a str) -> &'a str {
-        self.sent.iter().find(|(_, name)| *name == sent).map_or(sent, |(own, _)| own)
-    }
-}
 
 /// Rewrites the tools of a request, and the calls of its conversation with them.
 pub fn fit(request: &mut Request, rules: &'static ToolRules) -> Renames {
@@ -177,36 +102,6 @@ impl Renames {
             }
             _ => None,
         }
-    }
-}
-
-impl ToolRules {
-    fn takes(&self, name: &str) -> bool {
-        let usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
-        !name.is_empty()
-            && name.len() <= LONGEST_NAME
-            && name.bytes().all(usual)
-            && (!self.letter_first || name.bytes().next().is_some_and(first))
-    }
-
-    /// A name in a form that is taken.
-    fn name(&self, name: &str) -> String {
-        let usual =
-            |one: char| if one.is_ascii_alphanumeric() || matches!(one, '_' | '-') { one } else { '_' };
-        let mut sent: String = name.chars().map(usual).collect();
-        if sent.is_empty() || (self.letter_first && !sent.starts_with(|one: char| one.is_ascii_alphabetic()))
-        {
-            sent.insert(0, '_');
-        }
-        sent.truncate(LONGEST_NAME);
-        sent
-    }
-
-    fn takes_property(&self, name: &str) -> bool {
-        let Some((others, longest)) = self.properties else { return true };
-        let usual = |one: char| one.is_ascii_alphanumeric() || others.contains(&one);
-        !name.is_empty() && name.len() <= longest && name.chars().all(usual)
     }
 }
 

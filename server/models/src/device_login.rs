@@ -9,16 +9,14 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::auth_file::{AuthError, AuthFile, Stored};
+use super::auth_entry::{PROVIDER, Stored, is_local, is_safe};
+use super::auth_file::{AuthError, AuthFile};
 use super::http::Client;
 use super::key::secret_header;
 use crate::config::{Environment, Login};
 use crate::world::Clock;
-
-/// The name of the provider that is asked with what the login gives.
-pub const PROVIDER: &str = "copilot";
 
 /// A token that ends within this time is exchanged for a new one, in seconds.
 const SOON: i64 = 300;
@@ -284,48 +282,6 @@ fn with_body(request: RequestBuilder, body: &Value) -> RequestBuilder {
 fn reason(answer: &Value) -> String {
     let said = ["error_description", "error", "message"].into_iter().find_map(|name| answer[name].as_str());
     agentese::redact(said.unwrap_or("it says nothing more")).into_owned()
-}
-
-/// Whether a host, with or without a port, is this machine.
-fn is_local(domain: &str) -> bool {
-    let host = match domain.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => domain,
-    };
-    let host = host.trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-/// Whether tokens may be sent there.
-fn is_safe(base_url: &str) -> bool {
-    Url::parse(base_url).is_ok_and(|url| {
-        url.scheme() == "https" || (url.scheme() == "http" && url.host_str().is_some_and(is_local))
-    })
-}
-
-impl Stored {
-    /// What a login with a device code left at the top level of the file; none where nobody has logged in.
-    pub fn of_device(members: &Map<String, Value>) -> Option<Result<Self, String>> {
-        let text = |name: &str| members.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let (token, granted) = (text("copilot_token"), text("github_token"));
-        if token.is_none() && granted.is_none() {
-            return None;
-        }
-        let missing = |name: &str| format!("the login has no {name}");
-        let read = || {
-            let base_url = text("base_url").ok_or_else(|| missing("base_url"))?;
-            if !is_safe(base_url) {
-                return Err("the login names a server that is not reached over https".to_owned());
-            }
-            Ok(Self::Device {
-                token: token.ok_or_else(|| missing("copilot_token"))?.into(),
-                granted: granted.ok_or_else(|| missing("github_token"))?.into(),
-                expires_at: members.get("expires_at").and_then(Value::as_i64).unwrap_or_default(),
-                base_url: base_url.to_owned(),
-            })
-        };
-        Some(read())
-    }
 }
 
 #[cfg(test)]

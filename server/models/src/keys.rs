@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use secrecy::SecretString;
 
-use super::auth_file::{AuthError, AuthFile, Stored};
+use super::auth_entry::Stored;
+use super::auth_file::{AuthError, AuthFile};
 use super::key::Key;
 use super::value::{Commands, ConfigValue};
 use super::{Failure, FailureKind};

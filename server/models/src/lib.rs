@@ -5,11 +5,11 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `request`, `messages`, `event`, `failure` | what a provider is asked, what it says, why it fails |
+//! | `provider`, `request`, `messages`, `event`, `failure` | what a provider is asked, what it says, why it fails |
 //! | `assemble`, `partial_json`, `price` | from events to a message |
 //! | `history`, `blank` | what of a conversation a model gets to see; texts that show nothing |
 //! | `catalog`, `select`, `levels` | models by name, the one to begin with, thinking levels |
-//! | `keys`, `key`, `auth_file`, `auth_seen`, `value` | keys: where they come from, and how they stay hidden |
+//! | `keys`, `key`, `auth_file`, `auth_entry`, `auth_seen`, `value` | keys: where they come from, and how they stay hidden |
 //! | `device_login` | logging in with a device code |
 //! | `declarations` | tools as the API of a model takes them |
 //! | `http` | the HTTP client |
@@ -19,6 +19,8 @@
 //! Applications use the crate `agentese-server`, which re-exports this one. Hidden items are for its other crates.
 
 mod assemble;
+#[doc(hidden)]
+pub mod auth_entry;
 #[doc(hidden)]
 pub mod auth_file;
 mod auth_seen;
@@ -45,6 +47,7 @@ pub mod levels;
 mod messages;
 mod partial_json;
 mod price;
+mod provider;
 mod request;
 pub mod scripted;
 mod select;
@@ -53,9 +56,7 @@ pub mod settings;
 #[doc(hidden)]
 pub mod value;
 
-use agentese::types::{Model, ThinkingLevel};
 use agentese_server_base::{config, processes, replace, roles, world};
-use futures::stream::BoxStream;
 
 pub use assemble::{Answer, Assembler, UnusableCall, Update};
 pub use auth_file::{AuthError, AuthFile};
@@ -77,52 +78,8 @@ pub use levels::{LevelCustoms, levels, nearest_level};
 pub use messages::{MessageIter, Messages};
 pub use partial_json::Grown;
 pub use price::{number, sum_of, tokens};
+pub use provider::Provider;
 pub use request::{Request, ToolDescription, most_tokens};
 pub use secrecy::{ExposeSecret, SecretString};
 pub use select::{SelectError, Selected, Wanted};
 pub use settings::{Budgets, Cache, Settings};
-
-/// Answers for some models.
-pub trait Provider: Send + Sync {
-    /// The name by which its models are asked for, as in `NAME/model`.
-    fn name(&self) -> &str;
-
-    /// Its models.
-    fn models(&self) -> &[Model];
-
-    /// Whether a model can be asked now, as far as that is known without waiting. Fails for want of a
-    /// key.
-    fn ready(&self, _model: &Model) -> Result<(), NotReady> {
-        Ok(())
-    }
-
-    /// Those of its models that can be asked now, as [`Provider::ready`] says of each.
-    fn available(&self) -> Vec<&Model> {
-        self.models().iter().filter(|model| self.ready(model).is_ok()).collect()
-    }
-
-    /// The thinking levels that a model has, weakest first.
-    fn levels(&self, model: &Model) -> Vec<ThinkingLevel> {
-        levels(model)
-    }
-
-    /// A model of its own with what is known of it besides, for clients that get to see that.
-    fn describe(&self, model: Model) -> Model {
-        model
-    }
-
-    /// Whether the blocks of an answer of that model may grow side by side, so that all of them close with the last one.
-    fn interleaves(&self, _model: &Model) -> bool {
-        false
-    }
-
-    /// Whether a block that is open when a request to that model is aborted is closed.
-    fn closes_when_aborted(&self, _model: &Model) -> bool {
-        false
-    }
-
-    /// Asks a model. The stream begins with [`StreamEvent::Start`] once the provider is at work and
-    /// ends with `Done` or `Error`; it never panics, and every failure is an `Error` event. Dropping
-    /// it ends the request.
-    fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent>;
-}

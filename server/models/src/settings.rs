@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agentese::types::ThinkingLevel;
 
-use super::Complaint;
+use super::complaint::Complaint;
 use crate::config::{Environment, NetworkSettings, ProxyUrl, TimeLimit};
 
 /// How requests are made and how long they are waited for. The default is what pi does.

@@ -4,12 +4,14 @@ use agentese::types::{InputKind, Model, ModelBuilder, ModelCostBuilder, Thinking
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 
+use super::auth_entry::PROVIDER;
 use super::definitions::{Details, ModelDefinition};
-use super::device_login::{DeviceLogin, PROVIDER};
+use super::device_login::DeviceLogin;
 use super::http::Sender;
 use super::keys::{Keys, NotReady};
+use super::levels::{Efforts, is_strong, levels_with};
 use super::remote::Remote;
-use super::{Efforts, Failure, FailureKind, Provider, Request, StreamEvent, is_strong, levels_with, number};
+use super::{Failure, FailureKind, Provider, Request, StreamEvent, number};
 
 /// Models as they are known on 2026-11-22: id, name, context window in tokens, whether they think, whether as hard as
 /// can be. Others can be asked by their ids.

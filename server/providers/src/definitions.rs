@@ -7,8 +7,9 @@ use reqwest::header::HeaderName;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::levels::Efforts;
+use super::number;
 use super::value::ConfigValue;
-use super::{Efforts, number};
 use crate::config::{Environment, from_jsonc};
 
 /// What is wrong, and where: `providers.x.models[0].id: is missing`. Shows no value.

@@ -3,11 +3,13 @@
 mod body;
 mod exchange;
 mod repeat;
+mod sender;
 mod sse;
 
 pub use agentese_server_models::http::Client;
-pub(super) use exchange::{Exchange, Sender, answer};
+pub(super) use exchange::{Exchange, answer};
 #[cfg(test)]
 pub(super) use exchange::{finish, read};
+pub(super) use sender::Sender;
 #[cfg(test)]
 pub(super) use sse::Events;

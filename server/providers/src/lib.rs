@@ -5,7 +5,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `load`, `definitions`, `catalog.json` | the models that there are: the built-in table and `models.json` |
-//! | `remote`, `apis`, `http` | providers on the network: wire formats, and the way there |
+//! | `remote`, `draft`, `apis`, `http` | providers on the network: wire formats, and the way there |
 //! | `copilot` | the provider behind a login with a device code |
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one.
@@ -13,6 +13,7 @@
 mod apis;
 mod copilot;
 mod definitions;
+mod draft;
 mod http;
 mod load;
 mod remote;

@@ -1,22 +1,21 @@
 //! A provider that is asked over the network.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-
 use agentese::types::{Model, ThinkingLevel};
 use futures::FutureExt;
 use futures::stream::BoxStream;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use secrecy::ExposeSecret;
 
-use super::apis::{self, Asked, OtherForms, Reader, Wire};
-use super::declarations::{self, Renames, restored};
+use super::apis;
+use super::declarations::{self, restored};
 use super::definitions::{Details, ModelDefinition};
+use super::draft::{Draft, Preparation};
 use super::http::{Exchange, Sender, answer};
-use super::key::{Key, Secrets, secret_header};
+use super::key::{Secrets, secret_header};
 use super::keys::{Keys, NotReady};
+use super::levels::{is_strong, levels, levels_with};
 use super::value::ConfigValue;
-use super::{Failure, FailureKind, Provider, Request, StreamEvent, is_strong, levels, levels_with};
+use super::{Failure, FailureKind, Provider, Request, StreamEvent};
 
 /// A provider, its models, and how they are reached.
 pub(super) struct Remote {
@@ -80,18 +79,6 @@ impl Remote {
     }
 }
 
-struct Preparation {
-    api: &'static dyn apis::Api,
-    request: Request,
-    /// The names of tools that the request has in another form.
-    renames: Renames,
-    details: Details,
-    name: String,
-    key: Option<ConfigValue>,
-    keys: Keys,
-    sender: Sender,
-}
-
 impl Preparation {
     async fn exchange(self) -> Result<Exchange, Failure> {
         let mut secrets = Secrets::default();
@@ -123,89 +110,6 @@ impl Preparation {
             false => draft.write(forms)?,
         };
         Ok(Exchange { api, wire, reader, secrets, repeats, forms, draft })
-    }
-}
-
-/// All that a request is written from, to write it again in another form.
-pub(super) struct Draft {
-    preparation: Preparation,
-    key: Key,
-    /// Headers of `models.json`.
-    headers: HeaderMap,
-    now: i64,
-}
-
-impl Draft {
-    /// Writes the request, and creates the reader of its answer.
-    fn write(self, forms: OtherForms) -> Result<(Wire, Box<dyn Reader>, Self, OtherForms), Failure> {
-        let asked = self.asked(&forms);
-        let (wire, reader) = (self.wire(&asked)?, self.preparation.api.reader(&asked));
-        Ok((wire, reader, self, forms))
-    }
-
-    fn asked<'a>(&'a self, forms: &'a OtherForms) -> Asked<'a> {
-        let Preparation { request, details, sender, .. } = &self.preparation;
-        Asked {
-            request,
-            settings: &sender.settings,
-            compat: &details.compat,
-            efforts: &details.efforts,
-            forms,
-            key: Some(&self.key),
-            now: self.now,
-        }
-    }
-
-    fn wire(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
-        let mut wire = self.preparation.api.request(asked)?;
-        wire.headers.extend(self.headers.clone());
-        Ok(wire)
-    }
-
-    /// Returns the request with the parts in another form that a refusal names, if that changes it. `wire` is the
-    /// request that was refused.
-    pub fn other_form(
-        &self,
-        refused: &Refusal<'_>,
-        wire: &Wire,
-        forms: &OtherForms,
-    ) -> Option<(Wire, OtherForms)> {
-        let api = self.preparation.api;
-        let forms = forms.with_named(api.forms(), refused.body, refused.text)?;
-        let other = self.wire(&self.asked(&forms)).ok()?;
-        (!other.body.is_same(&wire.body) || other.headers != wire.headers).then_some((other, forms))
-    }
-
-    /// Keeps what the server takes for later requests.
-    pub fn keep(&self, forms: OtherForms) {
-        self.preparation.sender.forms.keep(&self.preparation.request.model, forms);
-    }
-}
-
-/// A server's words about a request that it refuses.
-pub(super) struct Refusal<'a> {
-    /// As it came.
-    pub body: &'a str,
-    /// For the user.
-    pub text: &'a str,
-}
-
-/// The forms in which servers take requests, by API, address and model.
-#[derive(Debug, Default)]
-pub(super) struct KnownForms(Mutex<HashMap<(String, String, String), OtherForms>>);
-
-impl KnownForms {
-    fn of(&self, model: &Model) -> OtherForms {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&Self::key(model)).cloned().unwrap_or_default()
-    }
-
-    fn keep(&self, model: &Model, forms: OtherForms) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Self::key(model), forms);
-    }
-
-    fn key(model: &Model) -> (String, String, String) {
-        (model.api.clone(), model.base_url.clone(), model.id.clone())
     }
 }
 

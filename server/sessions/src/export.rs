@@ -20,7 +20,7 @@
 //! | `file`, `stored` | session files and exports on disk |
 //! | `entries` | access to the entries, one at a time |
 //! | `page`, `sidebar` | the document |
-//! | `entry`, `tool`, `content` | rendering of an entry, a tool call, a content block |
+//! | `entry`, `kind`, `title`, `tool`, `content` | rendering of an entry, a tool call, a content block |
 //! | `markdown`, `highlight`, `format` | text, code, numbers |
 //! | `outline`, `tree`, `results`, `totals`, `fields` | data from the file: order, pairs, sums |
 //! | `redact`, `disguise` | secrets, and their encodings |
@@ -33,13 +33,16 @@ mod fields;
 mod file;
 mod format;
 mod highlight;
+mod kind;
 mod markdown;
+mod markup;
 mod outline;
 mod page;
 mod redact;
 mod results;
 mod sidebar;
 mod stored;
+mod title;
 mod tool;
 mod totals;
 mod tree;

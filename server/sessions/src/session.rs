@@ -9,14 +9,14 @@
 //! | file | what it knows |
 //! |---|---|
 //! | `live`, `open`, `add`, `save` | the conversation itself: how it begins, what is added, how it reaches its file |
-//! | `entry`, `body`, `line`, `header`, `members` | one line: what it says, and its text |
-//! | `source`, `transcript` | from the text of a line to its message, when the message is read |
+//! | `entry`, `entry_id`, `body`, `content`, `line`, `header`, `members` | one line: what it says, and its text |
+//! | `source`, `transcript`, `messages` | from the text of a line to its message, when the message is read |
 //! | `glance` | a line with a message, taken in without decoding |
 //! | `foreign` | messages that another program wrote in a shape of its own |
 //! | `load`, `large`, `migrate` | from the bytes of a file to its entries |
 //! | `tree`, `context`, `told` | which entry follows which, and what the model sees of it and is told beforehand |
 //! | `text` | the text of a line, which a large file keeps |
-//! | `writer`, `file`, `appender`, `sync`, `storage` | how lines reach the disk |
+//! | `writer`, `file`, `appender`, `sync`, `storage`, `disk` | how lines reach the disk |
 //! | `crew`, `claims` | what all sessions of a process share: threads, open files, and which sessions are its own |
 //! | `store`, `record`, `names` | the directories with the files |
 //! | `fork`, `place` | a new session from a part of another; going back in place, deleting |
@@ -25,9 +25,12 @@ mod add;
 mod appender;
 mod body;
 mod claims;
+mod content;
 mod context;
 mod crew;
+mod disk;
 mod entry;
+mod entry_id;
 mod error;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
@@ -42,6 +45,7 @@ mod line;
 mod live;
 mod load;
 mod members;
+mod messages;
 mod migrate;
 mod names;
 mod open;
@@ -63,7 +67,8 @@ mod writer;
 
 pub use body::{Body, BranchSummary, Compaction, Role};
 pub use context::{Restored, Spoken};
-pub use entry::{Entry, EntryId};
+pub use entry::Entry;
+pub use entry_id::EntryId;
 pub use error::{DeleteError, EmptyName, ForkError, Holder, OpenError, StorageTrouble};
 pub use header::{Header, VERSION};
 pub use line::EntryLine;

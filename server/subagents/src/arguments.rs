@@ -101,6 +101,9 @@ pub fn read(arguments: &Value) -> Result<Arguments, String> {
     })
 }
 
+/// The tool's name.
+pub const NAME: &str = "task";
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,8 +2,8 @@
 
 use agentese::types::VerificationAttemptResult;
 
+use super::agent::Definition;
 use super::arguments::{Arguments, Item};
-use super::definition::Definition;
 use super::submit::NAME;
 
 /// Maximum number of reminders for a subagent that stops without a result.

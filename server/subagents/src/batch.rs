@@ -1,44 +1,10 @@
 //! The work of one call: concurrent subagents, then their changes.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use serde_json::Value;
-use tokio::sync::{Mutex, Semaphore};
-
-use super::definition::Definition;
+use super::call::Batch;
 use super::isolate::{Commit, Lease, Merged};
 use super::outcome::{Label, Outcome};
-use super::policy::{Policies, Policy};
-use super::progress::Progress;
-use super::verify::Plan;
 use super::worker;
 use crate::config::MergeMode;
-use crate::tools::{Agents, ToolContext};
-
-/// Data shared by the subagents of one call.
-pub struct Batch {
-    pub context: ToolContext,
-    pub agents: Arc<dyn Agents>,
-    pub policies: Policies,
-    pub policy: Arc<Policy>,
-    pub definition: Definition,
-    /// The schema of their results.
-    pub schema: Option<Value>,
-    /// The verification of isolated work.
-    pub plan: Option<Plan>,
-    /// The copies in which isolated subagents work.
-    pub lease: Option<Lease>,
-    /// Limits the number of concurrent subagents.
-    pub room: Semaphore,
-    /// Makes subagents start one after another, in the order of the tasks.
-    pub door: Mutex<()>,
-    pub progress: Arc<Progress>,
-    /// Folder for outputs, patches and similar files.
-    pub artifacts: PathBuf,
-    /// Folder for their conversations, if these are stored.
-    pub histories: Option<PathBuf>,
-}
 
 /// Result of the changes of a call.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,12 +7,13 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+use super::agent::{Definition, Spawns};
+use super::arguments::NAME;
 use super::assignment::{REMINDERS, reminder};
-use super::definition::Definition;
+use super::call::NestedTool;
 use super::isolate::Worktree;
 use super::policy::Policies;
 use super::submit::{Submit, Submitted};
-use super::task::{NAME, Task};
 use crate::tools::{Child, ChildAnswer, NOT_STARTED, Parent, Tool, ToolContext, ToolOutput, ToolSet};
 
 /// The tools of a subagent: those of its parent that its definition names, tools that only look, and the one with which it
@@ -21,6 +22,7 @@ pub fn tools(
     parent: &Parent,
     definition: &Definition,
     policies: &Policies,
+    nested: NestedTool,
     worktree: Option<&Worktree>,
     submit: &Submit,
 ) -> ToolSet {
@@ -40,9 +42,8 @@ pub fn tools(
         let looks = looks.iter().filter(|tool| tool.read_only() && named(tool.name()));
         looks.filter(|tool| parent.tools.get(tool.name()).is_none()).for_each(&mut add);
     }
-    if parent.generations > 1 && definition.spawns != super::definition::Spawns::Nobody {
-        let task: Arc<dyn Tool> = Arc::new(Task::within(policies.clone(), definition.spawns.clone()));
-        add(&task);
+    if parent.generations > 1 && definition.spawns != Spawns::Nobody {
+        add(&nested(policies.clone(), definition.spawns.clone()));
     }
     tools.add(Arc::new(submit.clone()));
     tools

@@ -3,49 +3,22 @@
 
 use std::path::Path;
 
-use agentese::types::ThinkingLevel;
 use serde_json::{Map, Value};
 
-use super::{Policy, bundled};
+use super::agent::{Definition, Spawns};
+use super::bundled;
+use super::policy::Policy;
 use crate::config::read_text;
 use crate::resources::members;
 
 /// Maximum size of an agent's file, in bytes.
 const LIMIT: u64 = 256 * 1024;
 
-/// The subagents that an agent may start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Spawns {
-    Nobody,
-    Anybody,
-    Named(Vec<String>),
-}
-
-impl Spawns {
-    pub fn allow(&self, name: &str) -> bool {
-        match self {
-            Self::Nobody => false,
-            Self::Anybody => true,
-            Self::Named(names) => names.iter().any(|known| known == name),
-        }
+impl Policy {
+    /// Returns the available agents. The first call reads files.
+    pub(super) fn agents(&self) -> &[Definition] {
+        self.agents.get_or_init(|| load(self))
     }
-}
-
-/// An agent that can be started as a subagent.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Definition {
-    pub name: String,
-    pub description: String,
-    /// Its tools; `None` for the tools of its parent.
-    pub tools: Option<Vec<String>>,
-    pub spawns: Spawns,
-    pub model: Option<String>,
-    pub thinking: Option<ThinkingLevel>,
-    /// The schema of its result.
-    pub output: Option<Value>,
-    pub instructions: String,
-    /// Origin of the definition, as reported to clients.
-    pub source: &'static str,
 }
 
 /// Returns the available agents: the project's, the user's and the bundled agents; the first definition of a

@@ -8,9 +8,9 @@
 //! | file | concept |
 //! |---|---|
 //! | `policy` | the applicable settings and folders |
-//! | `definition`, `bundled` | definition of an agent: a Markdown file with a name, tools and instructions |
+//! | `agent`, `definition`, `bundled` | definition of an agent: a Markdown file with a name, tools and instructions |
 //! | `arguments`, `assignment` | arguments of the model, and prompts of a subagent |
-//! | `task`, `batch` | the tool, and the work of one call |
+//! | `task`, `call`, `batch` | the tool, and the work of one call |
 //! | `worker`, `child` | the work of one subagent, from its start to the end of its verification |
 //! | `submit`, `schema` | submission of the result of a subagent |
 //! | `verify` | the commands that verify the work, and their execution |
@@ -19,10 +19,12 @@
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one.
 
+mod agent;
 mod arguments;
 mod assignment;
 mod batch;
 mod bundled;
+mod call;
 mod child;
 mod definition;
 mod isolate;

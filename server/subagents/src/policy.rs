@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use super::definition::{Definition, load};
+use super::agent::Definition;
 use crate::config::TaskSettings;
 
 /// The settings and folders for the subagents of a session.
@@ -20,18 +20,13 @@ pub struct Policy {
     /// The folder for copies of repositories.
     pub worktrees: PathBuf,
     /// The agents, after their first use.
-    agents: OnceLock<Vec<Definition>>,
+    pub(super) agents: OnceLock<Vec<Definition>>,
 }
 
 impl Policy {
     /// Creates a policy with these settings and that folder for copies. It has only the bundled agents.
     pub fn new(settings: TaskSettings, worktrees: PathBuf) -> Self {
         Self { settings, worktrees, ..Self::default() }
-    }
-
-    /// Returns the available agents. The first call reads files.
-    pub(super) fn agents(&self) -> &[Definition] {
-        self.agents.get_or_init(|| load(self))
     }
 }
 

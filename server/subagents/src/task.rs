@@ -11,10 +11,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
-use super::arguments::{self, Arguments, Item};
+use super::agent::{Definition, Spawns};
+use super::arguments::{self, Arguments, Item, NAME};
 use super::assignment::first;
-use super::batch::{Batch, Changes};
-use super::definition::{Definition, Spawns};
+use super::batch::Changes;
+use super::call::Batch;
 use super::isolate::Lease;
 use super::outcome::{Label, Outcome};
 use super::policy::{Policies, Policy};
@@ -23,9 +24,6 @@ use super::report;
 use super::verify::{allowed, resolve};
 use crate::config::IsolationMode;
 use crate::tools::{Agents, Parent, Selection, Tool, ToolContext, ToolOutput, ToolSet};
-
-/// The tool's name.
-pub const NAME: &str = "task";
 
 // The text is from pisces 13.18.
 const NO_ISOLATION: &str = "Task isolation is disabled. Remove the isolated argument or set task.isolation.mode to \
@@ -119,6 +117,7 @@ impl Task {
             context: context.clone(),
             agents: agents.clone(),
             policies: self.policies.clone(),
+            nested: |policies, spawns| Arc::new(Self::within(policies, spawns)),
             policy: policy.clone(),
             schema: arguments.schema.clone().or_else(|| definition.output.clone()),
             definition,

@@ -10,7 +10,7 @@ use agentese::types::{
 use futures::FutureExt;
 
 use super::assignment::{instructions, repair};
-use super::batch::Batch;
+use super::call::Batch;
 use super::child::{self, Ended};
 use super::isolate::Worktree;
 use super::outcome::{Label, Outcome, keep, no_usage, shown, sum, written};
@@ -240,7 +240,7 @@ async fn start(
         id: label.id.clone(),
         agent: label.agent.clone(),
         instructions: instructions(definition, worktree.is_some()),
-        tools: Some(child::tools(parent, definition, &batch.policies, worktree, submit)),
+        tools: Some(child::tools(parent, definition, &batch.policies, batch.nested, worktree, submit)),
         model: definition.model.clone(),
         thinking: definition.thinking,
         cwd: worktree.map(|worktree| worktree.cwd.clone()),

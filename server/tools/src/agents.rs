@@ -1,45 +1,15 @@
 //! Other agents that a tool can start. The engine implements the trait; tools only know the trait.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use agentese::types::{
     AgentMessage, AssistantMessage, BudgetViolationReason, StopReason, SubagentVerificationCommandEnd,
-    SubagentVerificationCommandStart, SubagentVerificationEnd, SubagentVerificationStart, ThinkingLevel,
-    ToolCall, VerificationResult,
+    SubagentVerificationCommandStart, SubagentVerificationEnd, SubagentVerificationStart, ToolCall,
+    VerificationResult,
 };
 use futures::future::BoxFuture;
 
-use super::{ToolOutput, ToolSet};
-
-/// Specification of a child agent.
-#[derive(Clone)]
-pub struct Order {
-    /// Identifies the child in events.
-    pub id: String,
-    /// Name of the agent, in events.
-    pub agent: String,
-    /// Base of its system prompt, in place of the parent's.
-    pub instructions: String,
-    /// Its tools; `None` for the parent's tools. Guards of the parent check its calls too.
-    pub tools: Option<ToolSet>,
-    /// Its model, in the form of `--model`; `None` for the parent's model.
-    pub model: Option<String>,
-    /// Its thinking level; `None` for the parent's level.
-    pub thinking: Option<ThinkingLevel>,
-    /// Its working directory; `None` for the parent's directory.
-    pub cwd: Option<PathBuf>,
-    /// The file for its conversation; `None` for no file.
-    pub history: Option<PathBuf>,
-    /// True if it works in a copy of the directory, for the event of its start.
-    pub isolated: bool,
-    /// True if it continues the work of an earlier child: no event reports its start, and it does not add to
-    /// the number of children.
-    pub resumes: bool,
-    /// Receives its steps.
-    pub watch: Option<Watch>,
-}
+use super::output::ToolOutput;
 
 /// Callback for the steps of a child. Must not block.
 pub type Watch = Arc<dyn Fn(ChildStep<'_>) + Send + Sync>;
@@ -73,19 +43,6 @@ pub enum ChildNews<'a> {
         /// Result of the verification.
         verification: Option<&'a VerificationResult>,
     },
-}
-
-/// Data of the parent agent.
-#[derive(Clone)]
-pub struct Parent {
-    /// Its own tools.
-    pub tools: ToolSet,
-    /// Its model, as `provider/id`.
-    pub model: Option<String>,
-    /// The file of its session; `None` for a session in memory.
-    pub session_file: Option<PathBuf>,
-    /// Number of further generations of children.
-    pub generations: usize,
 }
 
 /// Response of a child.
@@ -128,27 +85,4 @@ pub trait Child: Send + Sync {
     /// Sends a prompt and waits for the response. An abort of the call that started the child, or dropping
     /// the future, stops the child.
     fn say<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<ChildAnswer, AgentsError>>;
-}
-
-/// Starts other agents.
-pub trait Agents: Send + Sync {
-    /// Returns the data of the parent, or `None` after its end.
-    fn parent(&self) -> Option<Parent>;
-
-    /// Emits an event about a child to subscribers of the parent.
-    fn tell(&self, id: &str, agent: &str, news: ChildNews<'_>);
-
-    /// Milliseconds since the Unix epoch.
-    fn now_ms(&self) -> i64;
-
-    /// Waits for that duration by the parent's clock. Dropping the future ends the wait.
-    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
-
-    /// Requests permission for a call from the guards of the parent. Fails with a message for the model. An
-    /// abort of the call that started the child denies the permission.
-    fn may<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>>;
-
-    /// Creates a child, which is idle at first. The child is included in the number of children until it is
-    /// dropped.
-    fn start(&self, order: Order) -> BoxFuture<'_, Result<Box<dyn Child>, AgentsError>>;
 }

@@ -7,6 +7,7 @@
 //! | `shrink` | from too many pixels or bytes to fewer |
 
 mod decode;
+mod error;
 mod kind;
 mod shrink;
 
@@ -15,48 +16,8 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::truncate::format_size;
-
+pub use error::ImageError;
 pub(crate) use kind::{Kind, MAGIC_LENGTH};
-
-/// Reason for rejecting an image.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ImageError {
-    /// The data is not valid base64.
-    #[error("the image data is not valid base64")]
-    Base64,
-    /// The first bytes do not belong to a known image format.
-    #[error("the data is not a PNG, JPEG, GIF or WebP image")]
-    Unknown,
-    /// The declared type differs from the type of the bytes.
-    #[error("the image is declared as {declared:.100}, but its data is {found}")]
-    Declared {
-        /// The declared type.
-        declared: String,
-        /// The detected type.
-        found: &'static str,
-    },
-    /// The decoded image would need too much memory.
-    #[error("the image has {width}x{height} pixels, more than can be decoded")]
-    Dimensions {
-        /// The width in the header.
-        width: u32,
-        /// The height in the header.
-        height: u32,
-    },
-    /// The bytes are damaged, incomplete, or of a kind that is not supported.
-    #[error("the image cannot be decoded: {0}")]
-    Broken(String),
-    /// The image has too many bytes, and its reduction was disabled or failed.
-    #[error("the image has {} as base64, more than the {} that can be sent", format_size(*size), format_size(*limit))]
-    Size {
-        /// The length of its base64 text.
-        size: u64,
-        /// The maximum length.
-        limit: u64,
-    },
-}
 
 /// An image that can be sent to a model.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,10 +10,10 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::context::ToolContext;
 use super::os_error;
 use super::pusher::{Pusher, Store};
 use super::signals::signal_name;
+use super::tool::ToolContext;
 use super::truncate::Limits;
 use super::{Exit, Running};
 

@@ -12,12 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::image::{self, ImageError, Kind, MAGIC_LENGTH};
 use super::locks::ABORTED;
+use super::text_files::LARGEST_FILE;
 use super::truncate::{Limits, Totals, TruncatedBy, Truncation, format_size, truncate_head_of};
 use super::{Structured, Tool, ToolContent, ToolContext, ToolOutput, blocking, os_error, paths};
 use agentese_server_base::encoding::{Encoding, Utf8Converter};
 
-/// Files beyond this are not read: counting their lines alone would take seconds.
-pub(crate) const LARGEST_FILE: u64 = 256 * 1024 * 1024;
 const CHUNK: usize = 64 * 1024;
 
 /// Reads a text file, whole or in parts, or an image.

@@ -1,17 +1,8 @@
-//! The tools of one session.
+//! The built-in tools.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use serde_json::Value;
-
-use super::{Bash, Edit, Find, Grep, Ls, Read, Todo, Tool, ToolContext, ToolOutput, Write, arguments};
-
-/// Tools by name, in the order of their presentation to the model.
-#[derive(Clone)]
-pub struct ToolSet {
-    tools: Vec<Arc<dyn Tool>>,
-}
+use super::{Bash, Edit, Find, Grep, Ls, Read, Todo, Tool, ToolSet, Write};
 
 /// Result of a selection by name.
 pub struct Selection {
@@ -40,11 +31,6 @@ impl ToolSet {
         Self::available().get(name).is_some()
     }
 
-    /// Returns an empty set.
-    pub fn none() -> Self {
-        Self { tools: Vec::new() }
-    }
-
     /// Selects built-in tools by name. Repeated names are ignored; unknown names are reported and cause no
     /// error.
     pub fn select<I>(names: I) -> Selection
@@ -64,67 +50,6 @@ impl ToolSet {
         }
         selection
     }
-
-    /// Returns the tool of that name, if present.
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.name() == name)
-    }
-
-    /// Adds a tool at the end, or replaces the tool of the same name.
-    pub fn add(&mut self, tool: Arc<dyn Tool>) {
-        match self.tools.iter_mut().find(|known| known.name() == tool.name()) {
-            Some(known) => *known = tool,
-            None => self.tools.push(tool),
-        }
-    }
-
-    /// Replaces the tool of the same name, if present.
-    pub fn exchange(&mut self, tool: Arc<dyn Tool>) {
-        if self.get(tool.name()).is_some() {
-            self.add(tool);
-        }
-    }
-
-    /// Keeps only the tools whose name satisfies the condition.
-    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
-        self.tools.retain(|tool| keep(tool.name()));
-    }
-
-    /// Returns the names in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.tools.iter().map(|tool| tool.name())
-    }
-
-    /// Returns the tools in order.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.tools.iter()
-    }
-
-    /// Returns the number of tools.
-    pub fn len(&self) -> usize {
-        self.tools.len()
-    }
-
-    /// Returns true if the set is empty.
-    pub fn is_empty(&self) -> bool {
-        self.tools.is_empty()
-    }
-
-    /// Finds the tool, validates the arguments, and executes the tool. An unknown name and invalid arguments
-    /// cause error outputs without `took`.
-    pub async fn call(&self, context: &ToolContext, name: &str, arguments: Value) -> ToolOutput {
-        let Some(tool) = self.get(name) else {
-            return ToolOutput::error(format!("Tool {name} not found"));
-        };
-        match arguments::validate(name, &tool.parameters(), &tool.prepared(arguments)) {
-            Ok(arguments) => {
-                let output = tool.execute(context, arguments).await;
-                // The caller has a clock and sets the time.
-                ToolOutput { took: Some(Duration::ZERO), ..output }
-            }
-            Err(text) => ToolOutput::error(text),
-        }
-    }
 }
 
 impl Default for ToolSet {
@@ -136,7 +61,7 @@ impl Default for ToolSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LocalSpawner;
+    use crate::{LocalSpawner, ToolContext, ToolOutput};
     use serde_json::json;
 
     #[test]

@@ -2,28 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use super::blocking;
 use super::image::{Kind, MAGIC_LENGTH};
 use super::locks::ABORTED;
-use super::read::LARGEST_FILE;
-use super::{ToolContext, blocking};
+use super::tool::ToolContext;
 
-/// Access to the files of an editor. Failures are messages for the model.
-pub trait TextFiles: Send + Sync {
-    /// Returns true if the editor can read files.
-    fn reads(&self) -> bool;
-
-    /// Returns true if the editor can write files.
-    fn writes(&self) -> bool;
-
-    /// Returns the text of a file.
-    fn read<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<String, String>>;
-
-    /// Sets the text of a file.
-    fn write<'a>(&'a self, path: &'a Path, text: String) -> BoxFuture<'a, Result<(), String>>;
-}
+/// Files beyond this are not read: counting their lines alone would take seconds.
+pub(crate) const LARGEST_FILE: u64 = 256 * 1024 * 1024;
 
 impl ToolContext {
     /// Returns the text of a file from the editor. Returns `None` without an editor, for a file that is not

@@ -16,7 +16,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::{Content, Failure, Options, attributes};
+use super::attributes;
+use super::failure::{Failure, not_in_this_directory};
+use super::options::{Content, Options};
 
 /// The maximum length of the target's name within the name of the copy: names end at 255 bytes.
 const NAME: usize = 200;
@@ -111,7 +113,7 @@ struct Copy {
 impl Copy {
     fn of(file: &mut File, target: &Path, scratch: &Path) -> io::Result<Self> {
         let mut copy = match Self::create(beside(target), target) {
-            Err(error) if super::not_in_this_directory(&error) => Self::create(scratch, target)?,
+            Err(error) if not_in_this_directory(&error) => Self::create(scratch, target)?,
             other => other?,
         };
         io::copy(file, &mut copy.file)?;

@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Agents, Undecided};
+use futures::future::BoxFuture;
+
+use super::agents::{Abilities, Kept, Trouble};
+use super::trust::Undecided;
 use crate::engine;
 use crate::extensions;
 use crate::mcp;
@@ -70,4 +73,29 @@ impl Parts {
             agents: self.agents.clone(),
         }
     }
+}
+
+/// Starts an agent for each session of a client, and knows their stored sessions.
+pub trait Agents: Send + Sync {
+    /// Returns the common abilities of the agents.
+    fn abilities(&self) -> Abilities;
+
+    /// Starts an agent in a directory, for a new session or for the stored session with that id. Returns
+    /// `None` if no such session exists. Awaits `before` after the session is found and before the agent
+    /// opens it, so that `before` can close the session elsewhere.
+    fn join<'a>(
+        &'a self,
+        cwd: &'a Path,
+        session: Option<&'a str>,
+        before: BoxFuture<'a, ()>,
+    ) -> BoxFuture<'a, Result<Option<Parts>, Trouble>>;
+
+    /// Ends the agent of a session, if there is one.
+    fn leave<'a>(&'a self, session: &'a str) -> BoxFuture<'a, ()>;
+
+    /// Returns the stored sessions, newest first, optionally of one directory.
+    fn list<'a>(&'a self, cwd: Option<&'a str>) -> BoxFuture<'a, Result<Vec<Kept>, Trouble>>;
+
+    /// Deletes a session that no agent has open. Returns false if there is none.
+    fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<bool, Trouble>>;
 }

@@ -3,7 +3,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `service` | the methods |
+//! | `service`, `error` | the methods, and their rejections |
 //! | `start` | the start of a session |
 //! | `opened`, `options` | an open session: its turns and its options |
 //! | `words` | the content of a prompt |
@@ -14,6 +14,7 @@
 
 mod calls;
 mod client;
+mod error;
 mod files;
 mod history;
 mod opened;
@@ -30,7 +31,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agentese::acp::{Acp, Failure};
+use agentese::acp::Acp;
 use agentese::serve::{Emitter, Refusal};
 use agentese::spec::Spec;
 use tokio_util::sync::CancellationToken;
@@ -39,6 +40,7 @@ use crate::config::Home;
 use crate::desk::{Agents, Kept, Parts, Registry};
 use crate::engine::{Calls, Customs};
 use client::Client;
+use error::unknown;
 use opened::Opened;
 
 /// The maximum number of attempts to use a session that was just closed, and the pause between two attempts.
@@ -121,27 +123,4 @@ impl Front {
     fn session(&self, id: &str) -> Result<Arc<Opened>, Refusal> {
         self.all().get(id).cloned().ok_or_else(|| unknown(id))
     }
-}
-
-/// Returns the rejection of an unknown session.
-fn unknown(id: &str) -> Refusal {
-    Failure::ResourceNotFound.refusal(&[("uri", id)])
-}
-
-/// Returns the rejection of an unusable parameter.
-fn invalid(method: &str, reason: &str) -> Refusal {
-    Failure::InvalidParameters.refusal(&[("method", method), ("reason", reason)])
-}
-
-/// Returns the rejection for failed work, with its reason for people.
-fn failed(reason: impl ToString) -> Refusal {
-    let mut refusal = Failure::InternalError.refusal(&[]);
-    refusal.message = reason.to_string();
-    refusal
-}
-
-/// Runs blocking work.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use agentese::schema::{self, Side};
 use agentese::serve::{Dispatch, Emitter, Options, ServeEnd, serve_with};
 use agentese::spec::{Dialect, Spec};
 use agentese::transport::Transport;
@@ -10,13 +9,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::FRONTENDS;
 use crate::config::Home;
 use crate::desk::Parts;
 use crate::engine::Customs;
-
-/// The placeholder for the newest revision that the server speaks, as in `NAME@latest`.
-const LATEST: &str = "latest";
 
 /// Speaks one dialect with one client. Commands arrive through the [`Dispatch`] of the dialect, which every
 /// implementation of the generated `Service` has.
@@ -95,49 +90,6 @@ impl Frontend {
     pub async fn serve(&self, parts: Parts, transport: Transport, options: Options) -> ServeEnd {
         (self.serve)(self.spec, parts, transport, options).await
     }
-
-    /// Looks up `NAME` (the first revision), `NAME@REVISION` or `NAME@latest`. Fails if the dialect is not
-    /// declared, or if the server does not speak it.
-    pub fn find(dialect: &str) -> Result<&'static Self, NoFront> {
-        let asked = || dialect.to_owned();
-        let (name, revision) = dialect.split_once('@').unwrap_or((dialect, ""));
-        let latest = revision == LATEST;
-        if schema::schema(if latest { name } else { dialect }, Side::Server).is_none() {
-            return Err(NoFront::Unknown { asked: asked(), declared: schema::dialects().join(", ") });
-        }
-        let mut served = FRONTENDS.iter().filter(|frontend| frontend.spec.name == name);
-        let found = match revision {
-            LATEST => served.next_back(),
-            "" => served.next(),
-            revision => served.find(|frontend| frontend.spec.revision == revision),
-        };
-        found.ok_or_else(|| {
-            let all: Vec<_> = FRONTENDS.iter().map(|frontend| frontend.spec.id()).collect();
-            NoFront::NotServed { asked: asked(), served: all.join(", ") }
-        })
-    }
-}
-
-/// The reason why a dialect has no front.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NoFront {
-    /// The dialect is unknown.
-    #[error("unknown dialect \"{asked}\"; known: {declared}")]
-    Unknown {
-        /// The requested name.
-        asked: String,
-        /// The declared dialects.
-        declared: String,
-    },
-    /// The dialect is known, but this server does not speak it.
-    #[error("the dialect {asked} is not available in this version; available: {served}")]
-    NotServed {
-        /// The requested name.
-        asked: String,
-        /// The dialects that the server speaks.
-        served: String,
-    },
 }
 
 /// The ways of a front's agent, with the behavior that its revision declares.
@@ -159,27 +111,4 @@ async fn serve<F: Front>(
     let front = std::sync::Arc::new(F::new(parts, spec, options.stop.clone()));
     let connected = front.clone();
     serve_with(transport, front, options, move |emitter| connected.connect(emitter)).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_dialect_is_found_by_its_name_and_by_its_revision() {
-        for frontend in FRONTENDS {
-            let spec = frontend.spec();
-            assert_eq!(Frontend::find(&spec.id()).unwrap().spec().id(), spec.id());
-        }
-        let found = |name: &str| Frontend::find(name).unwrap().spec().id();
-        assert_eq!([found("pi"), found("omp")], ["pi@0.55", "omp@12.7"]);
-        assert_eq!([found("pi@latest"), found("omp@latest")], ["pi@1.6", "omp@13.19"]);
-        let unknown = Frontend::find("klingon").unwrap_err().to_string();
-        assert!(unknown.starts_with("unknown dialect \"klingon\"; known: pi@"), "{unknown}");
-        assert!(matches!(Frontend::find("pi@0.1"), Err(NoFront::Unknown { .. })));
-        for declared in schema::dialects() {
-            let served = FRONTENDS.iter().any(|frontend| frontend.spec().id() == declared);
-            assert_eq!(Frontend::find(&declared).is_ok(), served, "{declared}");
-        }
-    }
 }

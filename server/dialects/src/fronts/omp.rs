@@ -10,7 +10,8 @@ use agentese::omp::{
     OmpSessionState, OmpSessionStateBuilder, Own, PromptParams, SetInterruptModeParams, SteerParams,
 };
 use agentese::serve::{Call, Refusal};
-use agentese::types::ThinkingLevel;
+use agentese::spec::Spec;
+use agentese::types::{CancelNotice, Ready, ThinkingLevel};
 use agentese::wire::{Maybe, NoParams};
 
 use super::family::{self, Family, refuse, text, told};
@@ -164,4 +165,20 @@ fn state(view: View) -> OmpSessionState {
     state.session_file = view.session_file.map(text);
     state.session_name = view.session_name;
     state
+}
+
+impl Family for Omp {
+    fn customs(spec: &'static Spec) -> Customs {
+        if family::convert::declares::<Ready>(spec) { READY } else { CUSTOMS }
+    }
+
+    const HOME: Home = HOME;
+
+    fn equip(parts: &mut Parts) {
+        equip(parts);
+    }
+
+    fn withdrawal(id: &str) -> Option<Self::Dialog> {
+        Some(CancelNotice::new(id).into())
+    }
 }

@@ -15,6 +15,7 @@
 mod auth;
 mod client;
 mod convert;
+mod error;
 mod features;
 mod opened;
 mod place;
@@ -132,15 +133,4 @@ impl Front {
             Failure::SessionNotFound.refusal(&[]).with_data(format!("no session \"{id}\" is open"))
         })
     }
-}
-
-/// Returns the rejection of an unusable parameter.
-fn invalid(method: &str, reason: &str) -> Refusal {
-    Failure::InvalidParameters.refusal(&[("method", method), ("reason", reason)])
-}
-
-/// Runs blocking work.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }

@@ -11,10 +11,12 @@ use agentese::pi::{
     SourceInfoBuilder, SourceOrigin, SourceScope, SteerParams, ThinkingLevels, WordsTaken,
 };
 use agentese::serve::{Call, Refusal};
+use agentese::spec::Spec;
 use agentese::types::{InterruptMode, ThinkingLevel};
 use agentese::wire::{Maybe, NoParams};
 
-use super::family::{self, refuse, text, told};
+use super::family::{self, Family, is_newer, refuse, text, told};
+use crate::config::Home;
 use crate::desk::{Caller, Taken};
 use crate::engine::{Calls, Customs, View};
 use crate::providers::LevelCustoms;
@@ -66,7 +68,7 @@ pub(super) const FIRST: Customs = Customs {
 
 /// Returns the outcome of queued input, if the revision reports it.
 fn queued(front: &Front) -> Option<WordsTaken> {
-    family::is_newer(front.spec).then(|| WordsTaken::new(Disposition::Queued))
+    is_newer(front.spec).then(|| WordsTaken::new(Disposition::Queued))
 }
 
 impl Own for Front {
@@ -75,7 +77,7 @@ impl Own for Front {
         params: PromptParams,
         call: Call<Pi, Option<WordsTaken>>,
     ) -> Result<Option<WordsTaken>, Refusal> {
-        let newer = family::is_newer(self.spec);
+        let newer = is_newer(self.spec);
         let told = move |taken: &Taken| newer.then(|| family::words_taken(taken));
         let answering = (call.clone(), self.ended());
         let accepted = move |taken: &Taken| match taken {
@@ -155,7 +157,7 @@ impl Own for Front {
         self.desk.ready().await;
         let state = |mut view: View| {
             view.model = view.model.map(|model| self.shown(model));
-            state(view, family::is_newer(self.spec))
+            state(view, is_newer(self.spec))
         };
         match self.told.text(self.engine(), state) {
             Some(text) => {
@@ -171,7 +173,7 @@ impl Own for Front {
         let (text, done) = self.stoppable(&call, forked).await.map_err(refuse)?;
         let mut made = ForkResult::new(!done);
         // Since 1.5 the text is absent if no session was created.
-        made.text = (done || !family::is_newer(self.spec)).then_some(text);
+        made.text = (done || !is_newer(self.spec)).then_some(text);
         Ok(made)
     }
 
@@ -181,7 +183,7 @@ impl Own for Front {
     }
 
     async fn get_commands(&self, _: NoParams, _: Call<Pi, Commands>) -> Result<Commands, Refusal> {
-        let newer = family::is_newer(self.spec);
+        let newer = is_newer(self.spec);
         let listed = self.desk.commands().await.into_iter().map(|listed| command(listed, newer));
         Ok(Commands::new(listed.collect()))
     }
@@ -256,4 +258,12 @@ fn source_info(path: &Path, location: Option<Location>, source: CommandSource) -
     .build();
     info.base_dir = folder(levels);
     info
+}
+
+impl Family for Pi {
+    fn customs(spec: &'static Spec) -> Customs {
+        if is_newer(spec) { NEWER } else { FIRST }
+    }
+
+    const HOME: Home = Home::PI;
 }

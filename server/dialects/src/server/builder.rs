@@ -23,6 +23,13 @@ use crate::world::{Clock, Ids, RandomIds, SystemClock};
 
 mod put_together;
 
+impl Server {
+    /// Begins to put one together.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+}
+
 /// Builds a server. Every part has a default: the embedded model, the built-in tools, this machine.
 pub struct Builder {
     cwd: Option<PathBuf>,

@@ -4,6 +4,7 @@ use agentese::types::{AgentMessage, CompactionResult};
 use serde_json::Value;
 
 use super::compaction::{Item, Kind, Previous};
+use super::lead::Compacted;
 use crate::session::{Body, Compaction, Entry, EntryId, Role, Session};
 
 /// The entries from the root to the leaf.
@@ -51,4 +52,16 @@ pub(super) fn entries(session: &Session) -> Vec<Value> {
 
 fn json(entry: &Entry) -> Value {
     serde_json::from_str(entry.json().as_str()).unwrap_or_default()
+}
+
+/// Puts a summary in place here; what is told of it names an entry of this session.
+pub(super) fn keep_compaction(session: &mut Session, made: Compacted) -> CompactionResult {
+    let mut result = made.result;
+    let spoken = session.conversation();
+    // An id of the other agent's is on no branch here, and keeps nothing.
+    if let Some(first) = spoken.len().checked_sub(made.kept).and_then(|at| spoken.get(at)) {
+        result.first_kept_entry_id = first.entry.to_string();
+    }
+    compacted(session, &result, false);
+    result
 }

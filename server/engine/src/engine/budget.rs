@@ -5,7 +5,6 @@ use agentese::types::{
 };
 use serde_json::Number;
 
-use super::Spent;
 use crate::config::BudgetLimits;
 use crate::providers::number;
 
@@ -138,6 +137,25 @@ fn snapshot(
     .build();
     snapshot.reason = reason;
     snapshot
+}
+
+/// Sums of what was used.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    /// Tokens of all kinds.
+    pub tokens: u64,
+    /// Input tokens.
+    pub input: u64,
+    /// Output tokens.
+    pub output: u64,
+    /// Cost in US dollars.
+    pub cost: f64,
+    /// Requests to models that were answered.
+    pub requests: u64,
+    /// Calls of tools.
+    pub tool_calls: u64,
+    /// Children that were started.
+    pub children: u64,
 }
 
 #[cfg(test)]

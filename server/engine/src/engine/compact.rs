@@ -6,14 +6,13 @@ use agentese::types::{CompactionReason, CompactionResult, Model, ThinkingLevel};
 use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
-use super::compaction::{
-    Item, Keep, NothingToDo, Plan, Snapshot, context_tokens, estimate, kept_by_count, plan,
-};
+use super::branch::keep_compaction;
+use super::compaction::{Item, Keep, Snapshot, context_tokens, estimate, kept_by_count, plan};
 use super::overflow::beside;
+use super::shared::End;
 use super::state::{Kind, Phase};
-use super::summary::{Summary, summarize};
-use super::work::End;
-use super::{Compacting, Engine, Event, Shared};
+use super::summary::{Job, Summary, summarize};
+use super::{CompactError, Compacting, Engine, Event, Shared};
 use crate::config::RetrySettings;
 use crate::providers::Provider;
 
@@ -21,37 +20,6 @@ use crate::providers::Provider;
 const GRACE: std::time::Duration = std::time::Duration::from_secs(4);
 /// Why what an extension gave is none.
 const EMPTY_GIVEN: &str = "The summary that an extension gave is empty";
-
-/// Why a conversation was not compacted. Nothing changed then.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CompactError {
-    /// There is nothing to compact.
-    #[error("{0}")]
-    Nothing(String),
-    /// There is no model to ask.
-    #[error("No model is selected: {0}")]
-    NoModel(String),
-    /// The model cannot be asked.
-    #[error("{0}")]
-    NotReady(String),
-    /// Somebody stopped it.
-    // The text is pi's.
-    #[error("Compaction cancelled")]
-    Cancelled,
-    /// The model failed.
-    #[error("{0}")]
-    Failed(String),
-    /// The engine is being shut down.
-    #[error("The agent is shutting down")]
-    Closing,
-}
-
-impl From<NothingToDo> for CompactError {
-    fn from(nothing: NothingToDo) -> Self {
-        Self::Nothing(nothing.to_string())
-    }
-}
 
 /// Input of the plan of a compaction, taken from the state in one moment.
 struct Draft {
@@ -67,18 +35,6 @@ struct Draft {
     session: String,
     reason: CompactionReason,
     retry: RetrySettings,
-}
-
-/// Everything that a compaction needs.
-pub(super) struct Job {
-    pub plan: Plan,
-    pub model: Model,
-    pub provider: Arc<dyn Provider>,
-    pub thinking: ThinkingLevel,
-    pub reserve: u64,
-    pub session: String,
-    pub reason: CompactionReason,
-    pub retry: RetrySettings,
 }
 
 impl Engine {
@@ -148,7 +104,7 @@ impl Engine {
                 self.shared.options.clock.sleep(GRACE).await;
             } => return Err(CompactError::Cancelled),
         };
-        Ok(super::led_tell::keep_compaction(&mut self.shared.state().session, made))
+        Ok(keep_compaction(&mut self.shared.state().session, made))
     }
 }
 

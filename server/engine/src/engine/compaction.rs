@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `estimate` | how many tokens a conversation takes, and whether that is too much |
 //! | `cut` | where the kept part begins |
+//! | `item` | the entries, as far as it cares |
 //! | `plan` | what is summarised, and what the result is made of |
 //! | `written` | a conversation as text |
 //! | `ask` | what the model is asked |
@@ -16,6 +17,7 @@ mod ask;
 mod cut;
 mod estimate;
 mod files;
+mod item;
 mod plan;
 mod written;
 
@@ -24,4 +26,5 @@ pub(super) use cut::Keep;
 pub(super) use estimate::{
     Conversation, Snapshot, context_tokens, counted_tokens, estimate, is_due, kept_by_count,
 };
-pub(super) use plan::{Item, Kind, NothingToDo, Plan, Previous, plan};
+pub(super) use item::{Item, Kind, Previous};
+pub(super) use plan::{NothingToDo, Plan, plan};

@@ -1,5 +1,7 @@
 //! Why an engine refuses.
 
+use super::compaction::NothingToDo;
+
 /// Why a prompt was refused. Nothing changed then, and no event is sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -43,4 +45,35 @@ pub enum PromptError {
     /// The engine is being shut down.
     #[error("The agent is shutting down")]
     Closing,
+}
+
+/// Why a conversation was not compacted. Nothing changed then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompactError {
+    /// There is nothing to compact.
+    #[error("{0}")]
+    Nothing(String),
+    /// There is no model to ask.
+    #[error("No model is selected: {0}")]
+    NoModel(String),
+    /// The model cannot be asked.
+    #[error("{0}")]
+    NotReady(String),
+    /// Somebody stopped it.
+    // The text is pi's.
+    #[error("Compaction cancelled")]
+    Cancelled,
+    /// The model failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The engine is being shut down.
+    #[error("The agent is shutting down")]
+    Closing,
+}
+
+impl From<NothingToDo> for CompactError {
+    fn from(nothing: NothingToDo) -> Self {
+        Self::Nothing(nothing.to_string())
+    }
 }

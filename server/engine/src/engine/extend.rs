@@ -6,9 +6,10 @@ use agentese::types::{AgentMessage, CustomMessage, Model, ThinkingLevel};
 use serde_json::Value;
 
 use super::agent_loop::AgentLoop;
-use super::run::{Run, Said};
+use super::input::Said;
+use super::run::Run;
+use super::shared::Work;
 use super::state::{Kind, Phase, State};
-use super::work::Work;
 use super::{Begun, Customs, Engine, Event, PromptError, Shared};
 use crate::session::EntryId;
 use crate::tools::ToolSet;

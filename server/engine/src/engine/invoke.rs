@@ -1,6 +1,6 @@
 //! What `/name` in a prompt stands for, and what can stand there.
 
-use super::prompt::Input;
+use super::input::Input;
 use super::{Engine, Event};
 use crate::resources::CommandInfo;
 

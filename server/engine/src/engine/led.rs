@@ -7,36 +7,15 @@ use std::time::Duration;
 
 use agentese::types::AgentMessage;
 use tokio::sync::{Notify, OwnedMutexGuard};
-use tokio::task::AbortHandle;
 
-use super::led_tell::tell;
-use super::work::Work;
+use super::shared::{Led, Work};
 use super::{Engine, Input, Lead, Manner, PromptError, StreamingBehavior};
-use crate::ui::Ui;
 
 /// How long the other agent may take to end a run that was aborted.
 pub(super) const GRACE: Duration = Duration::from_secs(4);
 
 /// What is said of an agent that does not even take an abort.
 pub(super) const NO_ABORT: &str = "The agent did not take an abort.";
-
-/// The other agent, and what is going on with it.
-pub(super) struct Led {
-    pub lead: Arc<dyn Lead>,
-    /// Held while words are handed over.
-    pub floor: Arc<tokio::sync::Mutex<()>>,
-    /// The work of words that were taken, until the task looks.
-    begun: Mutex<Option<(Work, Vec<AgentMessage>)>>,
-    /// Words with which the agent begins a run by itself: they had waited, and it tells of them before that run.
-    begins: Mutex<Vec<AgentMessage>>,
-    /// Work was begun.
-    pub changed: Notify,
-    /// A run is told of. What was begun and is no run does not keep others out: the other agent decides.
-    on: AtomicBool,
-    task: Mutex<Option<AbortHandle>>,
-    /// Why there is nobody any more.
-    gone: Mutex<Option<String>>,
-}
 
 /// The floor, held until the client was told.
 #[derive(Default)]
@@ -126,16 +105,6 @@ impl Led {
 }
 
 impl Engine {
-    /// Where another agent does the work: from now on what it does is told, and what it asks goes to `ui`. Needs a runtime; only the first call counts.
-    pub fn follow(&self, ui: Arc<dyn Ui>) {
-        let Some(led) = &self.shared.led else { return };
-        let mut task = led.task.lock().unwrap_or_else(PoisonError::into_inner);
-        if task.is_none() {
-            led.lead.connect(ui);
-            *task = Some(tokio::spawn(tell(Arc::downgrade(&self.shared), led.lead.clone())).abort_handle());
-        }
-    }
-
     /// Whether another agent does the work of this one.
     pub fn is_led(&self) -> bool {
         self.shared.led.is_some()

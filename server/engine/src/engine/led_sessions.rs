@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use agentese::types::AgentMessage;
 
-use super::led::Led;
 use super::led_tell::note_begins;
+use super::shared::Led;
 use super::state::State;
 use super::{Engine, Event, Opened, Shared, Unwilling, queue};
 use crate::session::{Body, Entry, ForkError, Session};

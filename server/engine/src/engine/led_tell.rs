@@ -1,21 +1,35 @@
 //! What another agent does, as it is told and kept here: by one task, in the order of its deeds.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
-use agentese::types::{AgentMessage, CompactionResult};
+use agentese::types::AgentMessage;
 
-use super::led::{GRACE, Led, NO_ABORT};
+use super::branch::keep_compaction;
+use super::led::{GRACE, NO_ABORT};
 use super::led_run::LedRun;
+use super::shared::{Led, Work};
 use super::state::{Kind, Phase};
-use super::work::Work;
-use super::{Compacted, Deed, Event, Lead, Shared};
-use crate::session::Session;
+use super::work::forget_failed_answer;
+use super::{Deed, Engine, Event, Lead, Shared};
+use crate::ui::Ui;
 
 /// What is said of a run that did not end after an abort.
 const NO_END: &str = "The agent did not end its run after an abort.";
 
+impl Engine {
+    /// Where another agent does the work: from now on what it does is told, and what it asks goes to `ui`. Needs a runtime; only the first call counts.
+    pub fn follow(&self, ui: Arc<dyn Ui>) {
+        let Some(led) = &self.shared.led else { return };
+        let mut task = led.task.lock().unwrap_or_else(PoisonError::into_inner);
+        if task.is_none() {
+            led.lead.connect(ui);
+            *task = Some(tokio::spawn(tell(Arc::downgrade(&self.shared), led.lead.clone())).abort_handle());
+        }
+    }
+}
+
 /// Tells what the other agent does, until the engine is gone.
-pub(super) async fn tell(shared: Weak<Shared>, lead: Arc<dyn Lead>) {
+async fn tell(shared: Weak<Shared>, lead: Arc<dyn Lead>) {
     let mut teller = Teller::default();
     // When a run that was aborted is given up.
     let mut given_up = None;
@@ -162,7 +176,7 @@ impl Teller {
             Deed::RetryBegan { attempt, limit, pause, error } => {
                 self.end_run(shared, true);
                 self.go_on(shared, Phase::Waiting);
-                super::work::forget_failed_answer(&mut shared.state());
+                forget_failed_answer(&mut shared.state());
                 shared.sink.push(Event::RetryStarted { attempt, limit, pause, error: &error });
             }
             Deed::RetryOver { success, attempt, error } => {
@@ -355,16 +369,4 @@ fn note(shared: &Shared, message: AgentMessage) {
         shared.sink.push(Event::MessageStarted { entry: &entry, message: &message });
         shared.sink.push(Event::MessageEnded { entry: &entry, message: &message });
     }
-}
-
-/// Puts a summary in place here; what is told of it names an entry of this session.
-pub(super) fn keep_compaction(session: &mut Session, made: Compacted) -> CompactionResult {
-    let mut result = made.result;
-    let spoken = session.conversation();
-    // An id of the other agent's is on no branch here, and keeps nothing.
-    if let Some(first) = spoken.len().checked_sub(made.kept).and_then(|at| spoken.get(at)) {
-        result.first_kept_entry_id = first.entry.to_string();
-    }
-    super::branch::compacted(session, &result, false);
-    result
 }

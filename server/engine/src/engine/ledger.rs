@@ -5,30 +5,17 @@ use std::time::Duration;
 
 use agentese::types::{BudgetScope, BudgetViolationReason, ToolCall, Usage};
 
-use super::budget::{Budget, Due};
+use super::budget::{Budget, Due, Spent};
+use super::event::Event;
 use super::limits::{RunLimitError, RunMeter};
-use super::{Event, Shared};
 use crate::config::{BudgetLimits, RunLimits};
 use crate::providers::tokens;
 use crate::tools::ToolOutput;
 
-/// Sums of what was used.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spent {
-    /// Tokens of all kinds.
-    pub tokens: u64,
-    /// Input tokens.
-    pub input: u64,
-    /// Output tokens.
-    pub output: u64,
-    /// Cost in US dollars.
-    pub cost: f64,
-    /// Requests to models that were answered.
-    pub requests: u64,
-    /// Calls of tools.
-    pub tool_calls: u64,
-    /// Children that were started.
-    pub children: u64,
+/// Emits events of a ledger to the subscribers of an engine.
+pub(super) trait Listener: Send + Sync {
+    /// Emits an event.
+    fn emit(&self, event: Event<'_>);
 }
 
 /// Counts what one engine uses, and tells the ledger of its parent. The first one has the limits: all that its children
@@ -45,7 +32,7 @@ pub struct Ledger {
     /// When the first run began.
     begun: OnceLock<i64>,
     /// The engine whose listeners are told.
-    engine: OnceLock<Weak<Shared>>,
+    engine: OnceLock<Weak<dyn Listener>>,
 }
 
 impl std::fmt::Debug for Ledger {
@@ -186,7 +173,7 @@ impl Ledger {
     }
 
     /// Those who listen to that engine are told; only the first one counts.
-    pub(super) fn listened_by(&self, engine: Weak<Shared>) {
+    pub(super) fn listened_by(&self, engine: Weak<dyn Listener>) {
         let _ = self.engine.set(engine);
     }
 
@@ -217,7 +204,7 @@ impl Ledger {
         let Some(engine) = self.engine.get().and_then(Weak::upgrade) else { return };
         for Due { used_up, scope, snapshot } in due {
             let (scope, snapshot) = (&scope, &snapshot);
-            engine.sink.push(match used_up {
+            engine.emit(match used_up {
                 false => Event::BudgetNear { scope, snapshot },
                 true => Event::BudgetUsedUp { scope, snapshot },
             });

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use agentese::types::{Model, ThinkingLevel};
 
-use super::storage::Unsaved;
-use super::{Afterwards, Bounds, Chain, Customs, Fairness, Lead, Ledger};
+use super::{Afterwards, Bounds, Chain, Customs, Fairness, Lead, Ledger, Unsaved};
 use crate::config::{Persist, Settings};
 use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, Chosen};

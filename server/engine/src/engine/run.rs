@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use agentese::types::{
-    AgentMessage, AssistantBlock, ImageContent, InputBlock, InputContent, Model, StopReason, ThinkingLevel,
-    ToolDeclaration, ToolResultMessage,
+    AgentMessage, AssistantBlock, Model, StopReason, ThinkingLevel, ToolDeclaration, ToolResultMessage,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
 use super::agent_loop::{AgentLoop, Asked, Step};
+use super::input::Said;
 use super::limits::RunLimitError;
 use super::retry::{too_long, with_retried_words};
 use super::state::State;
@@ -38,33 +38,6 @@ pub(super) struct Run {
     said: Option<Said>,
     /// No turn has begun.
     fresh: bool,
-}
-
-/// Words of the user that begin a run, as they were said.
-pub(super) struct Said {
-    pub text: String,
-    pub images: Vec<ImageContent>,
-}
-
-impl Said {
-    /// What a message of an extension says.
-    pub fn of(message: &AgentMessage) -> Self {
-        let mut said = Self { text: String::new(), images: Vec::new() };
-        let AgentMessage::Custom(custom) = message else { return said };
-        match &custom.content {
-            InputContent::Text(text) => said.text.clone_from(text),
-            InputContent::Blocks(blocks) => {
-                for block in blocks {
-                    match block {
-                        InputBlock::Text(text) => said.text.push_str(&text.text),
-                        InputBlock::Image(image) => said.images.push(image.clone()),
-                        _ => {}
-                    }
-                }
-            }
-        }
-        said
-    }
 }
 
 /// How a run went.

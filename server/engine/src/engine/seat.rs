@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::shared::Work;
 use super::state::{Kind, Phase};
-use super::work::Work;
 use super::{Begun, Engine, Input, PromptError, Shared};
 
 /// The engine, reserved for a prompt: what was going on is over, and nobody else can begin. Dropping it gives the

@@ -1,20 +1,37 @@
 //! Asking the model for a summary, and asking again where that fails for now.
 
-use agentese::types::{AssistantBlock, AssistantMessage, StopReason, ThinkingLevel, Usage};
+use std::sync::Arc;
+
+use agentese::types::{
+    AssistantBlock, AssistantMessage, CompactionReason, Model, StopReason, ThinkingLevel, Usage,
+};
 use futures::future::{Either, try_join};
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
-use super::compact::{CompactError, Job};
-use super::compaction::{Part, request, system_prompt};
+use super::compaction::{Part, Plan, request, system_prompt};
+use super::error::CompactError;
 use super::retry::{next_try, with_retried_words};
 use super::{Event, Shared};
-use crate::providers::{Assembler, Failure, FailureKind, Request, StreamEvent, sum_of};
+use crate::config::RetrySettings;
+use crate::providers::{Assembler, Failure, FailureKind, Provider, Request, StreamEvent, sum_of};
 
 /// Why an answer is no summary.
 const CUT_SHORT: &str = "the summary was cut off at the output limit";
 const CALLED: &str = "the model called a tool instead of writing a summary";
 const WORDLESS: &str = "the model's answer has no text";
+
+/// Everything that a compaction needs, taken from the state in one moment.
+pub(super) struct Job {
+    pub plan: Plan,
+    pub model: Model,
+    pub provider: Arc<dyn Provider>,
+    pub thinking: ThinkingLevel,
+    pub reserve: u64,
+    pub session: String,
+    pub reason: CompactionReason,
+    pub retry: RetrySettings,
+}
 
 /// A summary.
 pub(super) struct Summary {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::overlay::Overlay;
 use super::{Engine, Hooks, Shared};
 use crate::config::Settings;
 use crate::prompt::{Date, SystemPrompt};
@@ -20,13 +21,6 @@ pub struct Granted {
     pub system_prompt: SystemPrompt,
     /// Skills and prompt templates.
     pub resources: Arc<Resources>,
-}
-
-/// What is kept of it.
-pub(super) struct Overlay {
-    context: ToolContext,
-    system_prompt: SystemPrompt,
-    resources: Arc<Resources>,
 }
 
 impl Shared {

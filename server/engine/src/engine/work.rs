@@ -19,6 +19,7 @@ use super::agent_loop::{AgentLoop, NOBODY};
 use super::compaction::{context_tokens, counted_tokens, is_due};
 use super::retry::{Ended, OWN, Then};
 use super::run::{Outcome, Run};
+use super::shared::{End, Work};
 use super::state::{Phase, State, Working};
 use super::{Event, GoOn, RunOver, Shared};
 use crate::providers::{FailureKind, tokens};
@@ -30,46 +31,6 @@ const RETRY_CANCELLED: &str = "Retry cancelled";
 const PANICKED: &str = "Internal error in the agent.";
 /// What is said where compacting did not help.
 const STILL_TOO_LONG: &str = "The conversation is too long for the model even after it was compacted.";
-
-/// The work that is going on.
-pub(super) struct Work {
-    shared: Arc<Shared>,
-    abort: CancellationToken,
-    /// Ends the pause before a retry, and nothing else.
-    give_up: CancellationToken,
-    /// Retries since the last answer that was one.
-    attempt: u64,
-    /// The context was compacted because it did not fit, since the user said something.
-    made_room: bool,
-    /// Last, so that nobody hears of the end before everything else is put away.
-    end: End,
-}
-
-/// Makes the engine idle when the work ends, however it ends.
-pub(super) struct End {
-    shared: Arc<Shared>,
-    number: u64,
-    ended: CancellationToken,
-}
-
-impl End {
-    pub fn new(shared: Arc<Shared>, working: &Working) -> Self {
-        Self { shared, number: working.number, ended: working.ended.clone() }
-    }
-}
-
-impl Drop for End {
-    fn drop(&mut self) {
-        let mut state = self.shared.state();
-        // Work that ended in good order is gone already, and other work may have begun.
-        if state.working(self.number).is_some() {
-            state.queues.put_back();
-            state.end(self.number);
-        }
-        drop(state);
-        self.ended.cancel();
-    }
-}
 
 impl Work {
     pub fn new(shared: Arc<Shared>, working: &Working) -> Self {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::system_prompt::on_one_line;
+use super::one_line::on_one_line;
 
 const ALWAYS: &str = "# Rules\n\nThe user or the project has set these rules:";
 

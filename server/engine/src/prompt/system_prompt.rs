@@ -1,7 +1,8 @@
 //! The parts of a system prompt, and their order.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::one_line::on_one_line;
 use super::{ContextFile, Date, RulesToKeep, Skill, built_in};
 use crate::tools::ToolSet;
 
@@ -140,11 +141,6 @@ impl Parts {
         sections.push(("cwd", place));
         sections
     }
-}
-
-/// Returns a path without control characters, so that it stays on one line.
-pub(super) fn on_one_line(path: &Path) -> String {
-    path.to_string_lossy().replace(char::is_control, "\u{fffd}")
 }
 
 #[cfg(test)]

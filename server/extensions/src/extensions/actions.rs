@@ -7,13 +7,15 @@ use agentese::types::{
     Cancellation, CustomMessageBuilder, DeliverAs, DoSendMessage, DoSendUserMessage, ExtensionFrame,
     FoundResult, InputBlock, InputContent, InputSource, OfferedExtension, SessionEntries,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::guards::guards;
 use super::hooks::{GIVEN_UP, Heard};
+use super::host::Host;
 use super::process::Process;
-use super::requests::{answer, refuse};
-use super::start::guards;
-use super::{Host, type_of, watch};
+use super::response::{answer, refuse};
+use super::watch;
+use super::wire::{object, type_of};
 use crate::engine::{Delivery, Engine, Input, StreamingBehavior};
 
 /// How an action ends: with a result, or with why it was refused.
@@ -263,11 +265,4 @@ fn entries(engine: &Engine) -> SessionEntries {
     let mut result = SessionEntries::new(entries.entries.into_iter().map(object).collect(), entries.leaf);
     result.header = Some(object(entries.header));
     result
-}
-
-pub(super) fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(members) => members,
-        _ => Map::new(),
-    }
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Host;
 use super::process::Process;
-use super::requests::answer;
+use super::response::answer;
 use crate::ui::{Answer, Dialog};
 
 impl Host {

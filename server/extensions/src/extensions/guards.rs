@@ -6,9 +6,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use agentese::types::ToolCallHook;
+use agentese::types::{OfferedExtension, ToolCallHook};
 
-use super::{Host, type_of};
+use super::wire::type_of;
 
 /// Known status of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Guards {
     }
 
     /// Returns the reason for blocking tools while a guard is missing, or `None` if all guards are running.
-    fn missing(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
+    pub fn missing(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
         let all = self.all();
         let missing: Vec<&Guard> =
             all.iter().filter(|guard| guard.guards() && !is_there(&guard.path)).collect();
@@ -129,21 +129,9 @@ impl Guards {
     }
 }
 
-impl Host {
-    /// Returns the reason for blocking tools, or `None`. First waits for starting extensions, at most as long
-    /// as the time limit of a start.
-    pub(super) async fn unguarded(&self) -> Option<String> {
-        let arrived = async {
-            tokio::join!(self.arriving.over(), self.restarting.over_when(|| !self.is_burying()));
-        };
-        let _ = tokio::time::timeout(self.options.limits.start, arrived).await;
-        if self.options.limits.unguarded {
-            return None;
-        }
-        let there: Vec<String> =
-            self.subscribers(type_of::<ToolCallHook>()).into_iter().map(|member| member.path).collect();
-        self.guards.missing(|path| there.iter().any(|known| known == path))
-    }
+/// Whether an extension that brings this is asked about calls of tools.
+pub(super) fn guards(offered: &OfferedExtension) -> bool {
+    offered.events.iter().flatten().any(|name| name == type_of::<ToolCallHook>())
 }
 
 #[cfg(test)]

@@ -17,10 +17,9 @@ use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::actions::object;
 use super::calls::Failed;
 use super::host::{Host, Member};
-use super::type_of;
+use super::wire::{object, type_of};
 use crate::engine::{Compacting, Hooks, Opening, Selection, Switch, blocks};
 use crate::tools::{ToolOutput, ToolSet};
 

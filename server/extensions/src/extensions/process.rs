@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 use super::calls::{Asked, Calls, Failed};
 use super::flood::Flood;
 use super::outbox::{Broken, Item, Outbox, ROOM};
-use super::start::name_of;
 use super::withdrawn::Withdrawn;
 use crate::tools::{CommandLine, Everything, Exit, Noise, Running, Spawner, Talking};
 
@@ -421,5 +420,13 @@ impl Drop for Waiting<'_> {
         if self.process.calls.forget(self.number) {
             self.process.send(HostCancel::new(self.number.to_string()));
         }
+    }
+}
+
+/// How a process is called that serves those.
+pub(super) fn name_of(paths: &[String]) -> String {
+    match paths {
+        [path] => path.clone(),
+        _ => "the Node host".to_owned(),
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Weak};
 
-use agentese::types::{ExtensionFrame, HostResponse, LogLevel};
+use agentese::types::{ExtensionFrame, LogLevel};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde::Serialize;
 
-use super::Host;
+use super::host::Host;
 use super::process::{End, Listener, Process};
+use super::response::refuse;
 use crate::ui::{Dialog, Notice};
 
 /// Hears a process for the host.
@@ -91,21 +91,4 @@ impl Host {
             ui.show(&notice);
         }
     }
-}
-
-/// Answers a question.
-pub(super) fn answer(process: &Process, id: &str, result: &impl Serialize) {
-    let mut response = HostResponse::new(id);
-    match serde_json::to_value(result) {
-        Ok(value) => response.result = Some(value).filter(|value| !value.is_null()),
-        Err(error) => response.error = Some(error.to_string()),
-    }
-    process.send(response);
-}
-
-/// Answers that it cannot be.
-pub(super) fn refuse(process: &Process, id: &str, error: impl Into<String>) {
-    let mut response = HostResponse::new(id);
-    response.error = Some(error.into());
-    process.send(response);
 }

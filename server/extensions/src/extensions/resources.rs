@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agentese::types::{DiscoverReason, ResourcesDiscoverAnswer, ResourcesDiscoverHook};
 
 use super::host::{Host, Member};
-use super::type_of;
+use super::wire::type_of;
 
 impl Host {
     /// Requests the folders of further skills and templates from extensions and loads them.

@@ -4,50 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use agentese::types::{HostFrame, HostLoad};
+use agentese::types::{HostFrame, HostLoad, ToolCallHook};
 use serde_json::Value;
-use tokio::sync::watch;
 
-use super::Host;
 use super::calls::{Asked, Failed};
-use super::host::Member;
+use super::host::{Host, Member};
 use super::process::{End, Process};
-
-/// Counter of pending starts.
-pub(super) struct OnTheirWay(watch::Sender<usize>);
-
-impl Default for OnTheirWay {
-    fn default() -> Self {
-        Self(watch::Sender::new(0))
-    }
-}
-
-/// Guard of a pending start.
-pub(super) struct Underway(watch::Sender<usize>);
-
-impl Drop for Underway {
-    fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
-    }
-}
-
-impl OnTheirWay {
-    /// Adds a pending start.
-    pub fn begin(&self) -> Underway {
-        self.0.send_modify(|count| *count += 1);
-        Underway(self.0.clone())
-    }
-
-    /// Waits until no start is pending.
-    pub async fn over(&self) {
-        self.over_when(|| true).await;
-    }
-
-    /// Waits until no start is pending and `holds` returns true; `holds` is checked after each start.
-    pub async fn over_when(&self, holds: impl Fn() -> bool) {
-        let _ = self.0.subscribe().wait_for(|count| *count == 0 && holds()).await;
-    }
-}
+use super::wire::type_of;
 
 impl Host {
     /// Waits for restarting extensions, at most as long as the time limit of a start, so that their guards
@@ -154,5 +117,22 @@ impl Host {
         for member in self.state().members.iter().filter(|member| Arc::ptr_eq(&member.process, process)) {
             member.silent.store(false, Ordering::Release);
         }
+    }
+}
+
+impl Host {
+    /// Returns the reason for blocking tools, or `None`. First waits for starting extensions, at most as long
+    /// as the time limit of a start.
+    pub(super) async fn unguarded(&self) -> Option<String> {
+        let arrived = async {
+            tokio::join!(self.arriving.over(), self.restarting.over_when(|| !self.is_burying()));
+        };
+        let _ = tokio::time::timeout(self.options.limits.start, arrived).await;
+        if self.options.limits.unguarded {
+            return None;
+        }
+        let there: Vec<String> =
+            self.subscribers(type_of::<ToolCallHook>()).into_iter().map(|member| member.path).collect();
+        self.guards.missing(|path| there.iter().any(|known| known == path))
     }
 }

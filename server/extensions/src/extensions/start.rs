@@ -5,17 +5,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentese::types::{
-    HostFrame, HostInitialize, HostInitializeBuilder, HostLoad, HostMode, Initialized, OfferedExtension,
-    SessionReason, SessionStartHook, ToolCallHook,
+    HostFrame, HostInitialize, HostInitializeBuilder, HostLoad, HostMode, Initialized, SessionReason,
+    SessionStartHook,
 };
 use futures::future::join_all;
 
 use super::calls::{Asked, Failed};
+use super::guards::guards;
 use super::host::{Around, Host, Member};
-use super::process::Process;
-use super::restart::Underway;
+use super::process::{Process, name_of};
 use super::settings::DEPTH;
-use super::{Found, Limits, Start, type_of};
+use super::underway::Underway;
+use super::wire::type_of;
+use super::{Found, Limits, Start};
 use crate::tools::CommandLine;
 
 /// The version of the protocol.
@@ -226,18 +228,5 @@ impl Host {
     /// What pi says too, and where: on stderr, while the agent goes on.
     fn not_loaded(&self, path: &str, reason: &str) {
         tracing::error!("Failed to load extension \"{path}\": {reason}");
-    }
-}
-
-/// Whether an extension that brings this is asked about calls of tools.
-pub(super) fn guards(offered: &OfferedExtension) -> bool {
-    offered.events.iter().flatten().any(|name| name == type_of::<ToolCallHook>())
-}
-
-/// How a process is called that serves those.
-pub(super) fn name_of(paths: &[String]) -> String {
-    match paths {
-        [path] => path.clone(),
-        _ => "the Node host".to_owned(),
     }
 }

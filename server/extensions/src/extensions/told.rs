@@ -15,7 +15,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Map;
 
-use super::{Host, type_of};
+use super::host::Host;
+use super::wire::type_of;
 use crate::engine::{Event, EventSink, blocks};
 use crate::providers::Update;
 use crate::world::Clock;

@@ -1,71 +1,24 @@
 //! Notification of subscribers about every change of the agent's state and of the session.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use agentese::types::{ContextUsage, HostEntries, HostState, HostStateChanged, KnownTool, Watched};
+use agentese::types::{ContextUsage, HostEntries, HostState, HostStateChanged, KnownTool};
 use agentese::wire::Maybe;
 use serde_json::{Map, Number, Value};
 
-use super::Host;
-use super::actions::object;
+use super::host::Host;
 use super::process::Process;
+use super::wire::object;
 use crate::engine::Engine;
 use crate::tools::ToolSet;
-
-/// The subscribers, with the last state sent to each.
-#[derive(Default)]
-pub(super) struct Watch {
-    watchers: Mutex<Vec<Watcher>>,
-    /// True if a notification is scheduled.
-    due: AtomicBool,
-    /// Time of the last notification.
-    told: Mutex<Option<Instant>>,
-}
 
 /// Minimum interval between notifications while a value grows.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Approximate size of the session entries in one frame, in bytes.
 const PIECE: usize = 4 << 20;
-
-struct Watcher {
-    process: Arc<Process>,
-    /// The known members of the state; `None` without a subscription to the state.
-    state: Option<Map<String, Value>>,
-    /// The session, the number of its known entries, and the last known leaf.
-    entries: Option<(String, usize, Option<String>)>,
-}
-
-impl Watch {
-    fn watchers(&self) -> std::sync::MutexGuard<'_, Vec<Watcher>> {
-        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn add(&self, process: &Arc<Process>, watched: &[Watched]) {
-        if watched.is_empty() {
-            return;
-        }
-        self.watchers().push(Watcher {
-            process: process.clone(),
-            state: watched.contains(&Watched::State).then(Map::new),
-            entries: watched.contains(&Watched::Entries).then(|| (String::new(), 0, None)),
-        });
-    }
-
-    pub fn remove(&self, process: &Arc<Process>) {
-        self.watchers().retain(|watcher| !Arc::ptr_eq(&watcher.process, process));
-    }
-
-    fn told(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn is_watched(&self) -> bool {
-        !self.watchers().is_empty()
-    }
-}
 
 impl Host {
     /// Schedules a notification after a possible change. May be called while the engine's state is locked.

@@ -14,13 +14,15 @@ use rmcp::service::{
 use rmcp::transport::IntoTransport;
 use tokio::time::timeout;
 
+use super::around::Around;
 use super::connection::Connection;
+use super::definition::{Definition, Launch};
 use super::failure::explain_start;
 use super::fault::Fault;
 use super::handler::{Handler, Progress};
+use super::http;
 use super::secrets::Secrets;
 use super::stdio::{Junk, Stdio};
-use super::{Around, Definition, Launch, http};
 use crate::tools::{CommandLine, Exit, Noise, Running, signal_name};
 
 /// Time limit for the end of a server after the end of its input.

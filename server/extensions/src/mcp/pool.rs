@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::around::Around;
+use super::definition::Definition;
 use super::server::{Server, State};
-use super::{Around, Definition};
 
 /// The running servers. Clones share the pool.
 #[derive(Clone, Default)]

@@ -9,9 +9,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::around::Around;
 use super::connection::{Connection, Failed, Offer};
+use super::definition::Definition;
 use super::life::{Life, NotStarted};
-use super::{Around, Definition};
 
 /// A server that has lived that long is not one that ends again and again.
 const LONG: Duration = Duration::from_secs(60);

@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use futures::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
+use super::around::Around;
 use super::connection::Failed;
+use super::definition::Definition;
+use super::names;
+use super::options::Options;
 use super::prompts::{Expanded, arguments, expanded};
 use super::server::{Hears, Now, Server, State, Status};
 use super::tool::McpTool;
-use super::{Around, Definition, Options, names};
 use crate::engine::{Hooks, WeakEngine};
 use crate::resources::{CommandInfo, CommandSource};
 use crate::tools::{Spawner, ToolSet};

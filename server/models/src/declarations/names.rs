@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::ToolRules;
+use super::rules::{LONGEST_NAME, ToolRules};
 
 /// The names of one tool's properties that differ from those that are sent. A name means the same in every object of the
 /// tool's arguments.
@@ -67,10 +67,9 @@ fn renamed<'a>(value: Value, name_of: &impl Fn(&String) -> Option<&'a String>) -
 
 /// Returns the name, or a similar one if it is taken, and adds it to `taken`. `wanted` is ASCII.
 pub(super) fn free(wanted: &str, taken: &mut BTreeSet<String>) -> String {
-    let longest = super::LONGEST_NAME;
     let numbered = (2..).map(|number| {
         let end = format!("_{number}");
-        format!("{}{end}", &wanted[..wanted.len().min(longest - end.len())])
+        format!("{}{end}", &wanted[..wanted.len().min(LONGEST_NAME - end.len())])
     });
     let names = std::iter::once(wanted.to_owned()).chain(numbered);
     let name = names.into_iter().find(|name| !taken.contains(name)).unwrap_or_default();

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::ToolRules;
 use super::names::Properties;
 use super::references::resolved;
+use super::rules::ToolRules;
 
 /// Keywords about the schema itself, and those whose meaning is in place. No API needs them, and some refuse them.
 const DROPPED: &[&str] = &[

@@ -4,7 +4,7 @@ use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::Value;
 
-use super::Renames;
+use super::renames::Renames;
 use crate::StreamEvent;
 
 /// The events of an answer with the tools' own names. The arguments of a tool with other names of properties come as a whole.

@@ -3,7 +3,9 @@
 mod reader;
 mod request;
 
-use super::{Api, Asked, Form, Reader, Wire, body_refusal};
+use super::api::{Api, Asked, Reader, Wire};
+use super::forms::Form;
+use super::refusals::body_refusal;
 use crate::{Failure, declarations};
 
 /// `anthropic-messages`.

@@ -2,10 +2,13 @@
 
 mod compat;
 mod details;
+mod names;
 mod reader;
 mod request;
 
-use super::{Api, Asked, Form, Reader, Wire, message_refusal};
+use super::api::{Api, Asked, Reader, Wire};
+use super::forms::Form;
+use super::refusals::message_refusal;
 use crate::{Failure, declarations};
 
 /// `openai-completions`.
@@ -45,9 +48,3 @@ impl Api for Completions {
         message_refusal(status, body)
     }
 }
-
-/// The members in which hosts send reasoning, and take it back. The name of the one that was used is
-/// the block's mark.
-const REASONING: &[&str] = &["reasoning_content", "reasoning", "reasoning_text"];
-/// The member of a call in which hosts send what has to go back with it, such as Gemini's thought signature.
-const EXTRA: &str = "extra_content";

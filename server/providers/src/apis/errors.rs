@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Reader, Said};
-use crate::excerpt;
-use crate::{Failure, FailureKind};
+use crate::{Failure, FailureKind, excerpt};
 
 /// Members in which servers put the text of an error.
 const TEXTS: &[&str] = &["message", "msg", "detail", "error_message", "error_msg", "errorMessage", "reason"];
@@ -88,16 +86,6 @@ pub(super) fn only(value: Value) -> Value {
     match value {
         Value::Array(mut list) if list.len() == 1 => list.remove(0),
         value => value,
-    }
-}
-
-/// Hands the data of an event that is named `error` to a reader; what that does not know is an error all the same.
-pub(crate) fn named_error(reader: &mut dyn Reader, data: &str, said: &mut Said) {
-    if agentese::wire::decode::<Value>(data).is_ok_and(|value| value.is_object()) {
-        reader.event(data, said);
-    }
-    if !said.is_over() {
-        said.fail(error_in_text(data));
     }
 }
 

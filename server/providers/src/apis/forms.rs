@@ -1,7 +1,9 @@
 //! Parts of a request that not every server takes, and how a refusal names them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
 
+use agentese::types::Model;
 use serde_json::Value;
 
 /// A part of a request that can be sent in another form, or left out.
@@ -225,6 +227,25 @@ fn is_followed(after: &str) -> bool {
     }
     let rest = ["is ", "are "].iter().find_map(|verb| rest.strip_prefix(verb)).unwrap_or(&rest);
     BEHIND.iter().any(|words| rest.starts_with(words))
+}
+
+/// The forms in which servers take requests, by API, address and model.
+#[derive(Debug, Default)]
+pub(crate) struct KnownForms(Mutex<HashMap<(String, String, String), OtherForms>>);
+
+impl KnownForms {
+    pub fn of(&self, model: &Model) -> OtherForms {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&Self::key(model)).cloned().unwrap_or_default()
+    }
+
+    pub fn keep(&self, model: &Model, forms: OtherForms) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Self::key(model), forms);
+    }
+
+    fn key(model: &Model) -> (String, String, String) {
+        (model.api.clone(), model.base_url.clone(), model.id.clone())
+    }
 }
 
 #[cfg(test)]

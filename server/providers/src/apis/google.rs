@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Api, Asked, Form, Reader, Wire, body_refusal};
+use super::api::{Api, Asked, Reader, Wire};
+use super::forms::Form;
+use super::refusals::body_refusal;
 use crate::{Failure, FailureKind, declarations};
 
 /// `google-generative-ai`.

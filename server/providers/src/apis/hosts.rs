@@ -1,6 +1,6 @@
 //! The hosts that speak the APIs of OpenAI, and how they differ from the oldest servers of these APIs.
 
-use super::{Asked, host_of};
+use super::api::{Asked, host_of};
 
 /// A difference of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,9 @@
 mod reader;
 mod request;
 
-use super::{Api, Asked, Form, Reader, Wire, message_refusal};
+use super::api::{Api, Asked, Reader, Wire};
+use super::forms::Form;
+use super::refusals::message_refusal;
 use crate::{Failure, declarations};
 
 /// `openai-responses`.
@@ -35,7 +37,3 @@ impl Api for Responses {
         message_refusal(status, body)
     }
 }
-
-/// Between the id of a call and the id of the item that carried it: the API has both, and a tool call
-/// of ours has one.
-const ID_SEPARATOR: char = '|';

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::http::{self, Events};
-use crate::{Assembler, Done, StreamEvent};
+use crate::{Assembler, Done, Failure, StreamEvent};
 
 /// The rules that readers of streams keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

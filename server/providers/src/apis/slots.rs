@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::de::IgnoredAny;
 
-use super::Said;
+use super::said::Said;
 use crate::{Failure, FailureKind};
 
 /// The most blocks that are open side by side.

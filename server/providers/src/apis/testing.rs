@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use agentese::types::{AgentMessage, InputKind, ModelBuilder, ModelCost, ModelCostBuilder};
-use serde_json::json;
+use agentese::types::{AgentMessage, InputKind, ModelBuilder, ModelCost, ModelCostBuilder, ThinkingLevel};
+use reqwest::header::HeaderMap;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::http::{self, Events};
-use crate::{StreamEvent, ToolDescription, number};
+use crate::key::Key;
+use crate::levels::Efforts;
+use crate::{Request, Settings, StreamEvent, ToolDescription, number};
 
 fn free() -> ModelCost {
     ModelCostBuilder {

@@ -11,16 +11,16 @@ use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Response, Url};
 use tokio::sync::Notify;
 
-use agentese_server_models::http::{Client, KEEPING, MOST_REDIRECTS, cause};
+use agentese_server_models::http::{KEEPING, MOST_REDIRECTS, cause};
 
 use super::body;
 use super::repeat::Refused;
+use super::sender::Sender;
 use super::sse::{EventKind, Events, Rest, Unreadable};
 use crate::apis::{Api, OtherForms, Reader, Said, Wire, error_in_json, error_in_text, named_error};
+use crate::draft::{Draft, Refusal};
 use crate::key::Secrets;
-use crate::remote::{Draft, KnownForms, Refusal};
-use crate::world::Clock;
-use crate::{Failure, FailureKind, Settings, StreamEvent, excerpt};
+use crate::{Failure, FailureKind, StreamEvent, excerpt};
 
 /// What a cut connection is called, as pi calls it.
 const TERMINATED: &str = "terminated";
@@ -63,15 +63,6 @@ impl Exchange {
 
 /// An exchange that may have to wait for a key.
 pub(crate) type Prepare = BoxFuture<'static, Result<Exchange, Failure>>;
-
-/// Whatever sends.
-#[derive(Clone)]
-pub(crate) struct Sender {
-    pub client: Arc<Client>,
-    pub settings: Arc<Settings>,
-    pub clock: Arc<dyn Clock>,
-    pub forms: Arc<KnownForms>,
-}
 
 /// Prepares a request (which may wait for a key), sends it and reads the answer. The stream ends with
 /// `Done` or `Error`; dropping it ends the request.

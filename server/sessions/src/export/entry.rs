@@ -5,64 +5,16 @@ use serde_json::Value;
 
 use super::content::{content, folded_json, unknown};
 use super::entries::Clean;
-use super::fields::{flag, list, message, optional_text, plain_content, role, text};
-use super::format::{Moment, cost, count, counted, preview, short_count};
+use super::fields::{flag, list, message, optional_text, role, text};
+use super::format::{Moment, cost, count, counted, short_count};
 use super::highlight::Highlighter;
+use super::kind::Kind;
 use super::markdown::{self, LineEnds, markdown};
 use super::results::Results;
+use super::title::{either, setting_text};
 use super::tool;
-use super::totals::{Tokens, model_name};
+use super::totals::Tokens;
 use super::tree::Tree;
-
-/// The maximum number of characters of a line in the tree. The line is too narrow for them, so the style
-/// sheet cuts the text.
-pub(super) const LONGEST: usize = 90;
-
-/// The kind of an entry for a reader, which determines its style and its visibility in the views of the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    User,
-    Assistant,
-    /// An answer that only calls tools.
-    Step,
-    Tool,
-    /// A command of the user.
-    Shell,
-    /// A message of an extension, or a summary.
-    Note,
-    /// A setting, a name or stored data: not part of the conversation.
-    Setting,
-}
-
-impl Kind {
-    pub fn of(entry: &Value) -> Self {
-        match (text(entry, "type"), role(entry)) {
-            (_, "user") => Self::User,
-            (_, "assistant") => {
-                let message = &entry["message"];
-                let speaks =
-                    !plain_content(message).trim().is_empty() || message.get("errorMessage").is_some();
-                if speaks { Self::Assistant } else { Self::Step }
-            }
-            (_, "toolResult") => Self::Tool,
-            (_, "bashExecution") => Self::Shell,
-            ("message" | "compaction" | "branch_summary" | "custom_message", _) => Self::Note,
-            _ => Self::Setting,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Step => "step",
-            Self::Tool => "tool",
-            Self::Shell => "shell",
-            Self::Note => "note",
-            Self::Setting => "setting",
-        }
-    }
-}
 
 /// The data shared by all entries.
 pub(super) struct Session<'a> {
@@ -160,46 +112,6 @@ impl Session<'_> {
             }
         }
     }
-}
-
-/// Returns the title of an entry for the tree, on one line. The title of a result is the start of its text.
-pub(super) fn title(entry: &Value) -> String {
-    let Some(message) = message(entry) else {
-        return match text(entry, "type") {
-            "compaction" => "Compaction".to_owned(),
-            "branch_summary" => "Branch summary".to_owned(),
-            "custom_message" => either(spoken(entry), || text(entry, "customType").into()),
-            _ => preview(&setting_text(entry), LONGEST),
-        };
-    };
-    let said = || spoken(message);
-    match text(message, "role") {
-        "user" => either(said(), || "Picture".to_owned()),
-        "assistant" => either(said(), || step_title(entry)),
-        "toolResult" => format!("{} {}", text(message, "toolName"), said()),
-        "bashExecution" => format!("$ {}", preview(text(message, "command"), LONGEST)),
-        "compactionSummary" => "Compaction".to_owned(),
-        "branchSummary" => "Branch summary".to_owned(),
-        role => either(said(), || role.to_owned()),
-    }
-}
-
-fn step_title(entry: &Value) -> String {
-    let message = &entry["message"];
-    if let Some(error) = optional_text(message, "errorMessage") {
-        return preview(error, LONGEST);
-    }
-    let names: Vec<&str> = super::results::calls(entry).map(|(_, call)| text(call, "name")).collect();
-    if names.is_empty() { "No text".to_owned() } else { format!("→ {}", names.join(", ")) }
-}
-
-/// Returns the start of a message.
-fn spoken(message: &Value) -> String {
-    markdown::preview(&plain_content(message), LONGEST)
-}
-
-fn either(text: String, other: impl FnOnce() -> String) -> String {
-    if text.is_empty() { other() } else { text }
 }
 
 /// An entry and its index.
@@ -322,25 +234,6 @@ fn custom(message: &Value, highlighter: &Highlighter) -> Markup {
         @if let Some(details) = message.get("details").filter(|details| !details.is_null()) {
             (folded_json("Details", details, highlighter))
         }
-    }
-}
-
-/// Describes a setting in words.
-fn setting_text(entry: &Value) -> String {
-    match text(entry, "type") {
-        "model_change" => format!("Model {}", model_name(text(entry, "provider"), text(entry, "modelId"))),
-        "thinking_level_change" => format!("Thinking level {}", text(entry, "thinkingLevel")),
-        "session_info" => match text(entry, "name") {
-            "" => "Session without a name".to_owned(),
-            name => format!("Session named “{name}”"),
-        },
-        "label" => match text(entry, "label") {
-            "" => "Label removed".to_owned(),
-            label => format!("Label “{label}”"),
-        },
-        "custom" => format!("State of {}", text(entry, "customType")),
-        "" => "Entry without a type".to_owned(),
-        kind => format!("Entry {kind}"),
     }
 }
 

@@ -41,3 +41,9 @@ pub(super) fn plain_content(message: &Value) -> String {
     let texts = list(message, "content").iter().filter(|block| text(block, "type") == "text");
     texts.map(|block| text(block, "text")).collect::<Vec<_>>().join("\n")
 }
+
+/// Returns the tool calls of an answer, with the indices of their blocks.
+pub(super) fn calls(entry: &Value) -> impl Iterator<Item = (usize, &Value)> {
+    let blocks = message(entry).map_or(&[][..], |message| list(message, "content"));
+    blocks.iter().enumerate().filter(|(_, block)| text(block, "type") == "toolCall")
+}

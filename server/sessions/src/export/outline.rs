@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::entries::Clean;
-use super::entry::Kind;
 use super::fields::{optional_text, plain_content, text};
 use super::format::preview;
+use super::kind::Kind;
 use super::markdown;
 use super::results::Results;
 use super::totals::Totals;

@@ -11,10 +11,12 @@ use sha2::{Digest, Sha256};
 
 use super::MARKER;
 use super::entries::Clean;
-use super::entry::{Kind, Session, entry_count};
+use super::entry::{Session, entry_count};
 use super::fields::{optional_text, text};
 use super::format::{cost, count, counted, span};
 use super::highlight::{Highlighter, Language};
+use super::kind::Kind;
+use super::markup::{SLOT, around, put};
 use super::outline::Outline;
 use super::sidebar::{rows, sidebar};
 use super::tree::{Branch, Tree};
@@ -36,21 +38,6 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
         hash(SCRIPT)
     )
 });
-
-/// The placeholder for content that is too long for one text. No text of a session contains it, because every
-/// text is escaped.
-pub(super) const SLOT: PreEscaped<&str> = PreEscaped("<!--slot-->");
-
-/// Writes markup. Fails if writing to `out` fails.
-pub(super) fn put(out: &mut dyn Write, markup: &Markup) -> io::Result<()> {
-    out.write_all(markup.0.as_bytes())
-}
-
-/// Returns the text before, between and after the slots of a markup.
-fn around<const N: usize>(markup: &Markup) -> [&str; N] {
-    let mut parts = markup.0.split(SLOT.0);
-    std::array::from_fn(|_| parts.next().unwrap_or_default())
-}
 
 /// A transcript without its secrets.
 pub(super) struct Page<'a> {

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::entry::{Kind, LONGEST};
-use super::fields::{list, message, text};
+use super::fields::{calls, text};
+use super::kind::Kind;
+use super::title::LONGEST;
 use super::tool;
 use super::tree::Tree;
 
@@ -116,12 +117,6 @@ impl Results {
     pub fn has_call(&self, result: usize) -> bool {
         self.call_of.contains_key(&result)
     }
-}
-
-/// Returns the tool calls of an answer, with the indices of their blocks.
-pub(super) fn calls(entry: &Value) -> impl Iterator<Item = (usize, &Value)> {
-    let blocks = message(entry).map_or(&[][..], |message| list(message, "content"));
-    blocks.iter().enumerate().filter(|(_, block)| text(block, "type") == "toolCall")
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use maud::{Markup, html};
 
-use super::entry::Kind;
-use super::page::{SLOT, put};
+use super::kind::Kind;
+use super::markup::{SLOT, put};
 use super::results::Results;
 use super::tree::{Node, Tree};
 

@@ -11,8 +11,9 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable, hash_table};
 use serde_json::Value;
 
-use super::entry::{self, Kind};
 use super::fields::{optional_text, text};
+use super::kind::Kind;
+use super::title::title;
 
 /// The value for no entry in [`Node`], of which a session may have a million.
 const NONE: u32 = u32::MAX;
@@ -35,7 +36,7 @@ pub(super) struct Node {
 
 impl Node {
     fn new(entry: &Value, parent: Option<usize>) -> Self {
-        let (kind, title) = (Kind::of(entry), entry::title(entry).into());
+        let (kind, title) = (Kind::of(entry), title(entry).into());
         let parent = parent.map_or(NONE, number);
         Self {
             kind,

@@ -8,7 +8,8 @@ use agentese::types::{AgentMessage, CustomMessageBuilder, InputContent, StopReas
 use serde_json::Value;
 
 use super::body::{Body, BranchSummary, Compaction};
-use super::entry::{Entry, EntryId, Place};
+use super::entry::{Entry, Place};
+use super::entry_id::EntryId;
 use super::error::EmptyName;
 use super::live::Session;
 use super::load::unique;

@@ -6,7 +6,7 @@ use agentese::scan::{self, Wanted};
 use agentese::types::AgentMessage;
 use serde_json::{Value, json};
 
-use super::entry::EntryId;
+use super::entry_id::EntryId;
 use super::foreign;
 use super::members::{Line, Members, decode};
 

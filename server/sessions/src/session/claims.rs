@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use super::error::Holder;
-use super::storage::{Claim, Identity, holder};
+use super::storage::{Claim, Identity};
 
 /// The directory of claims within one of sessions.
 const DIRECTORY: &str = ".agentese-claims";
@@ -216,6 +216,26 @@ fn try_lock(file: &File) -> io::Result<bool> {
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Returns the process that holds the lock of a file, if the system reports it.
+#[cfg(target_os = "linux")]
+pub(super) fn holder(file: &File) -> Option<u32> {
+    let metadata = file.metadata().ok()?;
+    let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+    let number = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
+    // Lines as in `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`.
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        let [kind, _, _, process, locked] = std::array::from_fn(|_| words.next().unwrap_or_default());
+        (kind == "FLOCK" && locked == number).then(|| process.parse().ok()).flatten()
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn holder(_: &File) -> Option<u32> {
+    None
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use agentese::types::{AgentMessage, ThinkingLevel};
 use serde_json::{Value, json};
 
 use super::body::{Body, Role};
-use super::entry::{Entry, EntryId};
+use super::entry::Entry;
+use super::entry_id::EntryId;
 use super::{foreign, told};
 
 /// What the entries of a branch say about its settings.

@@ -1,6 +1,5 @@
 //! One line of a session file: what it says, and its text as it stands there.
 
-use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use agentese::wire::Maybe;
 use serde_json::Value;
 
 use super::body::{Body, Role, Says};
+use super::entry_id::EntryId;
 use super::foreign;
 use super::glance::{Glance, glance};
 use super::line::{self, EntryLine};
@@ -19,42 +19,6 @@ use super::source::{Decoded, MESSAGE, Source};
 use super::text::Text;
 use super::time;
 use super::transcript::StoredMessage;
-
-/// The identifier of an entry: eight hex digits in files that pi and this program write, anything in
-/// others.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EntryId(Arc<str>);
-
-impl EntryId {
-    /// Its text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<&str> for EntryId {
-    fn from(text: &str) -> Self {
-        Self(text.into())
-    }
-}
-
-impl From<String> for EntryId {
-    fn from(text: String) -> Self {
-        Self(text.into())
-    }
-}
-
-impl Borrow<str> for EntryId {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for EntryId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
 
 /// Where a new entry stands.
 pub(super) struct Place {

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
-use agentese::types::{AgentMessage, InputBlock, InputContent};
+use agentese::types::AgentMessage;
 
 use super::body::{Body, Role};
-use super::entry::{Entry, EntryId};
+use super::content::text;
+use super::entry::Entry;
+use super::entry_id::EntryId;
 use super::{ForkError, Session, Store};
 
 impl Session {
@@ -91,19 +93,5 @@ fn user_text(entry: &Entry) -> Option<String> {
     match &*entry.message()? {
         AgentMessage::User(message) => Some(text(&message.content)),
         _ => None,
-    }
-}
-
-/// The text of a user's words.
-pub(super) fn text(content: &InputContent) -> String {
-    match content {
-        InputContent::Text(text) => text.clone(),
-        InputContent::Blocks(blocks) => {
-            let texts = blocks.iter().filter_map(|block| match block {
-                InputBlock::Text(block) => Some(block.text.as_str()),
-                _ => None,
-            });
-            texts.collect()
-        }
     }
 }

@@ -3,7 +3,7 @@
 use agentese::framing::FrameText;
 
 use super::body::{Body, Says};
-use super::entry::EntryId;
+use super::entry_id::EntryId;
 use super::members::Line;
 use super::text::Text;
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::storage::{Disk, Storage, StoredFile, lock};
+use super::disk::Disk;
+use super::storage::{Storage, StoredFile, lock};
 use super::store::{Scope, Store};
 use super::{DeleteError, ForkError, Session, names, record};
 

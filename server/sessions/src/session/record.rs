@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::header::Header;
 use super::members::Members;
-use super::{foreign, fork, time};
+use super::{content, foreign, time};
 
 /// How much of a file is read to find its header: a path in it may be long.
 const HEADER_LIMIT: u64 = 1 << 16;
@@ -76,7 +76,7 @@ impl Record {
                     if first_message.is_none() && role.as_deref() == Some("user") {
                         let content = message.get("content").map(foreign::content);
                         let content = content.and_then(|content| serde_json::from_value(content).ok());
-                        let text = content.map(|content: InputContent| fork::text(&content));
+                        let text = content.map(|content: InputContent| content::text(&content));
                         first_message = text.filter(|text| !text.trim().is_empty());
                     }
                 }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::crew::{Crew, Crews};
+use super::disk::Disk;
 use super::file::{FileThreads, LARGE};
-use super::storage::{Disk, Storage};
+use super::storage::Storage;
 use crate::world::{Clock, Ids};
 
 /// What a session takes from around it.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::claims::{self, Key};
+use super::disk::Disk;
 use super::error::Holder;
 use super::names;
 use super::record::{Record, header};
-use super::storage::{Claim, Disk, Storage};
+use super::storage::{Claim, Storage};
 
 /// Where the sessions of one working directory are, and those of all.
 #[derive(Debug, Clone, PartialEq, Eq)]

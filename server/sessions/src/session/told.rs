@@ -5,8 +5,8 @@ use std::sync::Arc;
 use agentese::types::{AgentMessage, InputContent, SystemMessage};
 
 use super::body::Body;
+use super::content;
 use super::entry::Entry;
-use super::fork;
 
 /// What a compaction says again of what the model is told beforehand; none where it does not, or is none.
 pub(super) fn again(entry: &Entry) -> Option<Arc<AgentMessage>> {
@@ -28,7 +28,7 @@ pub(super) fn together<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>)
     let mut sections = told.sections.take().unwrap_or_default();
     let mut tools = told.tools_added.take().unwrap_or_default();
     for message in messages {
-        let words = [&told.content, &message.content].map(fork::text);
+        let words = [&told.content, &message.content].map(content::text);
         if !words[1].is_empty() {
             let words: Vec<String> = words.into_iter().filter(|words| !words.is_empty()).collect();
             told.content = InputContent::Text(words.join("\n\n"));

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::diff::{Diff, Piece, diff};
 use super::super::matching::{NoMatch, find};
-use super::super::read::LARGEST_FILE;
+use super::super::text_files::LARGEST_FILE;
 use super::super::truncate::format_size;
 use super::super::{locks, os_error, replace};
 use agentese_server_base::encoding::Encoding;

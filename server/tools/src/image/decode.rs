@@ -4,7 +4,8 @@ use std::io::Cursor;
 
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits};
 
-use super::{ImageError, Kind};
+use super::error::ImageError;
+use super::kind::Kind;
 
 /// Maximum number of pixels on a side of a decoded image.
 const LARGEST_SIDE: u32 = 65_535;

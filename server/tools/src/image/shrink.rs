@@ -6,7 +6,8 @@ use image::imageops::FilterType;
 use image::{DynamicImage, Rgb, RgbImage};
 
 use super::decode::broken;
-use super::{ImageError, Kind};
+use super::error::ImageError;
+use super::kind::Kind;
 
 /// Qualities to try in order until the bytes fit.
 const QUALITIES: [u8; 4] = [80, 70, 55, 40];

@@ -8,11 +8,11 @@ use agentese::types::ToolCall;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::blocking;
 use super::client::Client;
 use super::sink::Sink;
 use crate::desk::Parts;
 use crate::engine::Hooks;
+use crate::fronts::blocking::blocking;
 use crate::tools::{TextFiles, resolve_path};
 
 /// The maximum length of a text that is stored for a diff, in bytes.

@@ -12,9 +12,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::client::Client;
+use super::error::{failed, invalid};
 use super::options::Offers;
 use super::sink::Sink;
-use super::{failed, history, invalid, options, teller};
+use super::{history, options, teller};
 use crate::desk::{Caller, Desk, Refused, Said, Taken};
 use crate::engine::PromptError;
 use crate::resources::CommandSource;

@@ -7,7 +7,7 @@ use agentese::serve::Refusal;
 use agentese::types::{Model, ThinkingLevel};
 use serde_json::Value;
 
-use super::invalid;
+use super::error::invalid;
 use crate::desk::Abilities;
 use crate::engine::Engine;
 

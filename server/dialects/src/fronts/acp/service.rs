@@ -12,9 +12,11 @@ use agentese::serve::{Call, Refusal};
 use agentese::wire::NoParams;
 use serde_json::Map;
 
+use super::error::{failed, invalid, unknown};
 use super::start::{Wanted, directory};
-use super::{Front, LOOKS, PAUSE, blocking, failed, invalid, unknown, words};
+use super::{Front, LOOKS, PAUSE, words};
 use crate::desk::Kept;
+use crate::fronts::blocking::blocking;
 use crate::session::{DeleteError, Record, Scope};
 
 /// The version of the protocol.

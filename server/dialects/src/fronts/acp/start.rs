@@ -8,13 +8,15 @@ use agentese::serve::Refusal;
 use futures::FutureExt;
 use serde_json::{Map, Value};
 
+use super::error::{failed, invalid, unknown};
 use super::opened::Opened;
 use super::person::Person;
 use super::sink::Sink;
 use super::teller::Teller;
-use super::{CUSTOMS, Front, LOOKS, PAUSE, blocking, failed, files, invalid, options, terminals, unknown};
+use super::{CUSTOMS, Front, LOOKS, PAUSE, files, options, terminals};
 use crate::desk::{Agents, Desk, Parts};
 use crate::engine::Options;
+use crate::fronts::blocking::blocking;
 use crate::mcp;
 use crate::providers::Chosen;
 use crate::session::{OpenError, Scope, Session, Start};

@@ -4,7 +4,7 @@ use agentese::acp::{AcpContentBlock, AcpResourceContents};
 use agentese::serve::Refusal;
 use agentese::types::ImageContent;
 
-use super::invalid;
+use super::error::invalid;
 use crate::desk::Said;
 use crate::engine::StreamingBehavior;
 

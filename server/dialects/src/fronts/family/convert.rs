@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentese::framing::FrameText;
-use agentese::serve::Pieces;
+use agentese::serve::{Pieces, Refusal};
 use agentese::spec::Spec;
 use agentese::types::{
-    AgentEnd, AgentMessage, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd,
+    AgentEnd, AgentMessage, AgentSettled, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd,
     AutoRetryStartBuilder, BashResult, BudgetExceeded, BudgetWarning, ExtensionError, MessageEnd,
     MessageStart, NotifyNotice, NotifyType, StreamingBehavior as WireBehavior, SubagentEnd, SubagentStart,
     TodoReminder, ToolExecutionEndBuilder, ToolExecutionStart, ToolExecutionUpdateBuilder, ToolOutput,
@@ -193,9 +193,20 @@ pub(super) fn body<T: Record + Serialize>(
 }
 
 /// Returns true if a revision declares an event.
-pub(super) fn declares<T: Record>(spec: &Spec) -> bool {
+pub(in crate::fronts) fn declares<T: Record>(spec: &Spec) -> bool {
     match T::CONSTANTS {
         [(_, ConstantValue::String(name)), ..] => spec.event(name).is_some(),
         _ => false,
     }
+}
+
+/// Returns true if a revision has the additions of pi 1.5: updates with deltas alone, an event after all work
+/// of the agent, and times.
+pub(in crate::fronts) fn is_newer(spec: &Spec) -> bool {
+    declares::<AgentSettled>(spec)
+}
+
+/// Converts an error to a rejection with its text.
+pub(in crate::fronts) fn refuse(error: impl ToString) -> Refusal {
+    Refusal::new(error.to_string())
 }

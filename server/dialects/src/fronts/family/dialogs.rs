@@ -11,7 +11,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::Family;
+use super::dialect::Family;
 use crate::ui::{Answer, Dialog, Notice, Ui};
 
 /// The person behind a connected client.

@@ -15,7 +15,10 @@ use agentese::types::{
 };
 use agentese::wire::NoParams;
 
-use super::{Family, Front, convert, newer, refuse};
+use super::convert::{self, is_newer, refuse};
+use super::dialect::Family;
+use super::front::Front;
+use super::newer;
 use crate::desk::{Caller, Said, Taken};
 use crate::engine::{CompactError, Event};
 use crate::providers::number;
@@ -87,12 +90,12 @@ impl<D: Family> Kept<D> for Front<D> {
     ) -> Result<CompactionResult, Refusal> {
         let focus = params.custom_instructions.as_deref();
         let tell = |event: Event<'_>| match newer::event(self.spec, event, &CompactionReason::Manual) {
-            Ok(Some(body)) if super::is_newer(self.spec) && !self.sink.is_closed() => {
+            Ok(Some(body)) if is_newer(self.spec) && !self.sink.is_closed() => {
                 call.emitter().emit_body_now(body);
             }
             _ => {}
         };
-        if super::is_newer(self.spec) {
+        if is_newer(self.spec) {
             // The closing events of the current run precede the compaction.
             self.engine().abort().await;
         }
@@ -107,7 +110,7 @@ impl<D: Family> Kept<D> for Front<D> {
     }
 
     async fn bash(&self, params: BashParams, call: Call<D, BashResult>) -> Result<BashResult, Refusal> {
-        let hidden = params.exclude_from_context == Some(true) && super::is_newer(self.spec);
+        let hidden = params.exclude_from_context == Some(true) && is_newer(self.spec);
         let id = call.id().and_then(|id| serde_json::from_str(id).ok());
         let mut shown = |text: &str| {
             let mut update = BashExecutionUpdate::new(text);
@@ -129,7 +132,7 @@ impl<D: Family> Kept<D> for Front<D> {
 
     async fn shut_down(&self) {
         // Since 1.5 no event reports work that the end of input stops.
-        if super::is_newer(self.spec) {
+        if is_newer(self.spec) {
             self.sink.close();
         }
         // After an end of input that aborts all work, no client is left to show the dialogs of extensions.
@@ -166,7 +169,7 @@ impl<D: Family> Kept<D> for Front<D> {
 
     async fn set_session_name(&self, params: SetSessionNameParams, _: Call<D>) -> Result<(), Refusal> {
         // Since 1.5 a name is one line.
-        let name = if super::is_newer(self.spec) { one_line(&params.name) } else { params.name };
+        let name = if is_newer(self.spec) { one_line(&params.name) } else { params.name };
         self.engine().set_session_name(&name).map_err(refuse)
     }
 
@@ -214,7 +217,7 @@ impl<D: Family> Kept<D> for Front<D> {
     async fn set_thinking_level(&self, params: SetThinkingLevelParams, _: Call<D>) -> Result<(), Refusal> {
         // The other revisions do not have that level.
         let auto = params.level == ThinkingLevel::Auto;
-        if auto || (params.level == ThinkingLevel::Max && !super::is_newer(self.spec)) {
+        if auto || (params.level == ThinkingLevel::Max && !is_newer(self.spec)) {
             return Err(Refusal::new(format!(
                 "Invalid parameters of `set_thinking_level`: level: \"{}\" is none of its values",
                 params.level
@@ -257,7 +260,7 @@ impl<D: Family> Kept<D> for Front<D> {
         }
         .build();
         answer.session_file = file.map(convert::text);
-        if super::is_newer(self.spec) {
+        if is_newer(self.spec) {
             answer.context_usage = self.context_usage();
         }
         Ok(answer)

@@ -8,7 +8,7 @@ use agentese::types::{AgentMessage, CompactionReason};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::Family;
+use super::dialect::Family;
 use super::snapshot::Snapshot;
 use super::{convert, newer};
 use crate::desk::Updates;

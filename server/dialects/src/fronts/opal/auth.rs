@@ -6,7 +6,8 @@ use agentese::opal::{
 };
 use agentese::serve::Refusal;
 
-use super::{Front, blocking};
+use super::Front;
+use crate::fronts::blocking::blocking;
 use crate::providers::{DeviceLogin, SecretString};
 
 /// A provider, its login method, and the variable with its key.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use agentese::opal::{Failure, OpalConfig, OpalFeatures, OpalTools};
 use agentese::serve::Refusal;
 
-use super::tools;
+use super::tools::names;
 use crate::engine::Hooks;
 use crate::tools::ToolSet;
 
@@ -90,9 +90,9 @@ impl Features {
 
     fn is_on(&self, state: &State, tool: &str) -> bool {
         let part = match tool {
-            tools::SUB_AGENT => state.parts.sub_agents,
-            tools::USE_SKILL => state.parts.skills && self.has_skills,
-            tools::DEBUG_STATE => state.parts.debug,
+            names::SUB_AGENT => state.parts.sub_agents,
+            names::USE_SKILL => state.parts.skills && self.has_skills,
+            names::DEBUG_STATE => state.parts.debug,
             _ => true,
         };
         part && !state.disabled.contains(tool)
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn features() -> Features {
-        let own = ["read_file", "shell", tools::SUB_AGENT, tools::USE_SKILL, tools::DEBUG_STATE];
+        let own = ["read_file", "shell", names::SUB_AGENT, names::USE_SKILL, names::DEBUG_STATE];
         Features::new(own.map(str::to_owned).to_vec(), false)
     }
 

@@ -11,8 +11,8 @@ use agentese::serve::{Call, Refusal};
 use agentese::types::Model;
 
 use super::convert::{Level, history, model};
+use super::error::invalid;
 use super::features::Features;
-use super::invalid;
 use super::sink::Sink;
 use super::tools::TaskList;
 use crate::desk::{Caller, Desk, Refused, Said, Taken};

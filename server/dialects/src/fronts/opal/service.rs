@@ -12,7 +12,9 @@ use agentese::serve::{Call, Refusal};
 use agentese::wire::NoParams;
 
 use super::convert::{Level, listed};
-use super::{Front, blocking, invalid, tools};
+use super::error::invalid;
+use super::{Front, tools};
+use crate::fronts::blocking::blocking;
 use crate::session::{DeleteError, Scope, Store};
 
 /// The provider of a model whose name has no provider.

@@ -6,8 +6,9 @@ use agentese::redact::holds_key;
 use agentese::serve::Refusal;
 use serde_json::{Map, Value};
 
-use super::{Front, blocking};
+use super::Front;
 use crate::config::UserFile;
+use crate::fronts::blocking::blocking;
 use crate::providers::{Catalog, SecretString};
 
 /// The placeholder for a key.

@@ -7,16 +7,18 @@ use agentese::opal::{Failure, OpalAuth, SessionStartParams, SessionStarted};
 use agentese::serve::Refusal;
 use agentese::types::{Model, QueueMode, ThinkingLevel};
 
+use super::Front;
 use super::client::Person;
 use super::convert::Level;
+use super::error::invalid;
 use super::features::Features;
 use super::opened::{Opened, Parts as OpenedParts};
 use super::sink::Sink;
 use super::tools::{self, TaskList};
-use super::{Front, blocking, invalid};
 use crate::config::{Change, Trust, expand_home, load_settings, resolve};
 use crate::desk::Desk;
 use crate::engine::{Bounds, Lead, Unwilling};
+use crate::fronts::blocking::blocking;
 use crate::mcp;
 use crate::prompt::{self, ContextFile, ContextNames, SystemPrompt, named_context_files};
 use crate::providers::Chosen;
@@ -243,7 +245,7 @@ impl Front {
         let level = restored.thinking.or(parts.options.thinking).map(Level::of).unwrap_or_default();
         let resources = Arc::new(resources);
         let (skills, _) = resources.for_model();
-        let features = Features::new(tools::NAMES.map(str::to_owned).to_vec(), !skills.is_empty());
+        let features = Features::new(tools::names::NAMES.map(str::to_owned).to_vec(), !skills.is_empty());
         features.set(params.features.as_ref(), params.tools.as_deref())?;
         let features = Arc::new(features);
         let has_mcp = features.mcp();

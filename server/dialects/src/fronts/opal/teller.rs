@@ -13,7 +13,7 @@ use agentese::types::{AgentMessage, AssistantBlock, AssistantMessage, StopReason
 
 use super::convert::{Tokens, text_of};
 use super::tags::{Piece, Tags};
-use super::tools;
+use super::tools::names;
 use crate::engine::Event;
 use crate::providers::{Catalog, Update};
 use crate::tools::ToolOutput;
@@ -304,21 +304,21 @@ impl Teller {
             args: call.arguments.clone(),
         };
         let mut started = started.build();
-        started.meta = Some(tools::one_line(&call.name, &call.arguments));
+        started.meta = Some(names::one_line(&call.name, &call.arguments));
         started.into()
     }
 
     fn tool_ended(&mut self, call: &ToolCall, output: &ToolOutput, events: &mut Vec<Wire>) {
         let session = self.session.as_str();
         let detail = |name: &str| output.details.as_ref().and_then(|details| details.get(name));
-        if let Some(skill) = detail(tools::SKILL) {
+        if let Some(skill) = detail(names::SKILL) {
             let text = |name: &str| skill[name].as_str().unwrap_or_default();
             events.push(OpalSkillLoaded::new(session, text("name"), text("description")).into());
         }
         let text = || output.all_text().into();
         let result: OpalToolResult = match output.is_error {
             true => OpalToolFailure::new(text()).into(),
-            false => OpalToolSuccess::new(detail(tools::VALUE).cloned().unwrap_or_else(text)).into(),
+            false => OpalToolSuccess::new(detail(names::VALUE).cloned().unwrap_or_else(text)).into(),
         };
         let ended = OpalToolExecutionEndBuilder {
             session_id: session.to_owned(),

@@ -13,6 +13,7 @@
 mod ask_user;
 mod debug_state;
 mod named;
+pub(super) mod names;
 mod shell;
 mod sub_agent;
 mod task_list;
@@ -22,10 +23,7 @@ mod use_skill;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
-
 use super::client::Person;
-use super::convert::as_text;
 use super::features::Features;
 use super::sink::Sink;
 use crate::providers::Catalog;
@@ -34,35 +32,6 @@ use crate::tools::{Edit, Grep, Read, Tool, ToolSet, Write};
 use crate::world::{Clock, Ids};
 use named::Named;
 pub(super) use task_list::{TaskList, remove as remove_tasks};
-
-/// The names of tools that a switch of the agent turns off.
-pub(super) const SUB_AGENT: &str = "sub_agent";
-pub(super) const USE_SKILL: &str = "use_skill";
-pub(super) const DEBUG_STATE: &str = "debug_state";
-const ASK_USER: &str = "ask_user";
-const TASKS: &str = "tasks";
-
-/// Members in the details of a result: a value that replaces its text for clients, and the name of a loaded
-/// skill.
-pub(super) const VALUE: &str = "value";
-pub(super) const SKILL: &str = "skill";
-
-/// The maximum length of a line about a call, in characters.
-const LONGEST_LINE: usize = 60;
-
-/// The names of all tools, in the order for clients.
-pub(super) const NAMES: [&str; 10] = [
-    "read_file",
-    "write_file",
-    "edit_file",
-    "grep",
-    "shell",
-    SUB_AGENT,
-    TASKS,
-    USE_SKILL,
-    ASK_USER,
-    DEBUG_STATE,
-];
 
 /// The dependencies of the tools of a session.
 pub(super) struct With {
@@ -112,32 +81,4 @@ pub(super) fn all(with: With) -> ToolSet {
     ];
     own.into_iter().for_each(|tool| tools.add(tool));
     tools
-}
-
-/// Returns one line about a call, for people.
-pub(super) fn one_line(tool: &str, arguments: &Map<String, Value>) -> String {
-    let text = |name: &str| arguments.get(name).map(as_text).unwrap_or_default();
-    let line = match tool {
-        "read_file" => format!("Read {}", text("path")),
-        "write_file" => format!("Write {}", text("path")),
-        "edit_file" => format!("Edit {}", text("path")),
-        "grep" => format!("Search for {}", text("pattern")),
-        "shell" => format!("Run `{}`", short(&text("command"))),
-        SUB_AGENT => format!("Sub-agent: {}", text("prompt")),
-        TASKS => format!("Tasks: {}", text("action")),
-        USE_SKILL => format!("Load the skill {}", text("skill_name")),
-        ASK_USER => text("question"),
-        DEBUG_STATE => "Look at the agent's state".to_owned(),
-        other => other.to_owned(),
-    };
-    short(&line)
-}
-
-/// Returns a text on one line, shortened to the maximum length.
-fn short(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST_LINE) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line,
-    }
 }

@@ -3,7 +3,7 @@
 use agentese::types::AgentMessage;
 
 use super::estimate::message_tokens;
-use super::plan::{Item, Kind};
+use super::item::{Item, Kind};
 use crate::session::Role;
 
 /// A place between two entries.

@@ -7,40 +7,9 @@ use serde_json::Value;
 
 use super::cut::{self, Keep};
 use super::files::Files;
+use super::item::{Item, Kind, Previous};
 use super::written::written;
-use crate::session::{StoredMessage, Transcript};
-
-/// An entry of the active branch, as far as compaction cares.
-#[derive(Debug, Clone)]
-pub(crate) struct Item {
-    /// Its id.
-    pub id: String,
-    /// What it is.
-    pub kind: Kind,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum Kind {
-    /// A message.
-    Message(StoredMessage),
-    /// Something else that the model gets to see as a message: of an extension, of another branch.
-    Note(StoredMessage),
-    /// An earlier compaction.
-    Compaction(Previous),
-    /// A setting, a name, and the like.
-    Other,
-}
-
-/// What matters of an earlier compaction.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Previous {
-    /// Its summary.
-    pub summary: String,
-    /// Its details, where the agent itself made them.
-    pub details: Option<Value>,
-    /// The first entry that it kept; there may be no such entry.
-    pub first_kept: String,
-}
+use crate::session::Transcript;
 
 /// Why there is no plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -173,6 +142,7 @@ pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::session::StoredMessage;
 
     /// Entries by letter; see the tests of `cut`. `c` is a compaction.
     pub(in super::super) fn items(letters: &str) -> Vec<Item> {

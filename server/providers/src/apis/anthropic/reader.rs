@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::super::api::Reader;
 use super::super::content::{arguments, parts};
-use super::super::said::count;
+use super::super::said::{Said, count};
 use super::super::slots::{Opening, Part, Slots};
-use super::super::{Reader, Said};
 use crate::{Done, Failure, FailureKind, TokenCounts};
 
 /// What people see of reasoning that cannot be read.

@@ -9,8 +9,9 @@ use agentese::types::{
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
+use super::super::api::{Asked, Wire};
 use super::super::body::{Body, Items};
-use super::super::{Asked, Form, Wire};
+use super::super::forms::Form;
 use crate::settings::Cache;
 use crate::{Failure, history};
 

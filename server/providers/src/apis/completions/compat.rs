@@ -3,8 +3,9 @@
 use agentese::types::ThinkingLevel;
 use serde_json::{Map, Value};
 
+use super::super::api::Asked;
+use super::super::forms::Form;
 use super::super::hosts::{Habit, has};
-use super::super::{Asked, Form};
 
 /// How a host is told to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

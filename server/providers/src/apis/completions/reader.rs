@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
+use super::super::api::Reader;
 use super::super::content::{arguments, parts};
-use super::super::said::count;
+use super::super::errors::error_in;
+use super::super::said::{Said, count};
 use super::super::slots::{Opening, Part, Slots, is_whole};
 use super::super::verbatim::{items, member};
-use super::super::{Reader, Said, error_in};
 use super::details::Details;
-use super::{EXTRA, REASONING};
+use super::names::{EXTRA, REASONING};
 use crate::{Done, Failure, FailureKind, TokenCounts};
 
 /// The number of a block in the order in which blocks began.

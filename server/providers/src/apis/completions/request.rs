@@ -8,11 +8,11 @@ use agentese::types::{
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Map, Value, json};
 
+use super::super::api::{Asked, Wire};
 use super::super::body::{Body, Items};
 use super::super::verbatim::{items, member, verbatim};
-use super::super::{Asked, Wire};
 use super::compat::{Compat, ThinkingFormat};
-use super::{EXTRA, REASONING};
+use super::names::{EXTRA, REASONING};
 use crate::{Failure, history};
 
 /// What a tool result says that holds images alone.

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::super::api::Reader;
 use super::super::content::{arguments, parts};
-use super::super::said::{count, is_retried};
+use super::super::errors::error_in;
+use super::super::said::{Said, count, is_retried};
 use super::super::slots::Part as Piece;
-use super::super::{Reader, Said, error_in};
 use crate::{Done, Failure, FailureKind, TokenCounts};
 
 /// Reasons to stop that hold an answer back.

@@ -9,8 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
+use super::super::api::{Asked, Wire};
 use super::super::body::{Body, Items};
-use super::super::{Asked, Form, Wire};
+use super::super::forms::Form;
 use crate::settings::Budgets;
 use crate::{Failure, history};
 

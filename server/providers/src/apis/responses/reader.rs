@@ -2,13 +2,16 @@
 
 use serde_json::{Value, json};
 
+use super::super::api::Reader;
 use super::super::content::{arguments, parts};
-use super::super::said::count;
+use super::super::said::{Said, count};
 use super::super::slots::{Opening, Part, Slots};
 use super::super::verbatim::{items, member};
-use super::super::{Reader, Said};
-use super::ID_SEPARATOR;
 use crate::{Done, Failure, FailureKind, TokenCounts};
+
+/// Between the id of a call and the id of the item that carried it: the API has both, and a tool call
+/// of ours has one.
+pub(super) const ID_SEPARATOR: char = '|';
 
 /// The number of an item in the order in which items began.
 type Number = usize;

@@ -6,11 +6,12 @@ use agentese::types::{
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Map, Value, json};
 
+use super::super::api::{Asked, Wire};
 use super::super::body::{Body, Items};
+use super::super::forms::Form;
 use super::super::hosts::{Habit, has};
 use super::super::verbatim::verbatim;
-use super::super::{Asked, Form, Wire};
-use super::ID_SEPARATOR;
+use super::reader::ID_SEPARATOR;
 use crate::settings::Cache;
 use crate::{Failure, history};
 

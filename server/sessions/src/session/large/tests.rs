@@ -68,8 +68,8 @@ fn lines_that_are_longer_than_a_part_are_read() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("s.jsonl");
     std::fs::write(&path, &content).unwrap();
-    let file = crate::session::storage::Disk.open(&path, false).unwrap();
-    let shelf = Shelf::new(Arc::new(crate::session::storage::Disk), path, file).unwrap();
+    let file = crate::session::disk::Disk.open(&path, false).unwrap();
+    let shelf = Shelf::new(Arc::new(crate::session::disk::Disk), path, file).unwrap();
     let read = load_large(Arc::new(shelf), || "new".to_owned()).unwrap().unwrap().unwrap();
     assert_eq!((read.entries.len(), read.tail, read.repairs), (4, Tail::Unterminated, Repairs::default()));
     assert_eq!(read.entries[1].json(), long.as_str());

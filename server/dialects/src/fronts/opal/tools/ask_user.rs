@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::client::{Person, outcome};
 use super::super::convert::as_text;
+use super::names::ASK_USER;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
 /// Asks a question and waits for the answer without a time limit.
@@ -15,7 +16,7 @@ pub(super) struct AskUser(pub Arc<Person>);
 
 impl Tool for AskUser {
     fn name(&self) -> &str {
-        super::ASK_USER
+        ASK_USER
     }
 
     fn description(&self) -> &str {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::features::Features;
 use super::super::sink::Sink;
+use super::names::{DEBUG_STATE, VALUE};
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
 /// Shows the state and the switches of the agent.
@@ -18,7 +19,7 @@ pub(super) struct DebugState {
 
 impl Tool for DebugState {
     fn name(&self) -> &str {
-        super::DEBUG_STATE
+        DEBUG_STATE
     }
 
     fn description(&self) -> &str {
@@ -49,7 +50,7 @@ impl Tool for DebugState {
                 "config": self.features.config(),
                 "working_dir": context.cwd,
             });
-            ToolOutput::text(format!("{state:#}")).with_details(json!({super::VALUE: state}))
+            ToolOutput::text(format!("{state:#}")).with_details(json!({VALUE: state}))
         }
         .boxed()
     }

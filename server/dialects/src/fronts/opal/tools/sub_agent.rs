@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use super::super::convert::as_text;
 use super::super::features::Features;
 use super::super::sink::{ChildOf, Sink};
-use super::short;
+use super::names::{SUB_AGENT, one_line, short};
 use crate::engine::Hooks as _;
 use crate::providers::{Catalog, is_blank};
 use crate::tools::{
@@ -40,7 +40,7 @@ pub(super) struct SubAgent {
 
 impl Tool for SubAgent {
     fn name(&self) -> &str {
-        super::SUB_AGENT
+        SUB_AGENT
     }
 
     fn description(&self) -> &str {
@@ -210,9 +210,7 @@ fn told(answer: &ChildAnswer) -> Result<ToolOutput, String> {
         _ => None,
     });
     let calls = calls.flatten().filter_map(|block| match block {
-        AssistantBlock::ToolCall(call) => {
-            Some(format!("- {}\n", super::one_line(&call.name, &call.arguments)))
-        }
+        AssistantBlock::ToolCall(call) => Some(format!("- {}\n", one_line(&call.name, &call.arguments))),
         _ => None,
     });
     let calls: String = calls.collect();

@@ -6,8 +6,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::super::blocking;
+use super::names::{TASKS, VALUE};
 use super::task_list::TaskList;
+use crate::fronts::blocking::blocking;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 use crate::world::Clock;
 
@@ -19,7 +20,7 @@ pub(super) struct Tasks {
 
 impl Tool for Tasks {
     fn name(&self) -> &str {
-        super::TASKS
+        TASKS
     }
 
     fn description(&self) -> &str {
@@ -57,7 +58,7 @@ impl Tool for Tasks {
         async move {
             let (list, now) = (self.list.clone(), self.clock.now_ms());
             match blocking(move || list.apply(&arguments, now)).await {
-                Ok(value) => ToolOutput::text(value.to_string()).with_details(json!({super::VALUE: value})),
+                Ok(value) => ToolOutput::text(value.to_string()).with_details(json!({VALUE: value})),
                 Err(error) => ToolOutput::error(error.to_string()),
             }
         }

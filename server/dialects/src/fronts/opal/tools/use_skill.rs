@@ -7,6 +7,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
+use super::names::{SKILL, USE_SKILL, VALUE};
 use crate::resources::Resources;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
@@ -42,14 +43,14 @@ impl UseSkill {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
         let told = json!({"name": skill.name, "description": skill.description});
         let shown = format!("The skill {name} is loaded; the model has its instructions.");
-        let details = json!({super::SKILL: told, super::VALUE: shown});
+        let details = json!({SKILL: told, VALUE: shown});
         Ok(ToolOutput::text(text.unwrap_or_default()).with_details(details))
     }
 }
 
 impl Tool for UseSkill {
     fn name(&self) -> &str {
-        super::USE_SKILL
+        USE_SKILL
     }
 
     fn description(&self) -> &str {

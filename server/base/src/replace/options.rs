@@ -1,0 +1,18 @@
+//! Options and content of a replacement.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Options of a replacement.
+pub struct Options<'a> {
+    /// The directory for a temporary copy of the old content, if the target's own directory accepts no new
+    /// file.
+    pub scratch: &'a Path,
+    /// The mode of a new file, before the umask. An existing file keeps its mode.
+    pub mode: u32,
+    /// The mode of the file in any case, if set.
+    pub exact_mode: Option<u32>,
+}
+
+/// Writes the content to a file.
+pub(super) type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;

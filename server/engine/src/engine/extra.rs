@@ -1,0 +1,49 @@
+//! Skills and prompt templates of extensions.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::prompt::Skill;
+use crate::resources::{Complaint, Resources};
+
+/// What extensions bring.
+#[derive(Default)]
+pub(super) struct Extra(Mutex<State>);
+
+/// The paths that extensions gave, and the resources with them.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) skills: Vec<PathBuf>,
+    pub(super) templates: Vec<PathBuf>,
+    /// All that there are, with the skills that models are told of; none where nothing was brought.
+    pub(super) all: Option<(Arc<Resources>, Vec<Skill>)>,
+}
+
+impl Extra {
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The skills that models are told of, where any were brought.
+    pub fn skills(&self) -> Option<Vec<Skill>> {
+        self.state().all.as_ref().map(|(_, skills)| skills.clone())
+    }
+
+    /// Reads what was brought anew, beside what is there now. Blocks.
+    pub fn renew(&self, own: &Resources) {
+        let mut state = self.state();
+        if state.all.is_some() {
+            state.read(own);
+        }
+    }
+}
+
+impl State {
+    pub fn read(&mut self, own: &Resources) -> Vec<Complaint> {
+        let (all, mut complaints) = own.extended(&self.skills, &self.templates);
+        let (skills, hidden) = all.for_model();
+        complaints.extend(hidden);
+        self.all = Some((Arc::new(all), skills));
+        complaints
+    }
+}

@@ -1,0 +1,14 @@
+//! Replacement of options in a trusted directory.
+
+use std::sync::Arc;
+
+use crate::prompt::SystemPrompt;
+use crate::resources::Resources;
+use crate::tools::ToolContext;
+
+/// What is kept of it.
+pub(super) struct Overlay {
+    pub(super) context: ToolContext,
+    pub(super) system_prompt: SystemPrompt,
+    pub(super) resources: Arc<Resources>,
+}

@@ -1,0 +1,50 @@
+//! An option of the command line that may be a flag of an extension.
+
+use agentese::types::FlagKind;
+use serde_json::Value;
+
+/// An unknown option of the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenFlag {
+    /// Name of the option, without the dashes.
+    pub name: String,
+    /// The text after `=`.
+    pub value: Option<String>,
+    /// The next argument, which is the value if the option takes one.
+    pub next: Option<String>,
+    /// A similar option of the agent.
+    pub meant: Option<String>,
+}
+
+impl GivenFlag {
+    /// Returns the warning for an option that no extension takes. `more` is true if there are extensions that
+    /// are not trusted yet.
+    pub(super) fn unknown(&self, more: bool) -> String {
+        match &self.meant {
+            None if more => format!(
+                "unknown option --{}: no extension that is loaded takes it, and the working directory's are not trusted yet",
+                self.name
+            ),
+            Some(meant) => format!("unknown option --{} is ignored; did you mean {meant}?", self.name),
+            None => format!("unknown option --{} is ignored", self.name),
+        }
+    }
+
+    /// Returns the value for a flag of that kind: true, or the text. Fails with a warning if the value does
+    /// not fit.
+    pub(super) fn value(&self, kind: FlagKind) -> Result<Value, String> {
+        match (kind, &self.value, &self.next) {
+            (FlagKind::Boolean, None, _) => Ok(Value::Bool(true)),
+            (FlagKind::Boolean, Some(value), _) => {
+                Err(format!("option --{0}={value} is ignored: --{0} takes no value", self.name))
+            }
+            (FlagKind::String, Some(value), _) | (FlagKind::String, None, Some(value)) => {
+                Ok(Value::String(value.clone()))
+            }
+            (FlagKind::String, None, None) => Err(format!(
+                "option --{0} is ignored: it takes a value, --{0} VALUE or --{0}=VALUE",
+                self.name
+            )),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Responses to requests of extensions.
+
+use agentese::types::HostResponse;
+use serde::Serialize;
+
+use super::process::Process;
+
+/// Answers a question.
+pub(super) fn answer(process: &Process, id: &str, result: &impl Serialize) {
+    let mut response = HostResponse::new(id);
+    match serde_json::to_value(result) {
+        Ok(value) => response.result = Some(value).filter(|value| !value.is_null()),
+        Err(error) => response.error = Some(error.to_string()),
+    }
+    process.send(response);
+}
+
+/// Answers that it cannot be.
+pub(super) fn refuse(process: &Process, id: &str, error: impl Into<String>) {
+    let mut response = HostResponse::new(id);
+    response.error = Some(error.into());
+    process.send(response);
+}

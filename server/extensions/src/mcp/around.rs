@@ -1,0 +1,19 @@
+//! The surroundings of a server, equal for all servers of a conversation.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use super::limits::Limits;
+use crate::providers::HttpClient;
+use crate::tools::Spawner;
+use crate::world::Clock;
+
+/// What surrounds a server.
+#[derive(Clone)]
+pub(super) struct Around {
+    pub spawner: Arc<dyn Spawner>,
+    pub hidden: Vec<OsString>,
+    pub limits: Limits,
+    pub http: Arc<HttpClient>,
+    pub clock: Arc<dyn Clock>,
+}

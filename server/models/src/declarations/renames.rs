@@ -1,0 +1,25 @@
+//! The names of a request that differ from those of its tools.
+
+use std::collections::HashMap;
+
+use super::names::Properties;
+
+/// The names that a request has in other forms.
+#[derive(Debug, Clone, Default)]
+pub struct Renames {
+    /// The name that is sent, by a tool's own name; only those that differ.
+    pub(super) sent: HashMap<String, String>,
+    /// The names of a tool's properties, by the tool's own name.
+    pub(super) properties: HashMap<String, Properties>,
+}
+
+impl Renames {
+    pub fn is_empty(&self) -> bool {
+        self.sent.is_empty() && self.properties.is_empty()
+    }
+
+    /// Returns the original name of a tool by its name in requests.
+    pub fn own<'a>(&'a self, sent: &'a str) -> &'a str {
+        self.sent.iter().find(|(_, name)| *name == sent).map_or(sent, |(own, _)| own)
+    }
+}

@@ -1,0 +1,90 @@
+//! The rules of APIs for tools.
+
+/// The rules of an API for tools.
+#[derive(Debug)]
+pub struct ToolRules {
+    /// Requires names that begin with a letter or `_`.
+    pub(super) letter_first: bool,
+    /// The characters in names of properties besides letters and digits, and the longest name; `None` if any name is taken.
+    pub(super) properties: Option<(&'static [char], usize)>,
+    /// The keywords of schemas that it takes; `None` for all of JSON Schema.
+    pub(super) keywords: Option<&'static [&'static str]>,
+}
+
+impl ToolRules {
+    pub(super) fn takes(&self, name: &str) -> bool {
+        let usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+        !name.is_empty()
+            && name.len() <= LONGEST_NAME
+            && name.bytes().all(usual)
+            && (!self.letter_first || name.bytes().next().is_some_and(first))
+    }
+
+    /// A name in a form that is taken.
+    pub(super) fn name(&self, name: &str) -> String {
+        let usual =
+            |one: char| if one.is_ascii_alphanumeric() || matches!(one, '_' | '-') { one } else { '_' };
+        let mut sent: String = name.chars().map(usual).collect();
+        if sent.is_empty() || (self.letter_first && !sent.starts_with(|one: char| one.is_ascii_alphabetic()))
+        {
+            sent.insert(0, '_');
+        }
+        sent.truncate(LONGEST_NAME);
+        sent
+    }
+
+    pub(super) fn takes_property(&self, name: &str) -> bool {
+        let Some((others, longest)) = self.properties else { return true };
+        let usual = |one: char| one.is_ascii_alphanumeric() || others.contains(&one);
+        !name.is_empty() && name.len() <= longest && name.chars().all(usual)
+    }
+}
+
+/// The longest name of a tool that every API takes. All take letters, digits, `_` and `-`.
+pub(super) const LONGEST_NAME: usize = 64;
+
+/// Anthropic. Its errors tell the rules: "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
+/// "input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'", "input_schema does not support
+/// oneOf, allOf, or anyOf at the top level", "JSON schema is invalid. It must match JSON Schema draft 2020-12".
+pub const ANTHROPIC: ToolRules =
+    ToolRules { letter_first: false, properties: Some((&['_', '.', '-'], 64)), keywords: None };
+
+/// OpenAI, in both of its APIs. "Invalid 'tools[0].function.name': string does not match pattern '^[a-zA-Z0-9_-]+$'", 64
+/// characters by its reference; "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top
+/// level"; "array schema missing items".
+pub const OPENAI: ToolRules = ToolRules { letter_first: false, properties: None, keywords: None };
+
+/// Google. `FunctionDeclaration.name` "must start with a letter or an underscore" and has 64 characters at most; schemas may
+/// have what `GenerationConfig.responseJsonSchema` and `Schema` list in its discovery document.
+pub const GOOGLE: ToolRules = ToolRules {
+    letter_first: true,
+    properties: None,
+    keywords: Some(&[
+        "additionalProperties",
+        "anyOf",
+        "default",
+        "description",
+        "enum",
+        "example",
+        "format",
+        "items",
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minProperties",
+        "minimum",
+        "nullable",
+        "oneOf",
+        "pattern",
+        "prefixItems",
+        "properties",
+        "propertyOrdering",
+        "required",
+        "title",
+        "type",
+    ]),
+};

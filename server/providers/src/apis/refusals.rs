@@ -1,0 +1,45 @@
+//! Texts of HTTP errors for the user.
+
+use serde_json::Value;
+
+use crate::{Failure, excerpt};
+
+/// What an HTTP error says, as the client library of OpenAI words it: the status and the error's
+/// message, else the error, else the body.
+pub(super) fn message_refusal(status: u16, body: &str) -> Failure {
+    let value = agentese::wire::decode::<Value>(body).ok();
+    let error = value.as_ref().map(|value| match &value["error"] {
+        Value::Null => value,
+        error => error,
+    });
+    let said = match error {
+        Some(Value::String(message)) => message.clone(),
+        Some(error) => match error["message"].as_str() {
+            Some(message) => message.to_owned(),
+            None => error.to_string(),
+        },
+        None if body.trim().is_empty() => return Failure::of_status(status, no_body(status)),
+        None => excerpt(body),
+    };
+    let mut failure = Failure::of_status(status, format!("{status} {said}"));
+    // The kind may stand in a member that people are not shown.
+    if let Some(error) = error {
+        let told = Failure::of_status(status, error.to_string());
+        (failure.kind, failure.unexplained) = (told.kind, told.unexplained);
+    }
+    failure
+}
+
+/// What an HTTP error says: the status and the body as JSON.
+pub(super) fn body_refusal(status: u16, body: &str) -> Failure {
+    let said = match agentese::wire::decode::<Value>(body) {
+        Ok(value) => value.to_string(),
+        Err(_) if body.trim().is_empty() => return Failure::of_status(status, no_body(status)),
+        Err(_) => excerpt(body),
+    };
+    Failure::of_status(status, format!("{status} {said}"))
+}
+
+fn no_body(status: u16) -> String {
+    format!("{status} status code (no body)")
+}

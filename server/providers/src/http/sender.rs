@@ -1,0 +1,18 @@
+//! Sender of requests.
+
+use std::sync::Arc;
+
+use agentese_server_models::http::Client;
+
+use crate::Settings;
+use crate::apis::KnownForms;
+use crate::world::Clock;
+
+/// Whatever sends.
+#[derive(Clone)]
+pub(crate) struct Sender {
+    pub client: Arc<Client>,
+    pub settings: Arc<Settings>,
+    pub clock: Arc<dyn Clock>,
+    pub forms: Arc<KnownForms>,
+}

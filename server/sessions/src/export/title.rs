@@ -1,0 +1,72 @@
+//! The title of an entry, on one line.
+
+use serde_json::Value;
+
+use super::fields::{calls, message, optional_text, plain_content, text};
+use super::format::preview;
+use super::markdown;
+use super::totals::model_name;
+
+/// The maximum number of characters of a line in the tree. The line is too narrow for them, so the style
+/// sheet cuts the text.
+pub(super) const LONGEST: usize = 90;
+
+/// Returns the title of an entry for the tree, on one line. The title of a result is the start of its text.
+pub(super) fn title(entry: &Value) -> String {
+    let Some(message) = message(entry) else {
+        return match text(entry, "type") {
+            "compaction" => "Compaction".to_owned(),
+            "branch_summary" => "Branch summary".to_owned(),
+            "custom_message" => either(spoken(entry), || text(entry, "customType").into()),
+            _ => preview(&setting_text(entry), LONGEST),
+        };
+    };
+    let said = || spoken(message);
+    match text(message, "role") {
+        "user" => either(said(), || "Picture".to_owned()),
+        "assistant" => either(said(), || step_title(entry)),
+        "toolResult" => format!("{} {}", text(message, "toolName"), said()),
+        "bashExecution" => format!("$ {}", preview(text(message, "command"), LONGEST)),
+        "compactionSummary" => "Compaction".to_owned(),
+        "branchSummary" => "Branch summary".to_owned(),
+        role => either(said(), || role.to_owned()),
+    }
+}
+
+fn step_title(entry: &Value) -> String {
+    let message = &entry["message"];
+    if let Some(error) = optional_text(message, "errorMessage") {
+        return preview(error, LONGEST);
+    }
+    let names: Vec<&str> = calls(entry).map(|(_, call)| text(call, "name")).collect();
+    if names.is_empty() { "No text".to_owned() } else { format!("→ {}", names.join(", ")) }
+}
+
+/// Returns the start of a message.
+fn spoken(message: &Value) -> String {
+    markdown::preview(&plain_content(message), LONGEST)
+}
+
+/// Returns a text, or another one if it is empty.
+pub(super) fn either(text: String, other: impl FnOnce() -> String) -> String {
+    if text.is_empty() { other() } else { text }
+}
+
+/// Describes a setting in words.
+pub(super) fn setting_text(entry: &Value) -> String {
+    match text(entry, "type") {
+        "model_change" => format!("Model {}", model_name(text(entry, "provider"), text(entry, "modelId"))),
+        "thinking_level_change" => format!("Thinking level {}", text(entry, "thinkingLevel")),
+        "session_info" => match text(entry, "name") {
+            "" => "Session without a name".to_owned(),
+            name => format!("Session named “{name}”"),
+        },
+        "label" => match text(entry, "label") {
+            "" => "Label removed".to_owned(),
+            label => format!("Label “{label}”"),
+        },
+        "custom" => format!("State of {}", text(entry, "customType")),
+        "" => "Entry without a type".to_owned(),
+        kind => format!("Entry {kind}"),
+    }
+}

@@ -1,0 +1,229 @@
+//! The messages of a session, and which of them are kept decoded.
+
+use std::sync::Arc;
+
+use agentese::types::{AgentMessage, ToolResultMessage};
+
+use super::body::{Body, Role};
+use super::live::Session;
+use super::storage::StoredFile;
+use super::transcript::{Kept, StoredMessage, Transcript};
+use super::writer::Writer;
+
+/// Maximum total length of the texts of a conversation that is kept decoded while it is worked on, in bytes.
+/// In a longer conversation, each message is decoded when it is reached.
+const KEPT: usize = 256 << 10;
+
+impl Session {
+    /// Returns the messages that the model gets to see, as they are now. A short conversation is decoded, and
+    /// kept so.
+    pub fn transcript(&mut self) -> Transcript {
+        let text = |position: &usize| self.entries[*position].text().len();
+        if self.spoken.iter().map(text).sum::<usize>() <= KEPT {
+            self.keep_decoded();
+        }
+        let stored = |position: &usize| match self.edited.get(position) {
+            Some(edited) => edited.clone().into(),
+            None => self.entries[*position].stored_message(),
+        };
+        let told = self.told_again.iter().cloned().map(StoredMessage::from);
+        told.chain(self.spoken.iter().skip(self.told_again()).map(stored)).collect()
+    }
+
+    /// All that the model gets to see, decoded, in order.
+    pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
+        let _open = self.open_texts();
+        let said = self.spoken.iter().skip(self.told_again()).filter_map(|position| self.said(*position));
+        self.told_again.iter().cloned().chain(said).collect()
+    }
+
+    /// The messages from the last one back, each decoded when it is reached. The file that they stay in is open meanwhile.
+    pub fn messages_back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
+        let told = self.told_again.iter().cloned();
+        let said = self.spoken.iter().skip(self.told_again());
+        let open = self.open_texts();
+        let said = said.inspect(move |_| {
+            let _open = &open;
+        });
+        said.rev().filter_map(|position| self.said(*position)).chain(told)
+    }
+
+    /// The message that the model sees of an entry.
+    pub(super) fn said(&self, position: usize) -> Option<Arc<AgentMessage>> {
+        self.edited.get(&position).cloned().or_else(|| self.entries[position].message())
+    }
+
+    /// Decodes what the model gets to see, and keeps it so.
+    fn keep_decoded(&mut self) {
+        for at in self.told_again()..self.spoken.len() {
+            let position = self.spoken[at];
+            if !self.entries[position].is_decoded() && !self.edited.contains_key(&position) {
+                self.entries[position].keep_decoded();
+                self.note_decoded(position);
+            }
+        }
+    }
+
+    /// Keeps in mind that the message of an entry is kept decoded.
+    pub(super) fn note_decoded(&mut self, position: usize) {
+        self.kept.positions.push(position);
+        self.kept.length += self.entries[position].text().len();
+    }
+
+    /// Keeps in mind which of its entries came decoded.
+    pub(super) fn find_decoded(&mut self) {
+        self.kept = Kept::default();
+        for position in 0..self.entries.len() {
+            if self.entries[position].is_decoded() {
+                self.note_decoded(position);
+            }
+        }
+    }
+
+    /// Keeps no more of messages than their texts, and of those no more than the newest where a file has them.
+    pub fn forget_decoded(&mut self) {
+        for position in std::mem::take(&mut self.kept).positions {
+            self.entries[position].forget_decoded();
+        }
+        for (line, text) in self.file.as_ref().map(Writer::take_left).into_iter().flatten() {
+            // The header is line 0.
+            if let Some(entry) = line.checked_sub(1).and_then(|position| self.entries.get_mut(position)) {
+                entry.leave(text);
+            }
+        }
+    }
+
+    /// Opens the file that texts stay in, for those who read many of them.
+    pub(super) fn open_texts(&self) -> Option<Arc<dyn StoredFile>> {
+        self.entries.first()?.text().open()
+    }
+
+    /// Keeps no more of messages than their texts, where those are long together.
+    pub(super) fn forget_surplus(&mut self) {
+        if self.kept.length > KEPT {
+            self.forget_decoded();
+        }
+    }
+
+    /// Counts its messages that are kept decoded.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn decoded(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.is_decoded()).count()
+    }
+
+    /// The newest result of a tool on the active branch that was no error.
+    pub fn last_result(&self, tool: &str) -> Option<ToolResultMessage> {
+        let is_of_tools =
+            |position: &usize| matches!(self.entries[*position].body(), Body::Message(Role::Other));
+        let path = self.tree.path(self.leaf);
+        path.into_iter().rev().filter(is_of_tools).find_map(|position| {
+            match &*self.entries[position].message()? {
+                AgentMessage::ToolResult(result) if result.tool_name == tool && !result.is_error => {
+                    Some(result.clone())
+                }
+                _ => None,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentese::framing::FrameText;
+    use agentese::types::{InputContent, UserMessage};
+
+    use super::*;
+    use crate::session::Start;
+    use crate::session::source::LOST;
+    use crate::world::{NumberedIds, SystemClock};
+
+    fn session() -> Session {
+        Session::in_memory(Start::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default())))
+    }
+
+    fn user(text: &str) -> Arc<AgentMessage> {
+        Arc::new(UserMessage::new(InputContent::Text(text.to_owned()), 1).into())
+    }
+
+    fn read(transcript: &Transcript) -> Vec<Arc<AgentMessage>> {
+        transcript.iter().collect()
+    }
+
+    #[test]
+    fn a_short_conversation_is_kept_decoded_until_it_is_forgotten() {
+        let mut session = session();
+        for text in ["one", "two"] {
+            session.append(user(text));
+        }
+        session.forget_decoded();
+        assert_eq!(session.decoded(), 0);
+        let transcript = session.transcript();
+        assert_eq!((session.decoded(), transcript.len()), (2, 2));
+        session.append(user("three"));
+        assert_eq!(session.decoded(), 3);
+        session.forget_decoded();
+        assert_eq!(session.decoded(), 0);
+        assert_eq!(read(&transcript), [user("one"), user("two")], "as it was when it was taken");
+        assert_eq!(session.messages(), read(&session.transcript()));
+    }
+
+    #[test]
+    fn a_long_conversation_is_decoded_while_it_is_read() {
+        let mut session = session();
+        let long = "x".repeat(KEPT / 8);
+        for _ in 0..9 {
+            session.append(user(&long));
+            assert!(session.decoded() <= 8, "{}", session.decoded());
+        }
+        session.forget_decoded();
+        let transcript = session.transcript();
+        assert_eq!(read(&transcript), vec![user(&long); 9]);
+        assert_eq!(transcript.iter().next_back().unwrap(), user(&long));
+        assert_eq!(session.messages_back().count(), 9);
+        assert_eq!(session.decoded(), 0);
+    }
+
+    #[test]
+    fn of_what_a_file_has_only_the_newest_texts_are_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let start = || Start::new(place.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
+        let path = place.path().join("s.jsonl");
+        let mut session = Session::create_at(&path, start()).unwrap();
+        let said = |number: usize| user(&format!("{number} {}", "word ".repeat(200)));
+        for number in 0..500 {
+            session.append(said(number));
+            session.forget_decoded();
+            let kept: usize =
+                session.entries.iter().filter_map(|entry| entry.text().here()).map(FrameText::len).sum();
+            assert!(kept <= 66 << 10, "{kept} bytes after {number} messages");
+        }
+        let expected: Vec<_> = (0..500).map(said).collect();
+        assert!(session.messages() == expected, "all is there");
+        assert!(read(&session.transcript()) == expected);
+        let texts: Vec<_> = session.message_texts();
+        let (fork, text) = session.fork(session.entries()[400].id().clone().as_str(), None).unwrap();
+        assert!(text.starts_with("400 ") && fork.messages() == expected[..400]);
+        drop(session);
+        let session = Session::open(&path, start()).unwrap();
+        assert!(session.messages() == expected && session.message_texts() == texts);
+    }
+    #[test]
+    fn a_message_that_another_program_has_overwritten_says_so() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("s.jsonl");
+        let start = Start::new(place.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
+        let mut session = Session::create_at(&path, start).unwrap();
+        for number in 0..500 {
+            session.append(user(&format!("{number} {}", "word ".repeat(200))));
+            session.forget_decoded();
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("\"7 word", "\"7 lord")).unwrap();
+        let texts: Vec<_> = read(&session.transcript())
+            .iter()
+            .map(|message| serde_json::to_string(message).unwrap())
+            .collect();
+        assert_eq!(texts.len(), 500);
+        assert!(texts[6].contains("6 word") && texts[7].contains(LOST) && texts[8].contains("8 word"));
+    }
+}

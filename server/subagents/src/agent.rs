@@ -1,0 +1,39 @@
+//! An agent that can be started as a subagent.
+
+use agentese::types::ThinkingLevel;
+use serde_json::Value;
+
+/// The subagents that an agent may start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spawns {
+    Nobody,
+    Anybody,
+    Named(Vec<String>),
+}
+
+impl Spawns {
+    pub fn allow(&self, name: &str) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Anybody => true,
+            Self::Named(names) => names.iter().any(|known| known == name),
+        }
+    }
+}
+
+/// An agent that can be started as a subagent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    pub name: String,
+    pub description: String,
+    /// Its tools; `None` for the tools of its parent.
+    pub tools: Option<Vec<String>>,
+    pub spawns: Spawns,
+    pub model: Option<String>,
+    pub thinking: Option<ThinkingLevel>,
+    /// The schema of its result.
+    pub output: Option<Value>,
+    pub instructions: String,
+    /// Origin of the definition, as reported to clients.
+    pub source: &'static str,
+}

@@ -1,0 +1,279 @@
+//! A tool, the set of tools of a session, the surroundings of a call, and the agents that a call can start: types that
+//! name each other.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::types::{ThinkingLevel, ToolCall};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::Spawner;
+use super::agents::{AgentsError, Child, ChildNews, Watch};
+use super::arguments;
+use super::artifact::DEFAULT_ARTIFACT_LIMIT;
+use super::context::{Conversation, TextFiles, Updates};
+use super::output::ToolOutput;
+use super::shell::ShellSettings;
+
+/// The result of a call that never began, for the run was aborted before.
+pub const NOT_STARTED: &str = "Not started: the run was aborted.";
+
+/// Something a model can call by name. Implementations never panic and return soon after the context's abort.
+pub trait Tool: Send + Sync {
+    /// The name the model calls it by, unique in a [`ToolSet`].
+    fn name(&self) -> &str;
+
+    /// What the tool does, in words for the model.
+    fn description(&self) -> &str;
+
+    /// The JSON Schema object that the arguments satisfy; see [`arguments::validate`] for the subset that is checked.
+    fn parameters(&self) -> Value;
+
+    /// Arguments that models give in another shape than the declared one, in that shape; others as they are.
+    fn prepared(&self, arguments: Value) -> Value {
+        arguments
+    }
+
+    /// Whether the tool leaves the world as it is, so that several calls may run side by side.
+    fn read_only(&self) -> bool;
+
+    /// Whether several calls may run side by side, in a dialect that lets them; others run alone.
+    fn shared(&self) -> bool {
+        self.read_only()
+    }
+
+    /// Whether a call that succeeds is the last word of a run: the model is not asked again.
+    fn ends_run(&self) -> bool {
+        false
+    }
+
+    /// Returns true if a program wrote its text for a terminal: models read it as a terminal shows it in the end.
+    fn is_terminal(&self) -> bool {
+        false
+    }
+
+    /// Whether it shows what it does while it does it.
+    fn shows_progress(&self) -> bool {
+        false
+    }
+
+    /// What the list of tools in a system prompt says of it; the description's first sentence where it is none.
+    fn snippet(&self) -> Option<&str> {
+        None
+    }
+
+    /// Advice for the system prompt of those who have the tool.
+    fn guidelines(&self) -> &[String] {
+        &[]
+    }
+
+    /// Runs one call with arguments that passed [`arguments::validate`]. A failure is an output with `is_error`.
+    ///
+    /// Dropping the future stops the call; what it started is ended.
+    fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput>;
+}
+
+/// Tools by name, in the order of their presentation to the model.
+#[derive(Clone)]
+pub struct ToolSet {
+    pub(super) tools: Vec<Arc<dyn Tool>>,
+}
+
+impl ToolSet {
+    /// Returns an empty set.
+    pub fn none() -> Self {
+        Self { tools: Vec::new() }
+    }
+
+    /// Returns the tool of that name, if present.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.name() == name)
+    }
+
+    /// Adds a tool at the end, or replaces the tool of the same name.
+    pub fn add(&mut self, tool: Arc<dyn Tool>) {
+        match self.tools.iter_mut().find(|known| known.name() == tool.name()) {
+            Some(known) => *known = tool,
+            None => self.tools.push(tool),
+        }
+    }
+
+    /// Replaces the tool of the same name, if present.
+    pub fn exchange(&mut self, tool: Arc<dyn Tool>) {
+        if self.get(tool.name()).is_some() {
+            self.add(tool);
+        }
+    }
+
+    /// Keeps only the tools whose name satisfies the condition.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        self.tools.retain(|tool| keep(tool.name()));
+    }
+
+    /// Returns the names in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.name())
+    }
+
+    /// Returns the tools in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.tools.iter()
+    }
+
+    /// Returns the number of tools.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Returns true if the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Finds the tool, validates the arguments, and executes the tool. An unknown name and invalid arguments
+    /// cause error outputs without `took`.
+    pub async fn call(&self, context: &ToolContext, name: &str, arguments: Value) -> ToolOutput {
+        let Some(tool) = self.get(name) else {
+            return ToolOutput::error(format!("Tool {name} not found"));
+        };
+        match arguments::validate(name, &tool.parameters(), &tool.prepared(arguments)) {
+            Ok(arguments) => {
+                let output = tool.execute(context, arguments).await;
+                // The caller has a clock and sets the time.
+                ToolOutput { took: Some(Duration::ZERO), ..output }
+            }
+            Err(text) => ToolOutput::error(text),
+        }
+    }
+}
+
+/// The surroundings of one call: cheap to clone, and a clone with another `abort` or `updates` is how a call gets its
+/// own.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The session's working directory; relative paths start here.
+    pub cwd: PathBuf,
+    /// Cancelled when the call is to stop.
+    pub abort: CancellationToken,
+    /// Receives partial results.
+    pub updates: Updates,
+    /// Sets other agents to work; nobody does where it is none.
+    pub agents: Option<Arc<dyn Agents>>,
+    /// What was said before; none where nobody says it.
+    pub conversation: Option<Arc<dyn Conversation>>,
+    /// The id of the call, where it is one of a model.
+    pub call_id: Option<String>,
+    /// The directory for files with full outputs.
+    pub temp_dir: PathBuf,
+    /// Who has text files besides this machine; nobody where it is none.
+    pub files: Option<Arc<dyn TextFiles>>,
+    /// Starts commands.
+    pub spawner: Arc<dyn Spawner>,
+    /// What goes on behind calls that are over, such as putting things away. The end of the process waits for it, for a
+    /// while.
+    pub chores: TaskTracker,
+    /// Which shell runs them, and how.
+    pub shell: ShellSettings,
+    /// How many bytes of one command's output are kept in a file.
+    pub artifact_limit: u64,
+    /// Whether images that are too large for a model are made smaller; else they are left out.
+    pub auto_resize_images: bool,
+    /// Whether images are kept from the model: a note takes their place.
+    pub block_images: bool,
+    /// Whether results are wanted as data, too, where that takes work.
+    pub as_data: bool,
+    /// The details of a result with an image, if the model takes none and clients are to know it.
+    pub blind_model: Option<Value>,
+}
+
+impl ToolContext {
+    /// A context in `cwd` with the system's temporary directory, no updates, and an abort that nobody triggers.
+    pub fn new(cwd: impl Into<PathBuf>, spawner: Arc<dyn Spawner>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            abort: CancellationToken::new(),
+            updates: Updates::none(),
+            agents: None,
+            conversation: None,
+            call_id: None,
+            temp_dir: std::env::temp_dir(),
+            files: None,
+            spawner,
+            chores: TaskTracker::new(),
+            shell: ShellSettings::default(),
+            artifact_limit: DEFAULT_ARTIFACT_LIMIT,
+            auto_resize_images: true,
+            block_images: false,
+            as_data: false,
+            blind_model: None,
+        }
+    }
+}
+
+/// Specification of a child agent.
+#[derive(Clone)]
+pub struct Order {
+    /// Identifies the child in events.
+    pub id: String,
+    /// Name of the agent, in events.
+    pub agent: String,
+    /// Base of its system prompt, in place of the parent's.
+    pub instructions: String,
+    /// Its tools; `None` for the parent's tools. Guards of the parent check its calls too.
+    pub tools: Option<ToolSet>,
+    /// Its model, in the form of `--model`; `None` for the parent's model.
+    pub model: Option<String>,
+    /// Its thinking level; `None` for the parent's level.
+    pub thinking: Option<ThinkingLevel>,
+    /// Its working directory; `None` for the parent's directory.
+    pub cwd: Option<PathBuf>,
+    /// The file for its conversation; `None` for no file.
+    pub history: Option<PathBuf>,
+    /// True if it works in a copy of the directory, for the event of its start.
+    pub isolated: bool,
+    /// True if it continues the work of an earlier child: no event reports its start, and it does not add to
+    /// the number of children.
+    pub resumes: bool,
+    /// Receives its steps.
+    pub watch: Option<Watch>,
+}
+
+/// Data of the parent agent.
+#[derive(Clone)]
+pub struct Parent {
+    /// Its own tools.
+    pub tools: ToolSet,
+    /// Its model, as `provider/id`.
+    pub model: Option<String>,
+    /// The file of its session; `None` for a session in memory.
+    pub session_file: Option<PathBuf>,
+    /// Number of further generations of children.
+    pub generations: usize,
+}
+
+/// Starts other agents.
+pub trait Agents: Send + Sync {
+    /// Returns the data of the parent, or `None` after its end.
+    fn parent(&self) -> Option<Parent>;
+
+    /// Emits an event about a child to subscribers of the parent.
+    fn tell(&self, id: &str, agent: &str, news: ChildNews<'_>);
+
+    /// Milliseconds since the Unix epoch.
+    fn now_ms(&self) -> i64;
+
+    /// Waits for that duration by the parent's clock. Dropping the future ends the wait.
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
+
+    /// Requests permission for a call from the guards of the parent. Fails with a message for the model. An
+    /// abort of the call that started the child denies the permission.
+    fn may<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>>;
+
+    /// Creates a child, which is idle at first. The child is included in the number of children until it is
+    /// dropped.
+    fn start(&self, order: Order) -> BoxFuture<'_, Result<Box<dyn Child>, AgentsError>>;
+}
