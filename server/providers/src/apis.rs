@@ -26,7 +26,7 @@ pub(super) use api::{Api, Asked, Reader, Wire, named_error};
 pub(super) use body::Body;
 pub(super) use errors::{error_in_json, error_in_text};
 pub(super) use forms::{KnownForms, OtherForms};
-pub(super) use said::Said;
+pub(super) use said::StreamEventBuilder;
 
 const APIS: &[&dyn Api] =
     &[&anthropic::Anthropic, &completions::Completions, &responses::Responses, &google::Google];

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::body::Body;
 use super::errors::error_in_text;
 use super::forms::{Form, OtherForms};
-use super::said::Said;
+use super::said::StreamEventBuilder;
 use crate::declarations::ToolRules;
 use crate::key::Key;
 use crate::levels::Efforts;
@@ -128,14 +128,14 @@ pub(crate) trait Api: Send + Sync {
 /// Reads an answer, event by event. It is not asked again once what it said is over.
 pub(crate) trait Reader: Send + Sync {
     /// Takes the data of one event.
-    fn event(&mut self, data: &str, said: &mut Said);
+    fn event(&mut self, data: &str, said: &mut StreamEventBuilder);
 
     /// The body ended, in an orderly way.
-    fn end(&mut self, said: &mut Said);
+    fn end(&mut self, said: &mut StreamEventBuilder);
 }
 
 /// Hands the data of an event that is named `error` to a reader; what that does not know is an error all the same.
-pub(crate) fn named_error(reader: &mut dyn Reader, data: &str, said: &mut Said) {
+pub(crate) fn named_error(reader: &mut dyn Reader, data: &str, said: &mut StreamEventBuilder) {
     if agentese::wire::decode::<Value>(data).is_ok_and(|value| value.is_object()) {
         reader.event(data, said);
     }

@@ -45,7 +45,7 @@ enum Open {
 /// Collects events so that they are well formed whatever a provider sends: one block is open at a
 /// time, all are closed before the end, and nothing follows the end.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct StreamEventBuilder {
     events: VecDeque<StreamEvent>,
     open: Option<Open>,
     over: bool,
@@ -59,7 +59,7 @@ pub(crate) struct Said {
     named: bool,
 }
 
-impl Said {
+impl StreamEventBuilder {
     /// The next event that nobody has taken yet.
     pub fn take(&mut self) -> Option<StreamEvent> {
         self.events.pop_front()
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn fm_f69_an_answer_that_does_not_end_is_ended() {
-        let mut said = Said::default();
+        let mut said = StreamEventBuilder::default();
         let delta = "x".repeat(1024 * 1024);
         let mut taken = 0;
         for _ in 0..1024 {
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn fm_f69_whatever_a_provider_repeats_comes_to_an_end() {
         let mark = "x".repeat(1024 * 1024);
-        type Step<'a> = (&'static str, &'a dyn Fn(&mut Said));
+        type Step<'a> = (&'static str, &'a dyn Fn(&mut StreamEventBuilder));
         let steps: [Step<'_>; 7] = [
             ("text", &|said| said.text(&mark)),
             ("marks", &|said| {
@@ -358,7 +358,7 @@ mod tests {
             ("names", &|said| said.call(&mark, &mark)),
         ];
         for (what, step) in steps {
-            let mut said = Said::default();
+            let mut said = StreamEventBuilder::default();
             let mut steps = 0;
             while !said.is_over() {
                 step(&mut said);

@@ -250,7 +250,7 @@ struct DefectiveReader {
 }
 
 impl Reader for DefectiveReader {
-    fn event(&mut self, data: &str, said: &mut Said) {
+    fn event(&mut self, data: &str, said: &mut StreamEventBuilder) {
         match serde_json::from_str::<Value>(data) {
             Ok(mut event) => {
                 (self.input)(&mut event);
@@ -260,7 +260,7 @@ impl Reader for DefectiveReader {
         }
     }
 
-    fn end(&mut self, said: &mut Said) {
+    fn end(&mut self, said: &mut StreamEventBuilder) {
         self.reader.end(said);
     }
 }
@@ -272,7 +272,7 @@ fn read(api: &dyn Api, events: &[Value], defect: Defect) -> Vec<String> {
         reader = Box::new(DefectiveReader { reader, input });
     }
     let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-    let (mut events, mut said) = (Events::default(), Said::default());
+    let (mut events, mut said) = (Events::default(), StreamEventBuilder::default());
     http::read(&mut events, body.as_bytes(), &mut *reader, &mut said).unwrap();
     if !said.is_over() {
         http::finish(&mut events, &mut *reader, &mut said);

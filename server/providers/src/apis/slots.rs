@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::de::IgnoredAny;
 
-use super::said::Said;
+use super::said::StreamEventBuilder;
 use crate::{Failure, FailureKind};
 
 /// The most blocks that are open side by side.
@@ -63,7 +63,7 @@ impl<K> Default for Slots<K> {
 
 impl<K: PartialEq> Slots<K> {
     /// Opens a block behind all others.
-    pub fn open(&mut self, key: K, opening: Opening, said: &mut Said) {
+    pub fn open(&mut self, key: K, opening: Opening, said: &mut StreamEventBuilder) {
         if self.open.len() >= MOST_OPEN {
             let text = format!("The answer has more than {MOST_OPEN} blocks that are open.");
             said.fail(Failure::new(FailureKind::Protocol, text));
@@ -85,7 +85,7 @@ impl<K: PartialEq> Slots<K> {
     }
 
     /// Adds a part to the block of that slot. Returns false if no block of that slot is open.
-    pub fn push(&mut self, key: &K, part: Part, said: &mut Said) -> bool {
+    pub fn push(&mut self, key: &K, part: Part, said: &mut StreamEventBuilder) -> bool {
         let Some(place) = self.open.iter().rposition(|slot| slot.key == *key && !slot.ended) else {
             return false;
         };
@@ -103,7 +103,7 @@ impl<K: PartialEq> Slots<K> {
 
     /// Adds what is missing of a call's arguments, which have come as a whole. Returns false if nothing is missing, or
     /// if they are other arguments than those that came before.
-    pub fn complete(&mut self, key: &K, whole: &str, said: &mut Said) -> bool {
+    pub fn complete(&mut self, key: &K, whole: &str, said: &mut StreamEventBuilder) -> bool {
         let before = self.arguments(key).unwrap_or_default();
         match whole.strip_prefix(before).filter(|rest| !rest.is_empty()) {
             Some(rest) => self.push(key, Part::Arguments(rest.to_owned()), said),
@@ -112,22 +112,22 @@ impl<K: PartialEq> Slots<K> {
     }
 
     /// Ends the block of that slot.
-    pub fn end(&mut self, key: &K, said: &mut Said) {
+    pub fn end(&mut self, key: &K, said: &mut StreamEventBuilder) {
         self.end_each(said, |slot| slot.key == *key);
     }
 
     /// Ends every block.
-    pub fn end_all(&mut self, said: &mut Said) {
+    pub fn end_all(&mut self, said: &mut StreamEventBuilder) {
         self.end_each(said, |_| true);
     }
 
     /// Ends text, reasoning, and each call whose arguments are complete, for formats that mark no ends.
-    pub fn end_complete(&mut self, said: &mut Said) {
+    pub fn end_complete(&mut self, said: &mut StreamEventBuilder) {
         self.end_each(said, Slot::is_complete);
     }
 
     /// Ends what is complete before the block of that slot, so that it is passed on as soon as it can be.
-    pub fn end_complete_before(&mut self, key: &K, said: &mut Said) {
+    pub fn end_complete_before(&mut self, key: &K, said: &mut StreamEventBuilder) {
         if self.open.front().is_some_and(|front| front.key != *key) {
             let mut before = true;
             self.end_each(said, |slot| {
@@ -154,7 +154,7 @@ impl<K: PartialEq> Slots<K> {
         calls.find(|slot| slot.key == *key).map(|slot| slot.arguments.as_str())
     }
 
-    fn end_each(&mut self, said: &mut Said, mut ends: impl FnMut(&mut Slot<K>) -> bool) {
+    fn end_each(&mut self, said: &mut StreamEventBuilder, mut ends: impl FnMut(&mut Slot<K>) -> bool) {
         for slot in &mut self.open {
             slot.ended = slot.ended || ends(slot);
         }
@@ -189,7 +189,7 @@ impl<K> Slot<K> {
 }
 
 impl Opening {
-    fn pass(self, said: &mut Said) {
+    fn pass(self, said: &mut StreamEventBuilder) {
         match self {
             Self::Text => said.open_text(),
             Self::Thinking(mark) => {
@@ -213,7 +213,7 @@ impl Part {
         }
     }
 
-    fn pass(self, said: &mut Said) {
+    fn pass(self, said: &mut StreamEventBuilder) {
         match self {
             Self::Text(text) => said.text(&text),
             Self::Thinking(text) => said.thinking(&text, None),
@@ -241,7 +241,7 @@ mod tests {
         Opening::Call { id: id.into(), name: "bash".into() }
     }
 
-    fn calls_and_pieces(said: &mut Said) -> Vec<String> {
+    fn calls_and_pieces(said: &mut StreamEventBuilder) -> Vec<String> {
         std::iter::from_fn(|| said.take())
             .map(|event| match event {
                 StreamEvent::ToolCallStart { id, .. } => id,
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_oldest_block_is_passed_on_and_the_others_wait_for_its_end() {
-        let (mut slots, mut said) = (Slots::default(), Said::default());
+        let (mut slots, mut said) = (Slots::default(), StreamEventBuilder::default());
         slots.open(0, call("a"), &mut said);
         slots.open(1, call("b"), &mut said);
         for (slot, part) in [(0, "{"), (1, "{"), (0, "}"), (1, "}")] {
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_call_without_a_mark_of_its_end_has_ended_when_its_arguments_are_whole() {
-        let (mut slots, mut said) = (Slots::default(), Said::default());
+        let (mut slots, mut said) = (Slots::default(), StreamEventBuilder::default());
         slots.open(0, call("a"), &mut said);
         slots.push(&0, Part::Arguments("{\"a\":".into()), &mut said);
         slots.open(1, Opening::Text, &mut said);
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded() {
-        let (mut slots, mut said) = (Slots::default(), Said::default());
+        let (mut slots, mut said) = (Slots::default(), StreamEventBuilder::default());
         slots.open(0, call("a"), &mut said);
         slots.open(1, call("b"), &mut said);
         let part = Part::Arguments("x".repeat(1024 * 1024));
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_waits_counts_once_toward_the_bound() {
-        let (mut slots, mut said) = (Slots::default(), Said::default());
+        let (mut slots, mut said) = (Slots::default(), StreamEventBuilder::default());
         slots.open(0, call("a"), &mut said);
         slots.open(1, call("b"), &mut said);
         slots.open(2, Opening::Text, &mut said);

@@ -119,7 +119,7 @@ pub(crate) fn write_with(api: &dyn Api, model: &str, change: impl FnOnce(&mut Re
 fn read(api: &dyn Api, body: &[u8]) -> Vec<StreamEvent> {
     let request = request(api.name(), "fake", "m", "");
     let mut reader = with_asked(&request, json!({}), |asked| api.reader(asked));
-    let mut said = Said::default();
+    let mut said = StreamEventBuilder::default();
     let mut events = Events::default();
     let result = http::read(&mut events, body, &mut *reader, &mut said);
     assert_eq!(result, Ok(()), "a cut character ends no line");

@@ -17,7 +17,9 @@ use super::body;
 use super::repeat::Refused;
 use super::sender::Sender;
 use super::sse::{EventKind, Events, Rest, Unreadable};
-use crate::apis::{Api, OtherForms, Reader, Said, Wire, error_in_json, error_in_text, named_error};
+use crate::apis::{
+    Api, OtherForms, Reader, StreamEventBuilder, Wire, error_in_json, error_in_text, named_error,
+};
 use crate::draft::{Draft, Refusal};
 use crate::key::Secrets;
 use crate::{Failure, FailureKind, StreamEvent, excerpt};
@@ -71,7 +73,7 @@ pub(crate) fn answer(
     begins_when_sent: bool,
     prepare: Prepare,
 ) -> BoxStream<'static, StreamEvent> {
-    let mut said = Said::default();
+    let mut said = StreamEventBuilder::default();
     if begins_when_sent {
         said.start();
     }
@@ -97,7 +99,7 @@ pub(crate) fn answer(
 
 struct State {
     sender: Sender,
-    said: Said,
+    said: StreamEventBuilder,
     secrets: Secrets,
     phase: Phase,
 }
@@ -166,7 +168,7 @@ pub(crate) fn read(
     events: &mut Events,
     chunk: &[u8],
     reader: &mut dyn Reader,
-    said: &mut Said,
+    said: &mut StreamEventBuilder,
 ) -> Result<(), Unreadable> {
     events.push(chunk, |kind, data| match kind {
         _ if said.is_over() => {}
@@ -176,7 +178,7 @@ pub(crate) fn read(
 }
 
 /// Tells a reader that the body has ended. A body that tells an error and is no stream of events is that error.
-pub(crate) fn finish(events: &mut Events, reader: &mut dyn Reader, said: &mut Said) {
+pub(crate) fn finish(events: &mut Events, reader: &mut dyn Reader, said: &mut StreamEventBuilder) {
     let failure = match events.rest() {
         Some(Rest::Text(text)) => Some(error_in_text(&text)),
         Some(Rest::Data(data)) => error_in_json(&data),

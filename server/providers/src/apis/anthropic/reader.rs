@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::api::Reader;
 use super::super::content::{arguments, parts};
-use super::super::said::{Said, count};
+use super::super::said::{StreamEventBuilder, count};
 use super::super::slots::{Opening, Part, Slots};
 use crate::{Done, Failure, FailureKind, TokenCounts};
 
@@ -39,7 +39,7 @@ enum Kind {
 }
 
 impl Reader for Messages {
-    fn event(&mut self, data: &str, said: &mut Said) {
+    fn event(&mut self, data: &str, said: &mut StreamEventBuilder) {
         let Some(event) = said.json(data) else { return };
         match event["type"].as_str() {
             Some("message_start") => {
@@ -63,13 +63,13 @@ impl Reader for Messages {
         }
     }
 
-    fn end(&mut self, said: &mut Said) {
+    fn end(&mut self, said: &mut StreamEventBuilder) {
         said.cut_off();
     }
 }
 
 impl Messages {
-    fn start(&mut self, event: &Value, said: &mut Said) {
+    fn start(&mut self, event: &Value, said: &mut StreamEventBuilder) {
         let index = event["index"].as_u64();
         // Without an index, or with one that is taken, its parts could not be told from those of the block before.
         if index.is_none() || self.blocks.iter().any(|block| block.index == index) {
@@ -110,7 +110,7 @@ impl Messages {
         self.blocks.push(Block { index, kind });
     }
 
-    fn delta(&mut self, event: &Value, said: &mut Said) {
+    fn delta(&mut self, event: &Value, said: &mut StreamEventBuilder) {
         let index = event["index"].as_u64();
         let Some(block) = self.blocks.iter_mut().find(|block| block.index == index) else {
             let text = "The provider sent a part of a block that is not open.";
@@ -137,7 +137,7 @@ impl Messages {
     }
 
     /// Adds text or reasoning to a block; an empty piece of it is passed on, too.
-    fn grow(&mut self, index: Option<u64>, content: &Value, thinks: bool, said: &mut Said) {
+    fn grow(&mut self, index: Option<u64>, content: &Value, thinks: bool, said: &mut StreamEventBuilder) {
         let found = if content == "" { vec![Part::Text(String::new())] } else { parts(content) };
         for part in found {
             let part = match part {
@@ -148,7 +148,7 @@ impl Messages {
         }
     }
 
-    fn stop_block(&mut self, index: Option<u64>, said: &mut Said) {
+    fn stop_block(&mut self, index: Option<u64>, said: &mut StreamEventBuilder) {
         let found = match index {
             Some(_) => self.blocks.iter().position(|block| block.index == index),
             None => self.blocks.len().checked_sub(1),
@@ -165,7 +165,7 @@ impl Messages {
         self.slots.end(&block.index, said);
     }
 
-    fn stop_all(&mut self, said: &mut Said) {
+    fn stop_all(&mut self, said: &mut StreamEventBuilder) {
         while let Some(first) = self.blocks.first().map(|block| block.index) {
             match first {
                 Some(_) => self.stop_block(first, said),
@@ -175,7 +175,7 @@ impl Messages {
     }
 
     /// Figures that are missing or no numbers leave those before them in place.
-    fn usage(&mut self, usage: &Value, said: &mut Said) {
+    fn usage(&mut self, usage: &Value, said: &mut StreamEventBuilder) {
         let counts = &mut self.counts;
         for (name, place) in [
             ("input_tokens", &mut counts.input),
@@ -192,7 +192,7 @@ impl Messages {
         said.usage(self.counts);
     }
 
-    fn finish(&mut self, said: &mut Said) {
+    fn finish(&mut self, said: &mut StreamEventBuilder) {
         self.stop_all(said);
         match self.stop.as_deref() {
             Some("end_turn" | "pause_turn" | "stop_sequence") => said.done(Done::Stop),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::api::Reader;
 use super::super::content::{arguments, parts};
 use super::super::errors::error_in;
-use super::super::said::{Said, count};
+use super::super::said::{StreamEventBuilder, count};
 use super::super::slots::{Opening, Part, Slots, is_whole};
 use super::super::verbatim::{items, member};
 use super::details::Details;
@@ -39,7 +39,7 @@ struct Call {
 }
 
 impl Reader for Chunks {
-    fn event(&mut self, data: &str, said: &mut Said) {
+    fn event(&mut self, data: &str, said: &mut StreamEventBuilder) {
         if data == "[DONE]" {
             self.complete(said, true);
             return;
@@ -70,13 +70,13 @@ impl Reader for Chunks {
         }
     }
 
-    fn end(&mut self, said: &mut Said) {
+    fn end(&mut self, said: &mut StreamEventBuilder) {
         self.complete(said, false);
     }
 }
 
 impl Chunks {
-    fn piece(&mut self, delta: &Value, kept: &Kept<'_>, said: &mut Said) {
+    fn piece(&mut self, delta: &Value, kept: &Kept<'_>, said: &mut StreamEventBuilder) {
         // Some hosts send the end of the reasoning and the beginning of the text at once.
         if let Some((name, text)) = reasoning_of(delta) {
             self.grow(Part::Thinking(text), Some(name), said);
@@ -91,7 +91,7 @@ impl Chunks {
     }
 
     /// Takes what a whole message has and the pieces before it had not.
-    fn message(&mut self, message: &Value, kept: &Kept<'_>, said: &mut Said) {
+    fn message(&mut self, message: &Value, kept: &Kept<'_>, said: &mut StreamEventBuilder) {
         let (text, mut thought): (Vec<Part>, Vec<Part>) =
             contents_of(message).into_iter().partition(|part| matches!(part, Part::Text(_)));
         let reasoning = reasoning_of(message);
@@ -120,7 +120,7 @@ impl Chunks {
         streamed: usize,
         part: &Value,
         extra: Option<&str>,
-        said: &mut Said,
+        said: &mut StreamEventBuilder,
     ) {
         let before = &self.calls[..streamed];
         let is = |call: &&Call| !call.id.is_empty() && part["id"] == call.id.as_str();
@@ -139,7 +139,7 @@ impl Chunks {
         }
     }
 
-    fn open(&mut self, opening: Opening, said: &mut Said) -> Number {
+    fn open(&mut self, opening: Opening, said: &mut StreamEventBuilder) -> Number {
         self.sign(said);
         self.slots.end_complete(said);
         self.blocks += 1;
@@ -151,7 +151,7 @@ impl Chunks {
     }
 
     /// Adds text or reasoning to the block that is the youngest, if it is of that kind, else to a new one.
-    fn grow(&mut self, part: Part, mark: Option<&str>, said: &mut Said) {
+    fn grow(&mut self, part: Part, mark: Option<&str>, said: &mut StreamEventBuilder) {
         match &part {
             Part::Text(text) => self.text.push_str(text),
             Part::Thinking(text) => self.reasoning.push_str(text),
@@ -177,7 +177,7 @@ impl Chunks {
     }
 
     /// Takes a part of a call; `extra` is the JSON text of what has to go back with it.
-    fn call(&mut self, part: &Value, extra: Option<&str>, said: &mut Said) {
+    fn call(&mut self, part: &Value, extra: Option<&str>, said: &mut StreamEventBuilder) {
         let function = &part["function"];
         let number = self.call_of(part).unwrap_or_else(|| self.begin_call(part, said));
         self.mark(&number, extra, said);
@@ -196,13 +196,13 @@ impl Chunks {
     }
 
     /// Marks a call with what has to go back with it.
-    fn mark(&mut self, number: &Number, extra: Option<&str>, said: &mut Said) {
+    fn mark(&mut self, number: &Number, extra: Option<&str>, said: &mut StreamEventBuilder) {
         if let Some(extra) = extra {
             self.slots.push(number, Part::Signature(extra.to_owned()), said);
         }
     }
 
-    fn begin_call(&mut self, part: &Value, said: &mut Said) -> Number {
+    fn begin_call(&mut self, part: &Value, said: &mut StreamEventBuilder) -> Number {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (id, name) = (text(&part["id"]), text(&part["function"]["name"]));
         let number = self.open(Opening::Call { id: id.clone(), name }, said);
@@ -241,14 +241,14 @@ impl Chunks {
     }
 
     /// Takes details of the reasoning. They stand at its first block; there is an empty one if no text of it has come.
-    fn details(&mut self, details: &str, said: &mut Said) {
+    fn details(&mut self, details: &str, said: &mut StreamEventBuilder) {
         if said.hold(details.len()) && self.details.add(details) && self.thinking.is_none() {
             self.open(Opening::Thinking(None), said);
         }
     }
 
     /// Marks the first block of reasoning with all details so far.
-    fn sign(&mut self, said: &mut Said) {
+    fn sign(&mut self, said: &mut StreamEventBuilder) {
         let Some(number) = self.thinking else { return };
         let Some(details) = self.details.take_fresh() else { return };
         if !self.slots.push(&number, Part::Signature(details.clone()), said) {
@@ -256,7 +256,7 @@ impl Chunks {
         }
     }
 
-    fn complete(&mut self, said: &mut Said, marked: bool) {
+    fn complete(&mut self, said: &mut StreamEventBuilder, marked: bool) {
         if self.finish.is_some() || marked {
             // Whatever the reason is, what the model said is complete.
             self.sign(said);

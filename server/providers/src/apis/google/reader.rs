@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::api::Reader;
 use super::super::content::{arguments, parts};
 use super::super::errors::error_in;
-use super::super::said::{Said, count, is_retried};
+use super::super::said::{StreamEventBuilder, count, is_retried};
 use super::super::slots::Part as Piece;
 use crate::{Done, Failure, FailureKind, TokenCounts};
 
@@ -40,7 +40,7 @@ impl Parts {
 }
 
 impl Reader for Parts {
-    fn event(&mut self, data: &str, said: &mut Said) {
+    fn event(&mut self, data: &str, said: &mut StreamEventBuilder) {
         let Some(chunk) = said.json(data) else { return };
         if let Some(failure) = error_in(&chunk) {
             said.fail(failure);
@@ -64,7 +64,7 @@ impl Reader for Parts {
         }
     }
 
-    fn end(&mut self, said: &mut Said) {
+    fn end(&mut self, said: &mut StreamEventBuilder) {
         match self.finish.as_deref() {
             None => said.cut_off(),
             Some("MAX_TOKENS") => said.done(Done::Length),
@@ -79,7 +79,7 @@ impl Reader for Parts {
 }
 
 impl Parts {
-    fn part(&mut self, part: &Value, said: &mut Said) {
+    fn part(&mut self, part: &Value, said: &mut StreamEventBuilder) {
         let signature = part["thoughtSignature"].as_str().filter(|mark| !mark.is_empty());
         // An empty part may bring nothing but a mark: of what came before it, if that is of its kind, else its own.
         if signature.is_some() && part["text"].as_str().is_some_and(str::is_empty) {

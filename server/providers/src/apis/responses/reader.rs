@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::api::Reader;
 use super::super::content::{arguments, parts};
-use super::super::said::{Said, count};
+use super::super::said::{StreamEventBuilder, count};
 use super::super::slots::{Opening, Part, Slots};
 use super::super::verbatim::{items, member};
 use crate::{Done, Failure, FailureKind, TokenCounts};
@@ -37,7 +37,7 @@ struct Item {
 }
 
 impl Reader for Items {
-    fn event(&mut self, data: &str, said: &mut Said) {
+    fn event(&mut self, data: &str, said: &mut StreamEventBuilder) {
         if data == "[DONE]" {
             return;
         }
@@ -95,7 +95,7 @@ impl Reader for Items {
         }
     }
 
-    fn end(&mut self, said: &mut Said) {
+    fn end(&mut self, said: &mut StreamEventBuilder) {
         said.cut_off();
     }
 }
@@ -103,7 +103,7 @@ impl Reader for Items {
 impl Items {
     /// The open item that an event is about, by its place in the output or by its id; the youngest if the event names neither.
     /// Returns `None` if it names an item that was never announced, or that has ended.
-    fn item_of(&mut self, event: &Value, said: &mut Said) -> Option<Number> {
+    fn item_of(&mut self, event: &Value, said: &mut StreamEventBuilder) -> Option<Number> {
         let (place, id) = (event["output_index"].as_u64(), event["item_id"].as_str());
         if let Some(known) = self.known(place, id) {
             return Some(known).filter(|number| !self.items[*number].ended);
@@ -127,13 +127,13 @@ impl Items {
         })
     }
 
-    fn end(&mut self, number: Number, said: &mut Said) {
+    fn end(&mut self, number: Number, said: &mut StreamEventBuilder) {
         self.items[number].ended = true;
         self.slots.end(&number, said);
     }
 
     /// Adds text or reasoning to its item; to a new one if the host has announced none of that kind.
-    fn grow(&mut self, event: &Value, opening: Opening, said: &mut Said) {
+    fn grow(&mut self, event: &Value, opening: Opening, said: &mut StreamEventBuilder) {
         let thinks = matches!(opening, Opening::Thinking(_));
         let found = self.item_of(event, said).filter(|number| self.slots.is_of(number, &opening));
         let number = found.unwrap_or_else(|| {
@@ -172,12 +172,12 @@ impl Items {
     }
 
     /// Adds what is missing of a call's arguments, which have come as a whole.
-    fn complete(&mut self, number: Number, whole: &Value, said: &mut Said) {
+    fn complete(&mut self, number: Number, whole: &Value, said: &mut StreamEventBuilder) {
         let whole = arguments(whole).unwrap_or_default();
         self.items[number].begun |= self.slots.complete(&number, &whole, said);
     }
 
-    fn open(&mut self, event: &Value, said: &mut Said) -> Number {
+    fn open(&mut self, event: &Value, said: &mut StreamEventBuilder) -> Number {
         let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
         let opening = opening_of(item);
@@ -196,7 +196,7 @@ impl Items {
     }
 
     /// Ends an item; `raw` is its JSON text, as it came.
-    fn close(&mut self, event: &Value, raw: Option<&str>, said: &mut Said) {
+    fn close(&mut self, event: &Value, raw: Option<&str>, said: &mut StreamEventBuilder) {
         let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
         // A host may send an item only when it is done.
@@ -248,7 +248,7 @@ fn opening_of(item: &Value) -> Option<Opening> {
     }
 }
 
-fn finish(response: &Value, said: &mut Said) {
+fn finish(response: &Value, said: &mut StreamEventBuilder) {
     let usage = &response["usage"];
     let number = |value: &Value| count(value).unwrap_or_default();
     said.id(&response["id"]);
