@@ -1,4 +1,4 @@
-//! The base of the reference agent: parts that all its other crates use, and that use none of them.
+//! The base of the reference agent: parts that all its other crates use, and that use no other crate of it.
 //!
 //! | module | concept |
 //! |---|---|
