@@ -24,7 +24,7 @@
 //! |---|---|
 //! | [`server`] | how the parts become one agent |
 //! | [`fronts`] | one dialect each: from the wire to the desk and back |
-//! | [`desk`] | one conversation: what is done with a command whatever its dialect |
+//! | [`desk`] | one conversation: the work on a command, in every dialect |
 //! | [`extensions`], [`mcp`] | programs that the user adds, in the agent's own protocol and in MCP |
 //! | [`engine`] | prompts, runs, queues |
 //! | [`ui`] | the person behind the client, as a trait |

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`server`] | the server that is made of all parts |
 //! | [`fronts`] | one dialect each: from the wire to the desk and back |
-//! | [`desk`] | one conversation: what is done with a command whatever its dialect |
+//! | [`desk`] | one conversation: the work on a command, in every dialect |
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one.
 
