@@ -141,7 +141,7 @@ lint: ## Format and lints, also of the clients for Windows and macOS; warnings a
 	$(PART) sh -ec 'tools/ci/test_clocks.py --quiet; tools/ci/clocks.py; $(CARGO) fmt --all --check; $(CARGO) clippy --workspace --all-targets -- -D warnings; tools/ci/other-systems'
 
 made-up-revision: ## A revision that nobody speaks, one file: clients, schemas, pages and the list of missing cases follow.
-	./.ci/made-up-revision
+	./tools/ci/made-up-revision
 
 generate: ## Writes the generated files.
 	$(CARGO) run --quiet -p agentese-codegen

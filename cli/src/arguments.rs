@@ -16,8 +16,8 @@ its stdout, one JSON object per line.";
 
 /// Help text of `--dialect`.
 static DIALECT: LazyLock<String> = LazyLock::new(|| {
-    let names: Vec<_> = FRONTENDS.iter().map(|frontend| frontend.spec().name).collect();
-    format!("The dialect to speak: {}", names.join(", "))
+    let ids: Vec<_> = FRONTENDS.iter().map(|frontend| frontend.spec().id()).collect();
+    format!("Dialect to speak; a name alone is the first of its revisions. Served: {}", ids.join(", "))
 });
 
 const USAGE: &str = "\
