@@ -96,6 +96,6 @@ pub trait Agents: Send + Sync {
     /// Returns the stored sessions, newest first, optionally of one directory.
     fn list<'a>(&'a self, cwd: Option<&'a str>) -> BoxFuture<'a, Result<Vec<Kept>, Trouble>>;
 
-    /// Deletes a session that no agent has open. Returns false if there is none.
+    /// Deletes a session that no agent has open. Returns false if there is no such session.
     fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<bool, Trouble>>;
 }

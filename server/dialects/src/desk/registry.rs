@@ -32,7 +32,7 @@ impl Registry {
         self.desks().values().cloned().collect()
     }
 
-    /// Removes a desk and shuts it down. Returns false if there is none.
+    /// Removes a desk and shuts it down. Returns false if no desk has this id.
     pub async fn close(&self, id: &str) -> bool {
         let Some(desk) = self.desks().remove(id) else { return false };
         desk.shut_down().await;

@@ -201,7 +201,7 @@ impl Teller {
         let mut update = AcpToolCallUpdate::new(call.id.as_str());
         update.status = status(output.is_error).into();
         update.content = match output.is_error {
-            // A failed call made no change, so none is shown.
+            // A failed call made no change, so no change is displayed.
             true if !self.terminals.contains_key(&call.id) => calls::content(&output.content),
             _ => self.content(call, &output.content),
         }
