@@ -18,12 +18,12 @@ pub enum Updates {
     /// The whole answer so far.
     #[default]
     Snapshots,
-    /// Only the additions.
+    /// The additions since the previous frame.
     Delta,
 }
 
-/// Makes the parts of an agent in another directory, equal to the parts of an agent that is started there.
-/// Fails with a sentence.
+/// Creates the parts of an agent in another directory, equal to the parts of an agent that is started there.
+/// Fails with a sentence for the client.
 pub trait Elsewhere: Send + Sync {
     /// Returns the parts. May block.
     fn parts(&self, cwd: &Path) -> Result<Parts, String>;

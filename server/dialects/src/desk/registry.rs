@@ -83,7 +83,7 @@ mod tests {
         tokio::time::timeout(SOON, future).await.expect("it does not take that long")
     }
 
-    /// A model that answers `ok` to every prompt, but never answers `hang`.
+    /// Returns parts with a model that answers `ok` to every prompt, but never answers `hang`.
     fn parts(place: &Path) -> Parts {
         let script = json!({"responses": [
             {"when": {"user": "hang"}, "keep": true, "hang_after": 0},

@@ -155,7 +155,7 @@ impl Builder {
         self
     }
 
-    /// Sets the models for cycling, as patterns; by default all. Unknown ones are logged.
+    /// Sets the models for cycling, as patterns; by default all models. Unknown patterns are logged.
     pub fn models<I: Into<String>>(mut self, patterns: impl IntoIterator<Item = I>) -> Self {
         self.models = patterns.into_iter().map(Into::into).collect();
         self

@@ -115,7 +115,7 @@ pub struct Host {
     pub(super) stop: CancellationToken,
     ready: CancellationToken,
     closing: AtomicBool,
-    /// True if the client is gone: no dialog is displayed or answered.
+    /// True after the client has disconnected: no dialog is displayed or answered.
     deserted: AtomicBool,
     pub(super) restarts: AtomicU32,
     /// Pending restarts of processes.
@@ -224,8 +224,8 @@ impl Host {
         self.ready.is_cancelled()
     }
 
-    /// Reports a failure of an extension to the client, or only logs the failure if the client is gone or the
-    /// host shuts down.
+    /// Reports a failure of an extension to the client. After the client has disconnected, and during the
+    /// shutdown, the failure is only logged.
     pub(super) fn fail(&self, extension: &str, event: &str, error: &str) {
         if self.is_closing() || self.is_deserted() {
             tracing::warn!("{extension}: {event}: {error}");

@@ -80,7 +80,7 @@ impl Host {
                     None => process.noise.complain(&process.name(), &error),
                 }
             }
-            // Answers are taken before.
+            // Responses and updates were handled before.
             Frame::Response(_) | Frame::ToolUpdate(_) => {}
             action => self.act(process, action),
         }

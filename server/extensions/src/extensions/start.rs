@@ -24,7 +24,7 @@ use crate::tools::CommandLine;
 const PROTOCOL: u64 = 1;
 
 impl Host {
-    /// Loads extensions in addition to the loaded ones, for example after the user trusts a directory.
+    /// Loads further extensions, for example after the user trusts a directory.
     pub async fn load(&self, found: &[Found]) {
         self.expect(found);
         self.load_expected(found, self.arriving.begin()).await;

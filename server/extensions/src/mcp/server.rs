@@ -23,17 +23,17 @@ const LIST_PAUSE: Duration = Duration::from_secs(1);
 /// State of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Its definition disables it.
+    /// The definition disables the server.
     Disabled,
-    /// It has not reported its offer yet.
+    /// The server has not reported its offer yet.
     Starting,
-    /// It is running.
+    /// The server is running.
     Running,
-    /// It has ended, and restarts after a pause.
+    /// The server has ended, and restarts after a pause.
     Restarting,
-    /// It cannot be used, or has ended too often.
+    /// The server cannot be used, or has ended too often.
     Failed,
-    /// The agent has ended it.
+    /// The agent has ended the server.
     Stopped,
 }
 
@@ -44,9 +44,9 @@ pub struct Status {
     pub name: String,
     /// The file with its definition.
     pub file: PathBuf,
-    /// Its state.
+    /// State of the server.
     pub state: State,
-    /// The reason for which it is not running, if known.
+    /// The reason for which the server is not running, if known.
     pub why: Option<String>,
     /// The names of its tools for the model.
     pub tools: Vec<String>,

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::git::{Git, Variables};
 
 /// One setting: its name as git lists it (section and last part in lower case), and its value. `None` is the
-/// value of a setting that consists of a name only.
+/// value of a setting with a name only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Setting {
     name: String,
@@ -20,7 +20,7 @@ struct Setting {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings(Vec<Setting>);
 
-/// Settings that name a program, as patterns: `*` stands for any part in the middle. An untrusted repository
+/// Settings that name a program, as patterns: `*` matches any part in the middle. An untrusted repository
 /// with such a setting is not copied. Hooks, aliases, editors and pagers are not listed, because no copy
 /// receives them. Filters are found by the attributes of files.
 const PROGRAMS: &[&str] = &[
