@@ -60,7 +60,8 @@ pub struct Ended {
     pub error: Option<String>,
 }
 
-/// Runs a subagent with a prompt, and reminds it if it stops without a result. Fails if a prompt is rejected.
+/// Runs a subagent with a prompt, and reminds it if it stops without a result. Fails if the
+/// subagent cannot handle a prompt.
 pub async fn work(
     child: &dyn Child,
     prompt: &str,

@@ -76,9 +76,9 @@ pub(super) struct Member {
     /// The extension, as the agent names it.
     pub path: String,
     pub process: Arc<Process>,
-    /// Its registered contents.
+    /// Registered contents of the extension.
     pub offered: OfferedExtension,
-    /// True after it exceeded a time limit; it receives no requests until it has answered.
+    /// True after the extension exceeded a time limit; it receives no requests until it has answered.
     pub silent: Arc<AtomicBool>,
 }
 

@@ -227,7 +227,7 @@ impl Host {
         members
     }
 
-    /// Logs the same message as pi, also to stderr; the agent continues.
+    /// Logs the message of pi for an extension that does not load, to stderr as in pi. The agent continues.
     fn not_loaded(&self, path: &str, reason: &str) {
         tracing::error!("Failed to load extension \"{path}\": {reason}");
     }

@@ -189,8 +189,8 @@ impl Opened {
         self.features.config()
     }
 
-    /// Goes back to a message, so that the next prompt follows it. Fails if the session is not stored, or if the
-    /// message does not exist.
+    /// Goes back to a message, so that the next prompt follows it. Fails if the session is not stored, or if
+    /// the message does not exist.
     pub async fn branch(&self, entry: &str, call: &Call<Opal>) -> Result<(), Refusal> {
         if !self.kept {
             let data = format!("the session \"{}\" is not kept", self.id);
