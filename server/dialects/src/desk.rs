@@ -1,9 +1,9 @@
 //! A conversation in the form for fronts: an engine with its extensions and MCP servers, and the question
 //! about trust.
 //!
-//! The desk contains the behaviour that all dialects share: waiting for extensions, the question about
-//! trust, commands and hooks of extensions, preparing and starting prompts. A front converts values and calls
-//! the desk. Queries that need none of this go to [`Desk::engine`].
+//! The desk contains the behaviour that all dialects share: waiting for extensions, the question about trust,
+//! commands and hooks of extensions, preparing and starting prompts. A front converts values and calls the
+//! desk. Queries that do not involve this behaviour go to [`Desk::engine`].
 //!
 //! | file | concept |
 //! |---|---|
@@ -162,7 +162,7 @@ impl Desk {
     }
 
     /// Starts prompts that wait for extensions. Waits a limited time for commands of extensions among them.
-    /// Returns at once if there are none.
+    /// Returns at once if no prompt waits.
     pub async fn begin_what_waits(&self) {
         self.host.let_begin(LAST_COMMANDS).await;
     }

@@ -1,4 +1,4 @@
-//! One agent, and how it is served to a client.
+//! One agent and the service for one client.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ mod tests;
 
 pub use builder::Builder;
 
-/// How long the end waits for what goes on behind calls that are over.
+/// Maximum waiting time at the end for background tasks.
 const CHORES: Duration = Duration::from_secs(5);
 
 /// One agent, ready to serve one client.
@@ -35,19 +35,20 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Why there is no model to begin with; none where there is one.
+    /// Returns the reason for a missing initial model, or `None` if there is a model.
     pub fn no_model(&self) -> Option<&str> {
         let options = &self.parts.options;
         options.model.is_none().then_some(options.no_model.as_str())
     }
 
-    /// Why it does not begin without a model; none where there is one, and where the dialect's agent begins without.
+    /// Returns the reason for which the agent does not start without a model. Returns `None` if there is a
+    /// model, or if the agent of the dialect starts without a model.
     pub fn cannot_begin(&self) -> Option<&str> {
         let led = self.parts.options.lead.is_some();
         self.no_model().filter(|_| self.frontend.customs().needs_model && !led)
     }
 
-    /// Gives a key for the provider of the model that was selected, before all others; it is not
+    /// Sets a key for the provider of the selected model. The key takes precedence over all others and is not
     /// stored.
     pub fn give_key(&self, key: SecretString) {
         if let Some(chosen) = &self.parts.options.model {
@@ -55,17 +56,18 @@ impl Server {
         }
     }
 
-    /// Serves one client until its input ends. Bad input is answered, it never fails.
+    /// Serves one client until its input ends. Invalid input is answered and never makes this fail.
     pub async fn serve(self, transport: Transport) -> ServeEnd {
         self.serve_with(transport, ServeOptions::default()).await
     }
 
-    /// As [`Server::serve`], with limits and a way to stop it.
+    /// Works like [`Server::serve`], with limits and a way to stop the server.
     pub async fn serve_with(self, transport: Transport, options: ServeOptions) -> ServeEnd {
         self.serve_to_the_end(transport, options).await.ended
     }
 
-    /// As [`Server::serve_with`]; says too what of the conversation could not be kept.
+    /// Works like [`Server::serve_with`]; also returns the reason for a part of the conversation that was not
+    /// stored.
     pub async fn serve_to_the_end(self, transport: Transport, options: ServeOptions) -> Served {
         let unsaved = self.parts.options.unsaved.clone();
         let chores = self.parts.options.context.chores.clone();
@@ -78,12 +80,12 @@ impl Server {
     }
 }
 
-/// How serving ended.
+/// Result of serving a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Served {
-    /// Why.
+    /// The cause of the end.
     pub ended: ServeEnd,
-    /// Why something that was said is in no session file, where that is so.
+    /// The reason for a part of the conversation that is in no session file; `None` if all of it is stored.
     pub unsaved: Option<String>,
 }

@@ -1,16 +1,17 @@
-//! MCP servers: programs and addresses that files name, whose tools the model can call and whose prompts are commands.
+//! MCP servers: programs and addresses named in files. The model can call their tools; their prompts are
+//! commands.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `files`, `definition`, `variables` | which servers there are, as files say |
-//! | `limits`, `secrets` | how patient the agent is, and what nobody sees |
-//! | `stdio`, `http` | the way to a server |
-//! | `life`, `handler`, `connection`, `fault`, `failure` | one connection: its start, what is said over it, its end |
-//! | `server`, `pool` | a server that is started again, and shared by the conversations of a process |
+//! | `files`, `definition`, `variables` | the definitions of servers in files |
+//! | `limits`, `secrets` | time limits, and values that are never displayed |
+//! | `stdio`, `http` | the transport to a server |
+//! | `life`, `handler`, `connection`, `fault`, `failure` | one connection: its start, its messages, its end |
+//! | `server`, `pool` | a server with restarts, and its use by several conversations of a process |
 //! | `servers` | the servers of one conversation |
-//! | `tool`, `result`, `prompts`, `names` | what they offer, as models and users see it |
+//! | `tool`, `result`, `prompts`, `names` | tools and prompts in their form for models and users |
 //!
-//! The protocol itself is the SDK's (`rmcp`). A front asks `Desk::mcp` for the state of servers.
+//! The SDK (`rmcp`) implements the protocol. A front requests the states of servers from `Desk::mcp`.
 
 mod around;
 mod connection;

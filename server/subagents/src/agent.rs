@@ -26,7 +26,7 @@ impl Spawns {
 pub struct Definition {
     pub name: String,
     pub description: String,
-    /// Its tools; `None` for the tools of its parent.
+    /// The tools of the agent; `None` for the tools of its parent.
     pub tools: Option<Vec<String>>,
     pub spawns: Spawns,
     pub model: Option<String>,

@@ -1,12 +1,12 @@
-//! What the model says when it sets subagents to work.
+//! Arguments of the tool `task`, as the model writes them.
 
 use serde_json::{Value, json};
 
 use crate::providers::is_blank;
 
-/// How many subagents one call may have.
+/// Maximum number of subagents in one call.
 const MOST: usize = 32;
-/// How long the id of one may be.
+/// Maximum length of the id of a subagent, in characters.
 const LONGEST_ID: usize = 32;
 
 /// The arguments of a call.
@@ -20,7 +20,7 @@ pub struct Arguments {
     pub schema: Option<Value>,
 }
 
-/// One piece of work.
+/// The task of one subagent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     pub id: String,
@@ -28,7 +28,7 @@ pub struct Item {
     pub assignment: String,
 }
 
-/// What a model is told of the arguments. Copies and verification are offered where the settings allow them.
+/// Returns the schema of the arguments. Isolation and verification are included if the settings allow them.
 pub fn schema(agents: &str, isolation: bool) -> Value {
     let mut schema = json!({
         "type": "object",
@@ -66,7 +66,7 @@ pub fn schema(agents: &str, isolation: bool) -> Value {
     schema
 }
 
-/// Reads the arguments. Fails with what the model is to know.
+/// Reads the arguments. Fails with a message for the model.
 pub fn read(arguments: &Value) -> Result<Arguments, String> {
     let text = |value: &Value, name: &str| value[name].as_str().map(str::to_owned);
     let listed = arguments["tasks"].as_array().filter(|tasks| !tasks.is_empty());
@@ -101,7 +101,7 @@ pub fn read(arguments: &Value) -> Result<Arguments, String> {
     })
 }
 
-/// The tool's name.
+/// Name of the tool.
 pub const NAME: &str = "task";
 
 #[cfg(test)]

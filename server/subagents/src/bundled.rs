@@ -1,6 +1,6 @@
 //! The agent definitions bundled with the program.
 
-/// Their files.
+/// The files with the definitions.
 pub(super) const FILES: [&str; 5] = [
     include_str!("bundled/task.md"),
     include_str!("bundled/quick_task.md"),

@@ -1,4 +1,4 @@
-//! Letting a subagent work until it hands in its result.
+//! The run of a subagent until it submits its result.
 
 use std::sync::Arc;
 
@@ -16,8 +16,9 @@ use super::policy::Policies;
 use super::submit::{Submit, Submitted};
 use crate::tools::{Child, ChildAnswer, NOT_STARTED, Parent, Tool, ToolContext, ToolOutput, ToolSet};
 
-/// The tools of a subagent: those of its parent that its definition names, tools that only look, and the one with which it
-/// hands in its result. It may set others to work where its definition allows that and there is a generation left.
+/// Returns the tools of a subagent. These are the tools of its parent and read-only tools, as far as its
+/// definition names them, and the tool that submits its result. The tool that starts subagents is included if
+/// the definition allows it and another generation is permitted.
 pub fn tools(
     parent: &Parent,
     definition: &Definition,
@@ -49,17 +50,18 @@ pub fn tools(
     tools
 }
 
-/// How a subagent ended.
+/// Result of the run of a subagent.
 pub struct Ended {
     pub answer: ChildAnswer,
     pub submitted: Option<Submitted>,
-    /// It was stopped.
+    /// True if the subagent was stopped.
     pub aborted: bool,
-    /// Why it failed.
+    /// Reason for a failure.
     pub error: Option<String>,
 }
 
-/// Tells a subagent what to do, and reminds it of its result where it stops without one.
+/// Runs a subagent with a prompt, and reminds it if it stops without a result. Fails if the
+/// subagent cannot handle a prompt.
 pub async fn work(
     child: &dyn Child,
     prompt: &str,
@@ -89,7 +91,7 @@ pub async fn work(
     Ok(Ended { answer, submitted, aborted, error })
 }
 
-/// A tool in a copy of the repository that may not be there yet: a call waits for it.
+/// A tool whose calls wait until the copy of the repository is complete.
 struct Late {
     tool: Arc<dyn Tool>,
     worktree: Worktree,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::schema::problems;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
-/// The tool's name.
+/// Name of the tool.
 pub const NAME: &str = "submit_result";
 
 /// A submitted result.

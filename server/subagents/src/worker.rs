@@ -146,7 +146,7 @@ async fn with_copy(batch: &Batch, label: Label, parent: &Parent, worktree: Optio
     outcome
 }
 
-/// Verifies the work of a subagent, with a repair if configured. Returns true if its changes are kept.
+/// Verifies the work of a subagent, with a repair if configured. Returns true if its changes stay.
 async fn verify(
     batch: &Batch,
     parent: &Parent,

@@ -5,34 +5,34 @@ use crate::session::Record;
 /// The maximum length of the title of a session without a name, in characters.
 const LONGEST_TITLE: usize = 80;
 
-/// A sentence for the client with the reason of a failure.
+/// Reason for a failure, as a sentence for the client.
 pub type Trouble = String;
 
 /// The abilities of agents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// The agents open stored sessions.
+    /// True if the agents open stored sessions.
     pub open: bool,
-    /// The agents return the history of a session.
+    /// True if the agents return the history of a session.
     pub history: bool,
-    /// The agents list their sessions.
+    /// True if the agents list their sessions.
     pub list: bool,
-    /// The agents delete sessions.
+    /// True if the agents delete sessions.
     pub delete: bool,
-    /// The agents can change the model.
+    /// True if the agents can change the model.
     pub models: bool,
-    /// The agents can change the thinking level.
+    /// True if the agents can change the thinking level.
     pub thinking: bool,
 }
 
 /// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// Its id.
+    /// Id of the session.
     pub id: String,
-    /// Its working directory.
+    /// Working directory of the session.
     pub cwd: String,
-    /// Its name, or the start of its first message.
+    /// Name of the session, or the start of its first message.
     pub title: Option<String>,
     /// The time of the last message, as ISO text.
     pub modified: Option<String>,

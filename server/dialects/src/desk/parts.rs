@@ -18,12 +18,12 @@ pub enum Updates {
     /// The whole answer so far.
     #[default]
     Snapshots,
-    /// Only the additions.
+    /// The additions since the previous frame.
     Delta,
 }
 
-/// Makes the parts of an agent in another directory, equal to the parts of an agent that is started there.
-/// Fails with a sentence.
+/// Creates the parts of an agent in another directory, equal to the parts of an agent that is started there.
+/// Fails with a sentence for the client.
 pub trait Elsewhere: Send + Sync {
     /// Returns the parts. May block.
     fn parts(&self, cwd: &Path) -> Result<Parts, String>;
@@ -96,6 +96,6 @@ pub trait Agents: Send + Sync {
     /// Returns the stored sessions, newest first, optionally of one directory.
     fn list<'a>(&'a self, cwd: Option<&'a str>) -> BoxFuture<'a, Result<Vec<Kept>, Trouble>>;
 
-    /// Deletes a session that no agent has open. Returns false if there is none.
+    /// Deletes a session that no agent has open. Returns false if there is no such session.
     fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<bool, Trouble>>;
 }

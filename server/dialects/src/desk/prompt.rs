@@ -187,8 +187,8 @@ impl Desk {
         self.prepared(text, images, empty).await
     }
 
-    /// Expands the name of an MCP prompt, a skill or a template, and checks the images. `empty` is true if input
-    /// without a text is accepted.
+    /// Expands the name of an MCP prompt, a skill or a template, and checks the images. `empty` is true if
+    /// input without a text is accepted.
     async fn prepared(
         &self,
         text: String,

@@ -32,7 +32,7 @@ impl Registry {
         self.desks().values().cloned().collect()
     }
 
-    /// Removes a desk and shuts it down. Returns false if there is none.
+    /// Removes a desk and shuts it down. Returns false if no desk has this id.
     pub async fn close(&self, id: &str) -> bool {
         let Some(desk) = self.desks().remove(id) else { return false };
         desk.shut_down().await;
@@ -83,7 +83,7 @@ mod tests {
         tokio::time::timeout(SOON, future).await.expect("it does not take that long")
     }
 
-    /// A model that answers `ok` to every prompt, but never answers `hang`.
+    /// Returns parts with a model that answers `ok` to every prompt, but never answers `hang`.
     fn parts(place: &Path) -> Parts {
         let script = json!({"responses": [
             {"when": {"user": "hang"}, "keep": true, "hang_after": 0},

@@ -1,5 +1,5 @@
-//! Operations that replace the conversation or a part of it. Extensions may first ask the user in dialogs; a
-//! command that waits for the end of such an operation withdraws the question.
+//! Operations that replace the conversation or a part of it. Extensions may first open dialogs. A command
+//! that waits for the end of such an operation withdraws these dialogs.
 
 use std::path::Path;
 

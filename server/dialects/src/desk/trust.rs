@@ -1,4 +1,5 @@
-//! The question about trust in the working directory, asked when the answer is first needed.
+//! The question about trust in the working directory, which the user receives when the answer is first
+//! needed.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,7 +44,8 @@ const CHOICES: [(&str, Answer); 3] = [
 ];
 
 impl Question {
-    /// Asks the user within the time limit. Dropping the future withdraws the question.
+    /// Sends the question to the user and waits within the time limit. Dropping the future withdraws the
+    /// question.
     async fn ask(&self, ui: &dyn Ui) -> Answer {
         let choices = CHOICES.iter().filter(|(_, answer)| self.can_remember || *answer != Answer::Always);
         let options = choices.clone().map(|(text, _)| (*text).to_owned()).collect();
@@ -66,7 +68,7 @@ pub struct Allowed {
     pub granted: Granted,
     /// The additional extensions.
     pub extensions: Vec<Found>,
-    /// The MCP servers, which replace the previous ones.
+    /// The MCP servers, which replace the previous servers.
     pub servers: Vec<Definition>,
 }
 
@@ -220,7 +222,7 @@ mod tests {
         fn push(&self, _: Event<'_>) {}
     }
 
-    /// Gives the same answer to every question, or has no client.
+    /// Returns the same answer to every question; `None` if no client is connected.
     struct Says(Option<Answer>, AtomicUsize);
 
     impl Ui for Says {

@@ -119,7 +119,7 @@ impl Front {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the open session with that id. Fails if there is none.
+    /// Returns the open session with that id. Fails if there is no such session.
     fn session(&self, id: &str) -> Result<Arc<Opened>, Refusal> {
         self.all().get(id).cloned().ok_or_else(|| unknown(id))
     }

@@ -1,4 +1,4 @@
-//! The dialects of pi and its heirs: their common code is written once.
+//! The dialects pi, omp and pisces: their common code is written once.
 //!
 //! [`Front`] has the commands that all of them share (`agentese::pi::Kept`). Each dialect adds its own
 //! commands in its own folder. `agentese::omp::Kept` has the commands of omp that pisces inherits;

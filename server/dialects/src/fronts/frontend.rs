@@ -92,7 +92,7 @@ impl Frontend {
     }
 }
 
-/// The ways of a front's agent, with the behavior that its revision declares.
+/// Returns the behaviour of a front's agent, with the switches that its revision declares.
 fn customs<F: Front>(spec: &'static Spec) -> Customs {
     Customs { behavior: spec.behavior, ..F::customs(spec) }
 }
@@ -103,7 +103,7 @@ async fn serve<F: Front>(
     transport: Transport,
     mut options: Options,
 ) -> ServeEnd {
-    // An extension may end this agent, but nothing else that the token of the caller stops.
+    // An extension may end this agent, but must not cancel the token of the caller.
     options.stop = options.stop.child_token();
     options.revision = Some(spec);
     parts.options.customs = customs::<F>(spec);

@@ -126,7 +126,7 @@ impl Front {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the open session with that id. Fails if there is none.
+    /// Returns the open session with that id. Fails if there is no such session.
     fn session(&self, id: &str) -> Result<Arc<Opened>, Refusal> {
         let found = self.all().get(id).cloned();
         found.ok_or_else(|| {

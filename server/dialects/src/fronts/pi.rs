@@ -1,4 +1,4 @@
-//! The pi dialect: the commands that its heirs have in another form or not at all.
+//! The pi dialect: the commands that omp and pisces have in another form or not at all.
 
 mod entries;
 

@@ -24,7 +24,7 @@ use crate::world::{Clock, Ids, RandomIds, SystemClock};
 mod put_together;
 
 impl Server {
-    /// Begins to put one together.
+    /// Creates a builder with the defaults.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -155,7 +155,7 @@ impl Builder {
         self
     }
 
-    /// Sets the models for cycling, as patterns; by default all. Unknown ones are logged.
+    /// Sets the models for cycling, as patterns; by default all models. Unknown patterns are logged.
     pub fn models<I: Into<String>>(mut self, patterns: impl IntoIterator<Item = I>) -> Self {
         self.models = patterns.into_iter().map(Into::into).collect();
         self
@@ -209,8 +209,8 @@ impl Builder {
         self
     }
 
-    /// Asks the client about trust in the working directory when the answer is first needed. By default there
-    /// is no question, and the parts apply as they are.
+    /// Sets the question to the client about trust in the working directory, asked when the answer is first
+    /// needed. Without it there is no question, and the parts apply as they are.
     pub fn undecided(mut self, undecided: Undecided) -> Self {
         self.undecided = Some(undecided);
         self
@@ -222,13 +222,14 @@ impl Builder {
         self
     }
 
-    /// Sets skills and prompt templates; by default none. The system prompt lists the skills for models.
+    /// Sets skills and prompt templates; by default there are no such resources. The system prompt lists the
+    /// skills for models.
     pub fn resources(mut self, resources: Resources) -> Self {
         self.resources = Arc::new(resources);
         self
     }
 
-    /// Sets the source of commands that extensions have registered; by default none.
+    /// Sets the source of commands that extensions have registered; by default there are no such commands.
     pub fn extension_commands(mut self, commands: Arc<dyn ExtensionCommands>) -> Self {
         self.extension_commands = commands;
         self
@@ -260,13 +261,13 @@ impl Builder {
         self
     }
 
-    /// Sets the extensions; by default none.
+    /// Sets the extensions; by default there are no extensions.
     pub fn extensions(mut self, extensions: extensions::Options) -> Self {
         self.extensions = extensions;
         self
     }
 
-    /// Sets the MCP servers; by default none.
+    /// Sets the MCP servers; by default there are no servers.
     pub fn mcp(mut self, mcp: mcp::Options) -> Self {
         self.mcp = mcp;
         self

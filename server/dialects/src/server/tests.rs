@@ -1,4 +1,4 @@
-//! A disk that does not answer while an agent works.
+//! Tests with a disk that stops responding while an agent works.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::world::{RandomIds, SystemClock};
 
 const PATH: &str = "/sessions/s.jsonl";
 
-/// An abort is answered within this time, however the disk is.
+/// Time limit of the response to an abort, independent of the state of the disk.
 const PROMPTLY: Duration = Duration::from_secs(2);
 
 struct Frozen {
@@ -28,7 +28,8 @@ struct Frozen {
     _place: tempfile::TempDir,
 }
 
-/// An agent whose disk does not answer after that many steps. Time passes where everybody waits.
+/// Starts an agent whose disk stops responding after that many steps. Time is paused and advances while all
+/// tasks wait.
 fn frozen(after: usize) -> Frozen {
     let place = tempfile::tempdir().unwrap();
     let disk = MemoryDisk::default();
@@ -46,7 +47,7 @@ async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>)
     tokio::time::timeout(limit, future).await.unwrap_or_else(|_| panic!("{what} takes longer than {limit:?}"))
 }
 
-/// The types of the events up to the end of the run.
+/// Returns the types of the events up to the end of the run.
 async fn rest(mut run: Run) -> Vec<String> {
     let mut seen = Vec::new();
     while let Some(event) = run.next().await {
@@ -83,7 +84,7 @@ async fn fm_f100_a_run_goes_on_without_a_disk_that_does_not_answer_and_the_end_i
     let run = agent.client.prompt("go").await.unwrap();
     let seen = within(Duration::from_secs(8), "a run", rest(run)).await;
     assert_eq!(seen, ["message_end", "message_end", "agent_end"]);
-    // Waited for once, and not for each message.
+    // The agent waits for the disk once, and not for each message.
     assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
     let second = agent.client.prompt("more").await.unwrap();
     within(PROMPTLY, "a second run", rest(second)).await;

@@ -1,4 +1,4 @@
-//! What extensions do with the agent.
+//! Actions of extensions on the agent.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::watch;
 use super::wire::{object, type_of};
 use crate::engine::{Delivery, Engine, Input, StreamingBehavior};
 
-/// How an action ends: with a result, or with why it was refused.
+/// Result of an action, or the reason for its rejection.
 type ActionResult = Result<Value, String>;
 
 fn done() -> ActionResult {
@@ -38,7 +38,7 @@ fn cancelled(done: bool) -> ActionResult {
 }
 
 impl Host {
-    /// Carries out an action; what takes time goes on by itself.
+    /// Carries out an action. A slow action continues in the background.
     pub(super) fn act(&self, process: &Arc<Process>, action: ExtensionFrame) {
         use ExtensionFrame as Do;
         let Some(engine) = self.engine() else { return };
@@ -98,7 +98,8 @@ impl Host {
         self.changed();
     }
 
-    /// Actions that take their time. A command that asks for one counts as accepted.
+    /// Carries out a slow action in the background. A command that requests such an action is treated as
+    /// accepted.
     fn act_later(&self, process: &Arc<Process>, action: ExtensionFrame) {
         use ExtensionFrame as Do;
         let (Some(me), Some(engine)) = (self.me.upgrade(), self.engine()) else { return };
@@ -132,7 +133,7 @@ impl Host {
         });
     }
 
-    /// Answers, where an answer is wanted; else a refusal is told to the client.
+    /// Sends the response if the action has an id. Without an id only a rejection is reported, to the client.
     fn end(
         &self,
         process: &Process,
@@ -167,7 +168,7 @@ impl Host {
         let begun =
             engine.custom_message(message, delivery, action.trigger_turn == Some(true)).map_err(text)?;
         if let Some(begun) = begun {
-            // The answer to the command that sent it stands before the run's first event.
+            // The response to the command that sent the message precedes the first event of the run.
             accept_all(process);
             begun.start();
         }
@@ -184,7 +185,7 @@ impl Host {
         });
     }
 
-    /// Says something in the user's place.
+    /// Submits input on behalf of the user.
     async fn say(
         &self,
         engine: &Engine,
@@ -224,7 +225,7 @@ impl Host {
         }
     }
 
-    /// What an extension brings, anew.
+    /// Replaces the registered contents of an extension.
     fn register(&self, process: &Arc<Process>, offered: OfferedExtension) -> ActionResult {
         let offered = self.usable(offered);
         let mut state = self.state();
@@ -253,7 +254,7 @@ impl Host {
     }
 }
 
-/// Commands of the process that are going on count as accepted.
+/// Marks all running commands of the process as accepted.
 fn accept_all(process: &Process) {
     for asked in process.calls.all() {
         asked.accept();

@@ -25,7 +25,7 @@ pub(super) enum Failed {
 type Progress = Box<dyn Fn(ToolProgress) + Send + Sync>;
 type Accepted = Box<dyn FnOnce() + Send>;
 
-/// One request.
+/// A request to an extension.
 #[derive(Default)]
 pub(super) struct Asked {
     /// Path of the extension.
@@ -59,13 +59,13 @@ impl Asked {
         self
     }
 
-    /// Sets if the request precedes events of the same moment.
+    /// Sets the flag for a request that precedes events of the same moment.
     pub fn overtaking(mut self, overtakes: bool) -> Self {
         self.overtakes = overtakes;
         self
     }
 
-    /// Sets if the request precedes an action of the user.
+    /// Sets the flag for a request that precedes an action of the user.
     pub fn before(mut self, is_before: bool) -> Self {
         self.is_before = is_before;
         self

@@ -30,7 +30,7 @@ impl Host {
         if let Some(owner) = &owner {
             owner.accept();
         }
-        // The client may wait for the agent to be ready, and the same client has to answer.
+        // The client that has to answer may wait for the agent to be ready.
         self.get_ready();
         let Some(asked) = asked else { return reply(process, &dialog, None) };
         let limit = dialog.timeout().map(Duration::from_millis).or(self.options.limits.dialog);

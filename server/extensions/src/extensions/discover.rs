@@ -60,7 +60,7 @@ pub struct Wanted {
 /// A file that cannot be loaded, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unusable {
-    /// Its file.
+    /// The file.
     pub path: PathBuf,
     /// The reason, as the end of a sentence.
     pub reason: String,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 const WINDOW: Duration = Duration::from_secs(1);
-/// A display cannot show more lines.
+/// Maximum number of lines in a window; a display cannot show more.
 const LINES: usize = 2_000;
 const BYTES: usize = 96 << 20;
 

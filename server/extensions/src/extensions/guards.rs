@@ -129,7 +129,7 @@ impl Guards {
     }
 }
 
-/// Whether an extension that brings this is asked about calls of tools.
+/// Returns true if an extension with these contents subscribes to `tool_call`.
 pub(super) fn guards(offered: &OfferedExtension) -> bool {
     offered.events.iter().flatten().any(|name| name == type_of::<ToolCallHook>())
 }

@@ -1,4 +1,4 @@
-//! The host: which extensions there are, and who asks them.
+//! The host: the loaded extensions, and the requests to them.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -29,23 +29,23 @@ use crate::resources::Location;
 use crate::tools::Spawner;
 use crate::ui::Ui;
 
-/// How long extensions may take to say good-bye, whatever the limit of a hook is.
+/// Maximum waiting time for extensions at the shutdown, independent of the time limit of a hook.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// What the host is made of.
+/// Options of the host.
 #[derive(Clone)]
 pub struct Options {
     /// The extensions, in the order in which they are loaded.
     pub found: Vec<Found>,
-    /// How patient it is.
+    /// Limits of time and number.
     pub limits: Limits,
-    /// How the Node host is started.
+    /// The start of the Node host.
     pub node_host: NodeHost,
     /// The folder of the user's settings.
     pub agent_dir: Option<PathBuf>,
     /// Options of the command line that may be flags of extensions.
     pub flags: Vec<GivenFlag>,
-    /// The working directory brings extensions that nobody trusts yet.
+    /// True if the working directory has extensions that still need trust.
     pub more_may_come: bool,
 }
 
@@ -62,28 +62,28 @@ impl Default for Options {
     }
 }
 
-/// What surrounds the processes.
+/// Shared context of the processes.
 pub(super) struct Around {
     pub spawner: Arc<dyn Spawner>,
     pub cwd: PathBuf,
-    /// Variables that extensions do not get.
+    /// Environment variables that are removed for extensions.
     pub hidden: Vec<OsString>,
 }
 
-/// An extension that is there.
+/// A loaded extension.
 #[derive(Clone)]
 pub(super) struct Member {
     /// The extension, as the agent names it.
     pub path: String,
     pub process: Arc<Process>,
-    /// What it brings.
+    /// Registered contents of the extension.
     pub offered: OfferedExtension,
-    /// It took too long to answer; it is asked again once it has.
+    /// True after the extension exceeded a time limit; it receives no requests until it has answered.
     pub silent: Arc<AtomicBool>,
 }
 
 impl Member {
-    /// Whether it wants to hear of an event.
+    /// Returns true if the extension subscribes to an event and its process is running.
     pub fn hears(&self, event: &str) -> bool {
         self.offered.events.iter().flatten().any(|name| name == event) && !self.process.has_ended()
     }
@@ -92,17 +92,18 @@ impl Member {
 #[derive(Default)]
 pub(super) struct State {
     pub members: Vec<Member>,
-    /// Who put the extensions there that were found, by their files.
+    /// Origins of the extensions that were found, by the paths of their files.
     pub locations: HashMap<String, Location>,
     /// All processes that have not ended.
     pub processes: Vec<Arc<Process>>,
-    /// The tools that the model can call, where an extension has said so.
+    /// The tools that the model can call; `None` if no extension has chosen them.
     pub active: Option<Vec<String>>,
     /// Cancelled when all dialogs end.
     pub dialogs: CancellationToken,
 }
 
-/// Starts extensions, asks them, and carries out what they ask for. Without any it does nothing.
+/// Starts extensions, sends them requests, and carries out their actions. Without extensions the host does
+/// nothing.
 pub struct Host {
     pub(super) me: Weak<Host>,
     pub(super) options: Options,
@@ -110,16 +111,16 @@ pub struct Host {
     state: Mutex<State>,
     pub(super) ui: OnceLock<Arc<dyn Ui>>,
     link: OnceLock<WeakEngine>,
-    /// Ends the agent.
+    /// Cancelled to end the agent.
     pub(super) stop: CancellationToken,
     ready: CancellationToken,
     closing: AtomicBool,
-    /// The client is gone: nobody sees or answers anything.
+    /// True after the client has disconnected: no dialog is displayed or answered.
     deserted: AtomicBool,
     pub(super) restarts: AtomicU32,
-    /// Processes that are being started again.
+    /// Pending restarts of processes.
     pub(super) restarting: OnTheirWay,
-    /// Extensions that are being loaded.
+    /// Pending loads of extensions.
     pub(super) arriving: OnTheirWay,
     pub(super) guards: Guards,
     pub(super) watch: Watch,
@@ -136,7 +137,7 @@ impl std::fmt::Debug for Host {
 }
 
 impl Host {
-    /// A host that has not started anything. `stop` is cancelled when an extension ends the agent.
+    /// Creates a host that has not started anything. An extension that ends the agent cancels `stop`.
     pub fn new(
         options: Options,
         spawner: Arc<dyn Spawner>,
@@ -182,20 +183,20 @@ impl Host {
         self.deserted.load(Ordering::Acquire)
     }
 
-    /// The engine that extensions act on. Only the first call counts.
+    /// Sets the engine on which extensions act. Later calls have no effect.
     pub fn connect(&self, engine: WeakEngine) {
         let _ = self.link.set(engine);
     }
 
-    /// Starts the extensions. Their questions and notices go to `ui`. Needs a runtime; only the first call
-    /// counts.
+    /// Starts the extensions. Their dialogs and notices go to `ui`. Needs a runtime. Later calls have no
+    /// effect.
     pub fn begin(&self, ui: Arc<dyn Ui>) {
         if self.ui.set(ui).is_err() {
             return;
         }
         match self.me.upgrade() {
             Some(host) if !self.options.found.is_empty() => {
-                // From now on: nothing runs before it is known what they guard.
+                // No tool runs before the guards are known.
                 self.expect(&self.options.found);
                 let arriving = self.arriving.begin();
                 tokio::spawn(async move {
@@ -212,18 +213,19 @@ impl Host {
         self.ready.cancel();
     }
 
-    /// Waits until the extensions are loaded and have heard that the agent is ready. Not for one that has
-    /// opened a dialog, nor longer than the limits allow.
+    /// Waits until the extensions are loaded and have received the event about the start. Does not wait for
+    /// an extension with an open dialog, nor longer than the limits allow.
     pub async fn ready(&self) {
         self.ready.cancelled().await;
     }
 
-    /// Whether the extensions are there.
+    /// Returns true if the extensions are loaded.
     pub fn is_ready(&self) -> bool {
         self.ready.is_cancelled()
     }
 
-    /// Tells the client that an extension failed.
+    /// Reports a failure of an extension to the client. After the client has disconnected, and during the
+    /// shutdown, the failure is only logged.
     pub(super) fn fail(&self, extension: &str, event: &str, error: &str) {
         if self.is_closing() || self.is_deserted() {
             tracing::warn!("{extension}: {event}: {error}");
@@ -232,41 +234,42 @@ impl Host {
         }
     }
 
-    /// Returns true if a failure of a listener by which extensions talk to each other is reported to the
-    /// client.
+    /// Returns true if the client receives reports about failed listeners of events between extensions.
     pub(super) fn reports_listener_failures(&self) -> bool {
         self.engine().is_some_and(|engine| engine.customs().behavior.reports_listener_failures)
     }
 
-    /// Those who want to hear of an event, in the order in which they were loaded.
+    /// Returns the subscribers to an event, in the order in which they were loaded.
     pub(super) fn subscribers(&self, event: &str) -> Vec<Member> {
         self.state().members.iter().filter(|member| member.hears(event)).cloned().collect()
     }
 
-    /// Whether a question about an event comes before what is told in the same moment.
+    /// Returns true if a request about an event overtakes notifications of the same moment.
     pub(super) fn comes_first(&self, event: &str) -> bool {
         event == type_of::<ContextHook>()
             && self.engine().is_none_or(|engine| engine.customs().context_comes_first)
     }
 
-    /// Whether another session is to extensions the end of one and the start of the next; they are told why then.
+    /// Returns true if a change of the session is the end of one session and the start of another for
+    /// extensions. They then also receive the reason.
     pub(super) fn sessions_start_anew(&self) -> bool {
         self.engine().is_some_and(|engine| engine.customs().sessions_start_anew)
     }
 
-    /// The end of a session.
+    /// Creates the event about the end of a session.
     pub(super) fn good_bye(&self, reason: SessionReason) -> SessionShutdownHook {
         let mut event = SessionShutdownHook::new();
         event.reason = self.sessions_start_anew().then_some(reason);
         event
     }
 
-    /// Whether anybody wants to hear of an event.
+    /// Returns true if an extension subscribes to an event.
     pub(super) fn is_wanted(&self, event: &str) -> bool {
         self.state().members.iter().any(|member| member.hears(event))
     }
 
-    /// Asks one about an event and waits. A failure is told to the client, once for each silence.
+    /// Sends an event to an extension and waits for the answer. A failure is reported to the client; a
+    /// repeated silence is reported once.
     pub(super) async fn ask(&self, member: &Member, event: impl Into<HookEvent>) -> Result<Value, Failed> {
         let event = event.into();
         let name = event.tag().to_owned();
@@ -284,7 +287,7 @@ impl Host {
             Asked::new(&member.path).overtaking(self.comes_first(&name)).before(Before::is_one(&name));
         let answer = member.process.ask(asked, frame, Some(self.options.limits.hook)).await;
         match &answer {
-            // A tool's fate is its result, not an event.
+            // The outcome of a tool call is its result, not a failure of the extension.
             Err(Failed::Said(_)) if name == type_of::<ToolCallHook>() => {}
             Err(Failed::Said(error)) => self.fail(&member.path, &name, error),
             Err(Failed::TimedOut(limit)) => self.is_silent(member, &name, *limit).await,
@@ -293,33 +296,34 @@ impl Host {
         answer
     }
 
-    /// Tells one of an event; nobody waits.
+    /// Sends an event to an extension without waiting for an answer.
     pub(super) fn tell(&self, member: &Member, event: HookEvent) {
         if !member.silent.load(Ordering::Acquire) {
             member.process.tell(Item::Frame(Box::new(HostEvent::new(&member.path, event).into())));
         }
     }
 
-    /// Tells one how something grows. One that is behind is not told each step.
+    /// Sends an extension one step of a growing value. A slow extension does not receive every step.
     pub(super) fn tell_step(&self, member: &Member, what: Arc<str>, event: Arc<HookEvent>) {
         if !member.silent.load(Ordering::Acquire) {
             member.process.tell(Item::Step(Step { extension: member.path.clone(), what, event }));
         }
     }
 
-    /// Waits until no extension has too much left to read. One that reads nothing is ended meanwhile.
+    /// Waits until no extension has too much unread output. An extension that reads nothing is ended
+    /// meanwhile.
     pub(super) async fn room(&self) {
         for process in self.processes() {
             process.outbox.room().await;
         }
     }
 
-    /// Ends all dialogs as if nobody had answered.
+    /// Ends all dialogs without an answer.
     pub(super) fn end_dialogs(&self) {
         std::mem::take(&mut self.state().dialogs).cancel();
     }
 
-    /// Waits until no command of an extension is going on, at most that long.
+    /// Waits until no command of an extension is running, at most for `patience`.
     pub async fn wait_until_idle(&self, patience: Duration) {
         let processes = self.processes();
         let over = processes.iter().flat_map(|process| process.calls.all()).map(|asked| async move {
@@ -328,13 +332,14 @@ impl Host {
         let _ = tokio::time::timeout(patience, join_all(over)).await;
     }
 
-    /// Says good-bye to nobody: the client has left, and what extensions still show goes nowhere, as in pi.
+    /// Works like [`Host::shut_down`], for a disconnected client: output of the extensions is dropped, as in
+    /// pi.
     pub async fn shut_down_alone(&self) {
         self.deserted.store(true, Ordering::Release);
         self.shut_down().await;
     }
 
-    /// Says good-bye and ends all processes. Only the first call counts.
+    /// Sends the event about the end of the session and ends all processes. Later calls have no effect.
     pub async fn shut_down(&self) {
         self.get_ready();
         let farewell = async {

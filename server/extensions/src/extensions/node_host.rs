@@ -1,5 +1,5 @@
-//! The Node host, which runs extensions written for pi: one program from `extensions/pi-host/`, embedded in the binary
-//! and run by Node.
+//! The Node host, which runs extensions written for pi: one program from `extensions/pi-host/`, embedded in
+//! the binary and run by Node.
 
 mod unpack;
 

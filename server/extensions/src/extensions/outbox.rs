@@ -18,14 +18,14 @@ const STEPS: usize = 64;
 /// Size of one write: an extension that reads this much is considered reading.
 const PIECE: usize = 64 << 10;
 
-/// One item for an extension.
+/// An item for an extension.
 pub(super) enum Item {
     Frame(Box<HostFrame>),
     /// An update of a growing value; a later update contains it.
     Step(Step),
 }
 
-/// One update of a growing value, for one extension.
+/// An update of a growing value, for one extension.
 pub(super) struct Step {
     pub extension: String,
     /// Identifies the value: only updates of the same value replace each other.

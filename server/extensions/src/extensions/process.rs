@@ -423,7 +423,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// How a process is called that serves those.
+/// Returns the name of a process that serves these extensions.
 pub(super) fn name_of(paths: &[String]) -> String {
     match paths {
         [path] => path.clone(),

@@ -1,4 +1,4 @@
-//! What a process says without being asked, and who takes care of it.
+//! Frames that a process sends by itself, and their handling.
 
 use std::sync::{Arc, Weak};
 
@@ -11,7 +11,7 @@ use super::process::{End, Listener, Process};
 use super::response::refuse;
 use crate::ui::{Dialog, Notice};
 
-/// Hears a process for the host.
+/// The listener of a process for the host.
 pub(super) struct Ears(pub Weak<Host>);
 
 impl Listener for Ears {
@@ -80,7 +80,7 @@ impl Host {
                     None => process.noise.complain(&process.name(), &error),
                 }
             }
-            // Answers are taken before.
+            // Responses and updates were handled before.
             Frame::Response(_) | Frame::ToolUpdate(_) => {}
             action => self.act(process, action),
         }

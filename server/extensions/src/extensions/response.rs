@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::process::Process;
 
-/// Answers a question.
+/// Sends the result of a request.
 pub(super) fn answer(process: &Process, id: &str, result: &impl Serialize) {
     let mut response = HostResponse::new(id);
     match serde_json::to_value(result) {
@@ -15,7 +15,7 @@ pub(super) fn answer(process: &Process, id: &str, result: &impl Serialize) {
     process.send(response);
 }
 
-/// Answers that it cannot be.
+/// Sends the rejection of a request.
 pub(super) fn refuse(process: &Process, id: &str, error: impl Into<String>) {
     let mut response = HostResponse::new(id);
     response.error = Some(error.into());

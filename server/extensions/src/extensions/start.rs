@@ -1,4 +1,4 @@
-//! How extensions begin: their processes are started, and say what they bring.
+//! Start of extensions: their processes are started and report their contents.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,17 +20,17 @@ use super::wire::type_of;
 use super::{Found, Limits, Start};
 use crate::tools::CommandLine;
 
-/// The version of the protocol.
+/// Version of the protocol.
 const PROTOCOL: u64 = 1;
 
 impl Host {
-    /// Loads extensions beside those that are there, as when a directory turns out to be trusted.
+    /// Loads further extensions, for example after the user trusts a directory.
     pub async fn load(&self, found: &[Found]) {
         self.expect(found);
         self.load_expected(found, self.arriving.begin()).await;
     }
 
-    /// Loads extensions that are expected already.
+    /// Loads extensions that were passed to [`Host::expect`].
     pub(super) async fn load_expected(&self, found: &[Found], arriving: Underway) {
         let loading = self.loading.lock().await;
         let path = |found: &Found| found.path.to_string_lossy().into_owned();
@@ -63,14 +63,14 @@ impl Host {
         self.welcome(&members).await;
     }
 
-    /// These are to be loaded: nothing runs before it is known what they guard.
+    /// Registers extensions before they are loaded. No tool runs until it is known whether they guard tools.
     pub(super) fn expect(&self, found: &[Found]) {
         found.iter().for_each(|found| self.guards.expect(&found.path.to_string_lossy(), found.guards));
         let places = found.iter().map(|found| (found.path.to_string_lossy().into_owned(), found.location));
         self.state().locations.extend(places);
     }
 
-    /// The first events of extensions that are there now.
+    /// Sends the first events to new extensions.
     pub(super) async fn welcome(&self, new: &[Member]) {
         for member in new.iter().filter(|member| member.hears(type_of::<SessionStartHook>())) {
             let mut event = SessionStartHook::new();
@@ -80,7 +80,7 @@ impl Host {
         self.discover_resources(new).await;
     }
 
-    /// Loads what the Node host runs: into the one that is there, else into a new one.
+    /// Loads extensions into the running Node host, or into a new one if no Node host is running.
     pub(super) async fn load_for_node(&self, paths: Vec<String>) -> Vec<Member> {
         let there = self.processes().into_iter().find(|process| process.loads_more() && !process.has_ended());
         let Some(process) = there.filter(|_| !paths.is_empty()) else {
@@ -94,7 +94,8 @@ impl Host {
         self.introduce(&process, frame, paths.len()).await
     }
 
-    /// How those are started that the Node host runs; none where there are none, or nothing runs them.
+    /// Returns the command line of the Node host and the extensions that it is to load. Returns `None` if
+    /// there are no extensions, or if the host is unavailable.
     async fn node(&self, paths: Vec<String>) -> Option<(Vec<OsString>, Vec<String>)> {
         if paths.is_empty() {
             return None;
@@ -114,8 +115,8 @@ impl Host {
         }
     }
 
-    /// Starts a process and asks what it brings. A process that cannot be started, or that does not say, is
-    /// one failure.
+    /// Starts a process and requests its contents. A process that does not start or does not report its
+    /// contents is one failure.
     pub(super) async fn start(&self, words: Vec<OsString>, paths: Vec<String>) -> Vec<Member> {
         let Some(me) = self.me.upgrade() else { return Vec::new() };
         let mut words = words.into_iter();
@@ -149,14 +150,15 @@ impl Host {
         self.introduce(&process, frame, paths.len()).await
     }
 
-    /// Asks a process what that many extensions bring. Where it does not say, that is one failure, and its end.
+    /// Requests the contents of the last `count` extensions of a process. A process that does not report them
+    /// is one failure and is ended, unless it also serves other extensions.
     async fn introduce(
         &self,
         process: &Arc<Process>,
         frame: impl FnOnce(String) -> HostFrame,
         count: usize,
     ) -> Vec<Member> {
-        // They are loaded one after another.
+        // The process loads them one after another.
         let limit = self.options.limits.start * u32::try_from(count).unwrap_or(u32::MAX).max(1);
         let answer = process.ask(Asked::new(""), frame, Some(limit)).await;
         let said =
@@ -171,11 +173,11 @@ impl Host {
             Err(Failed::TimedOut(limit)) => {
                 format!("it did not say within {} ms what it brings", limit.as_millis())
             }
-            // It was told how it ended.
+            // The end of the process was reported already.
             Err(Failed::Gone) => return Vec::new(),
         };
         match process.paths().get(count..) {
-            // What it serves besides goes on.
+            // The other extensions of the process continue.
             Some([_, ..]) => {
                 let paths = process.paths();
                 let missing = &paths[paths.len() - count..];
@@ -225,7 +227,7 @@ impl Host {
         members
     }
 
-    /// What pi says too, and where: on stderr, while the agent goes on.
+    /// Logs the message of pi for an extension that does not load, to stderr as in pi. The agent continues.
     fn not_loaded(&self, path: &str, reason: &str) {
         tracing::error!("Failed to load extension \"{path}\": {reason}");
     }

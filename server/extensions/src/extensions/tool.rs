@@ -15,7 +15,8 @@ use crate::tools::{Tool, ToolContent, ToolContext, ToolOutput, ToolSet, ToolUpda
 const ABORTED: &str = "Operation aborted";
 
 impl Host {
-    /// Returns the offer without the tools whose schemas no model API takes in any form. Each of them is reported.
+    /// Returns the offer without the tools whose schemas no model API accepts in any form. Each of these
+    /// tools is reported.
     pub(super) fn usable(&self, mut offered: OfferedExtension) -> OfferedExtension {
         let path = offered.path.clone();
         if let Some(tools) = &mut offered.tools {
@@ -32,8 +33,8 @@ impl Host {
         offered
     }
 
-    /// The tools that the model can call: the agent's own and those of extensions, or those that an
-    /// extension has chosen among all that there are.
+    /// Returns the tools that the model can call: the agent's own tools and the tools of extensions. If an
+    /// extension has chosen among all available tools, returns its choice.
     pub(super) fn all_tools(&self, own: &ToolSet) -> ToolSet {
         let state = self.state();
         if state.members.is_empty() {
@@ -58,7 +59,7 @@ impl Host {
     }
 }
 
-/// A tool that an extension brings.
+/// A tool of an extension.
 struct ExtensionTool {
     member: Member,
     offered: OfferedTool,
@@ -141,7 +142,7 @@ impl Tool for ExtensionTool {
     }
 }
 
-/// Blocks of the protocol, as tools give them.
+/// Converts blocks of the protocol to the content of a tool's result.
 pub(super) fn contents(blocks: Vec<InputBlock>) -> Vec<ToolContent> {
     let content = |block| match block {
         InputBlock::Text(text) => Some(ToolContent::Text(text.text)),

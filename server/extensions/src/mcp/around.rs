@@ -8,7 +8,7 @@ use crate::providers::HttpClient;
 use crate::tools::Spawner;
 use crate::world::Clock;
 
-/// What surrounds a server.
+/// Shared context of the servers.
 #[derive(Clone)]
 pub(super) struct Around {
     pub spawner: Arc<dyn Spawner>,

@@ -1,4 +1,4 @@
-//! A server that is there: what it is asked.
+//! Requests to a running server.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,32 +20,32 @@ use super::limits::LONGEST_CALL;
 use super::parts::{self, ListItem, Page, first, page};
 use super::secrets::Secrets;
 
-/// How many tools or prompts of one server count.
+/// Maximum number of tools, or prompts, of one server that are used.
 const MOST: usize = 1_000;
-/// How many pages of them are asked for.
+/// Maximum number of pages requested for one list.
 const PAGES: usize = 100;
-/// How long a server that has not answered a call may take to say that it is alive.
+/// Time limit for the ping to a server that has not answered a call.
 const ALIVE: Duration = Duration::from_secs(5);
-/// How long the words that a call is cancelled may take.
+/// Time limit for sending the cancellation of a call.
 const CANCEL: Duration = Duration::from_secs(5);
 
-/// What a server offers.
+/// The tools and prompts of a server.
 #[derive(Debug, Default)]
 pub(super) struct Offer {
     pub tools: Vec<Tool>,
     pub prompts: Vec<Prompt>,
-    /// A sentence about tools and prompts that it offers and that are not used.
+    /// The text about tools and prompts that are not used.
     pub left_out: Option<String>,
 }
 
-/// The pages of a list, as far as they count.
+/// The pages of a list, up to the limits.
 struct Pages<T> {
     items: Vec<T>,
-    /// Sentences about items that cannot be used.
+    /// Texts about unusable items.
     unfit: Vec<String>,
-    /// How many pages were read.
+    /// Number of pages read.
     count: usize,
-    /// The place at which the next one begins; none behind the last one.
+    /// The position of the next page; `None` after the last page.
     cursor: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl<T> Default for Pages<T> {
 }
 
 impl<T> Pages<T> {
-    /// The page to be asked for next; none where there is none, or enough was read.
+    /// Returns the parameters for the next page; `None` after the last page, or if enough was read.
     fn next(&mut self) -> Option<PaginatedRequestParams> {
         let begins = self.count == 0;
         let goes_on = self.cursor.is_some() && self.count < PAGES && self.items.len() < MOST;
@@ -70,7 +70,7 @@ impl<T> Pages<T> {
         self.count += 1;
     }
 
-    /// Sentences about what is left out.
+    /// Returns the texts about items that are left out.
     fn left_out(&mut self, what: &str) -> Vec<String> {
         let mut sentences = first(std::mem::take(&mut self.unfit));
         sentences.extend(self.too_many(what));
@@ -91,14 +91,14 @@ impl<T> Pages<T> {
         }
     }
 
-    /// The items that count.
+    /// Returns the items that are used.
     fn end(mut self) -> Vec<T> {
         self.items.truncate(MOST);
         self.items
     }
 }
 
-/// A server that is there.
+/// The connection to a running server.
 #[derive(Clone)]
 pub(super) struct Connection {
     pub peer: Peer<RoleClient>,
@@ -107,16 +107,16 @@ pub(super) struct Connection {
     pub secrets: Secrets,
 }
 
-/// Why a question has no answer.
+/// Reason for a request without a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failed {
-    /// Whoever asked wants to stop.
+    /// The caller aborted the request.
     Aborted,
-    /// The server says that it cannot.
+    /// The server returned an error or an unusable response.
     Said(String),
-    /// It says nothing.
+    /// The server did not respond within this time limit.
     TimedOut(Duration),
-    /// It is gone, or cannot be reached.
+    /// The server has ended or cannot be reached, for this reason.
     Gone(String),
 }
 
@@ -132,7 +132,7 @@ impl fmt::Display for Failed {
 }
 
 impl Connection {
-    /// What the server offers now.
+    /// Requests the current tools and prompts of the server.
     pub async fn offer(&self) -> Result<Offer, Failed> {
         let info = self.peer.peer_info();
         let can = info.as_ref().map(|info| &info.capabilities);
@@ -160,15 +160,16 @@ impl Connection {
         Ok(offer)
     }
 
-    /// A page of a list. An item that does not fit the protocol is left out.
+    /// Requests a page of a list. An item that does not fit the protocol is left out.
     async fn page<T: ListItem>(&self, request: ClientRequest) -> Result<Page<T>, Failed> {
         let answer = self.peer.send_request(request).await.map_err(|error| self.failed(error))?;
-        // An answer with such an item is none that the SDK knows, and comes as it is.
+        // The SDK does not know a response with such an item, and passes it on unchanged.
         let answer = serde_json::to_value(&answer).unwrap_or_default();
         page(&answer).ok_or_else(|| self.failed(ServiceError::UnexpectedResponse))
     }
 
-    /// Calls a tool. `shown` hears of progress. A call that is aborted, given up or dropped is cancelled at the server.
+    /// Calls a tool; `shown` receives its progress. A call that is aborted, exceeds its time limit or is
+    /// dropped is cancelled at the server.
     pub async fn call(
         &self,
         tool: &str,
@@ -211,7 +212,7 @@ impl Connection {
         }
     }
 
-    /// The messages of a prompt.
+    /// Requests the messages of a prompt.
     pub async fn prompt(
         &self,
         name: &str,
@@ -236,12 +237,12 @@ impl Connection {
         messages.ok_or_else(|| self.failed(ServiceError::UnexpectedResponse))
     }
 
-    /// Looks whether a server that did not answer is alive; its connection ends where it is not.
+    /// Checks in the background that a server without a response is alive. Otherwise ends its connection.
     fn look(&self) {
         let me = self.clone();
         tokio::spawn(async move {
             let ping = me.peer.send_request(ClientRequest::PingRequest(Default::default()));
-            // A refusal is a sign of life.
+            // An error response is a sign of life too.
             if !matches!(timeout(ALIVE, ping).await, Ok(Ok(_) | Err(ServiceError::McpError(_)))) {
                 me.fault.set("it answers nothing");
             }
@@ -272,7 +273,7 @@ impl Connection {
     }
 }
 
-/// What a call gives; some answers have no members by which they could be told from others.
+/// Converts the response to a call. Some responses have no members that distinguish them from others.
 fn result(answer: ServerResult) -> Result<CallToolResult, Failed> {
     match answer {
         ServerResult::CallToolResult(result) => Ok(result),
@@ -290,11 +291,11 @@ fn result(answer: ServerResult) -> Result<CallToolResult, Failed> {
     }
 }
 
-/// A call that the server works on: cancelled there, unless it has answered.
+/// A call in progress. It is cancelled at the server when dropped before its response.
 struct Open(Option<RequestHandle<RoleClient>>);
 
 impl Open {
-    /// The answer. May be dropped and called again.
+    /// Waits for the response. The future may be dropped and requested again.
     async fn answer(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.0 else { return Err(ServiceError::TransportClosed) };
         let answer = (&mut handle.rx).await;

@@ -35,8 +35,8 @@ pub(super) fn explain(error: &ServiceError) -> (String, bool) {
     }
 }
 
-/// Returns the innermost reason, because the outer ones name addresses and types, and true if the connection
-/// is broken.
+/// Returns the innermost reason, and true if the connection is broken. Outer reasons name addresses and
+/// types.
 fn reason(error: &(dyn Error + 'static)) -> (String, bool) {
     let mut inner = error;
     let mut broken = false;

@@ -9,22 +9,22 @@ use super::pool::Pool;
 use crate::providers::{self, HttpClient};
 use crate::world::{Clock, SystemClock};
 
-/// What the servers of a conversation are made of.
+/// Options of the servers of a conversation.
 #[derive(Clone)]
 pub struct Options {
     /// The servers.
     pub definitions: Vec<Definition>,
-    /// How patient the agent is with them.
+    /// Limits of time and number.
     pub limits: Limits,
-    /// Only these of their tools count; none: all of them. See [`Servers::choose`](super::Servers::choose).
+    /// The enabled tools; `None` for all tools. See [`Servers::choose`](super::Servers::choose).
     pub chosen: Option<Vec<String>>,
-    /// Variables that servers do not get unless their definition gives them.
+    /// Environment variables that servers receive only if their definition sets them.
     pub hidden: Vec<OsString>,
-    /// How servers that listen are reached.
+    /// The client for servers at an address.
     pub http: Arc<HttpClient>,
-    /// The servers that run; conversations with the same pool share them.
+    /// The running servers. Conversations with the same pool share them.
     pub pool: Pool,
-    /// The clock that spaces out the lists of a server which tells of many changes.
+    /// The clock for the pause between two lists of a server that reports many changes.
     pub clock: Arc<dyn Clock>,
 }
 

@@ -1,4 +1,5 @@
-//! Lists and results of servers of which a part does not fit the protocol's schema: that part is left out, and said to be.
+//! Lists and results of servers with parts that do not fit the schema of the protocol. These parts are left
+//! out and reported.
 
 use rmcp::model::{CallToolResult, ContentBlock, GetPromptResult, Prompt, PromptMessage, Role, Tool};
 use serde::de::DeserializeOwned;
@@ -6,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::providers::schema_problem;
 
-/// The most items that are named as left out.
+/// Maximum number of items that are named as left out.
 const NAMED: usize = 10;
-/// The longest name or type that is shown, in characters.
+/// Maximum displayed length of a name or type, in characters.
 const SHOWN: usize = 80;
 
 /// A page of a list.
@@ -22,10 +23,10 @@ pub(super) struct Page<T> {
 
 /// An item of a list.
 pub(super) trait ListItem: DeserializeOwned {
-    /// The member with the list: the word for one, and an `s`.
+    /// The member with the list: the singular, followed by an `s`.
     const MEMBER: &'static str;
 
-    /// Returns the fault of an item, in words; `None` if it has none.
+    /// Returns the error in an item as text; `None` for a valid item.
     fn problem(item: &Value) -> Option<String>;
 }
 
@@ -70,7 +71,7 @@ pub(super) fn page<T: ListItem>(result: &Value) -> Option<Page<T>> {
     Some(Page { items, cursor: cursor.map(str::to_owned), left_out })
 }
 
-/// The first sentences of many.
+/// Returns the first sentences of many, and the number of the others.
 pub(super) fn first(mut sentences: Vec<String>) -> Vec<String> {
     if let Some(more) = sentences.len().checked_sub(NAMED).filter(|more| *more > 0) {
         sentences.truncate(NAMED);
@@ -79,7 +80,7 @@ pub(super) fn first(mut sentences: Vec<String>) -> Vec<String> {
     sentences
 }
 
-/// Reads a call's result part by part. Returns `None` if it is no such result.
+/// Reads the result of a call part by part. Returns `None` if the value is not such a result.
 pub(super) fn result(value: &Value) -> Option<CallToolResult> {
     let known = ["content", "structuredContent", "isError"];
     if known.iter().all(|name| value.get(*name).is_none()) {
@@ -97,7 +98,7 @@ pub(super) fn result(value: &Value) -> Option<CallToolResult> {
     Some(result)
 }
 
-/// Reads the messages of a prompt one by one. Returns `None` if there are none.
+/// Reads the messages of a prompt one by one. Returns `None` if there is no list of messages.
 pub(super) fn prompt(value: &Value) -> Option<GetPromptResult> {
     let message = |message: &Value| {
         let role = serde_json::from_value(message["role"].clone()).unwrap_or(Role::User);

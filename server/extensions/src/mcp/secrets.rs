@@ -68,7 +68,8 @@ impl Shows for Secrets {
         loop {
             let before = at;
             for secret in self.0.iter().map(ExposeSecret::expose_secret) {
-                // A secret that may begin at the end of the text, or one that the cut would split.
+                // The cut precedes a secret that may begin at the end of the text, and a secret that it would
+                // split.
                 at = at.min(begun(text, secret)).min(straddling(text, secret, at));
             }
             if at == before {

@@ -1,4 +1,4 @@
-//! A server and its lives: started, watched, started again.
+//! A server with its restarts.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,50 +14,50 @@ use super::connection::{Connection, Failed, Offer};
 use super::definition::Definition;
 use super::life::{Life, NotStarted};
 
-/// A server that has lived that long is not one that ends again and again.
+/// Running time of a server after which earlier failures are not counted.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A server is asked at most that often what it offers, however often it tells of changes.
+/// Minimum interval between two requests for the offer of a server, however often the server reports changes.
 const LIST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What becomes of a server.
+/// State of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Its file says that it is not to be used.
+    /// The definition disables the server.
     Disabled,
-    /// It has not said yet what it offers.
+    /// The server has not reported its offer yet.
     Starting,
-    /// It is there.
+    /// The server is running.
     Running,
-    /// It has ended, and is started again after a pause.
+    /// The server has ended, and restarts after a pause.
     Restarting,
-    /// It cannot be used, or has ended too often.
+    /// The server cannot be used, or has ended too often.
     Failed,
-    /// The agent has ended it.
+    /// The agent has ended the server.
     Stopped,
 }
 
-/// A server as people see it.
+/// Status of a server, for users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
-    /// The file that names it.
+    /// The file with its definition.
     pub file: PathBuf,
-    /// What has become of it.
+    /// State of the server.
     pub state: State,
-    /// Why it is not there, where that is known.
+    /// The reason for which the server is not running, if known.
     pub why: Option<String>,
-    /// The names by which the model calls its tools.
+    /// The names of its tools for the model.
     pub tools: Vec<String>,
     /// The names of its prompts, as slash commands without the slash.
     pub prompts: Vec<String>,
-    /// A sentence about tools or prompts that it offers and that are not used, because there are too many or they do not
-    /// fit the protocol.
+    /// The text about tools or prompts that are not used, because they are too many or do not fit the
+    /// protocol.
     pub left_out: Option<String>,
 }
 
-/// What a server is right now.
+/// Current values of a server.
 #[derive(Clone)]
 pub(super) struct Now {
     pub state: State,
@@ -66,9 +66,9 @@ pub(super) struct Now {
     pub connection: Option<Connection>,
 }
 
-/// Hears of servers that end.
+/// Receives the failures of servers.
 pub(super) trait Hears: Send + Sync {
-    /// A server is not there any more, or never was.
+    /// Handles a server that has ended, failed to start, or offers unusable parts.
     fn failed(&self, server: &str, why: &str);
 }
 
@@ -82,10 +82,10 @@ pub(super) struct Server {
     listeners: Mutex<Vec<Weak<dyn Hears>>>,
 }
 
-/// How a life ended.
+/// The end of one run of a server.
 enum End {
     Asked,
-    /// With the reason, how long it was there, and whether it is worth another try.
+    /// The reason, the duration of the run if the server started, and true if a restart may succeed.
     Died {
         why: String,
         lived: Option<Duration>,
@@ -94,7 +94,7 @@ enum End {
 }
 
 impl Server {
-    /// A server that begins to start, where it is to be used at all. Needs a runtime.
+    /// Creates a server and starts it in the background, unless its definition disables it. Needs a runtime.
     pub fn start(definition: Definition, around: Around) -> Arc<Self> {
         let state = if definition.disabled { State::Disabled } else { State::Starting };
         let now = Now { state, why: None, offer: Arc::default(), connection: None };
@@ -113,7 +113,7 @@ impl Server {
         me
     }
 
-    /// What it is right now.
+    /// Returns the current values.
     pub fn now(&self) -> Now {
         self.now.borrow().clone()
     }
@@ -127,22 +127,22 @@ impl Server {
         self.now.borrow().offer.left_out.clone()
     }
 
-    /// Waits until it is known whether it starts.
+    /// Waits until the start has succeeded or failed.
     pub async fn started(&self) {
         let _ = self.now.subscribe().wait_for(|now| now.state != State::Starting).await;
     }
 
-    /// Begins to end it.
+    /// Starts to end the server.
     pub fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// Waits until it has ended.
+    /// Waits until the server has ended.
     pub async fn stopped(&self) {
         self.over.cancelled().await;
     }
 
-    /// How long a call of it may go on without an answer or progress.
+    /// Returns the time limit of a call without an answer or progress.
     pub fn call_limit(&self) -> Duration {
         self.definition.call_timeout.unwrap_or(self.around.limits.call)
     }
@@ -197,7 +197,7 @@ impl Server {
         self.over.cancel();
     }
 
-    /// From a start to the end.
+    /// Runs the server once, from its start to its end.
     async fn one_life(&self, again: bool) -> End {
         let limit = self.around.limits.start;
         let started = tokio::select! {
@@ -216,7 +216,7 @@ impl Server {
         let born = Instant::now();
         let asked = self.serve(&mut life, again).await;
         if !matches!(asked, Asked::Stop) {
-            // From now on, and not only when its end is complete.
+            // The state changes now, not only after the complete end.
             self.set(State::Restarting, None, None);
         }
         let why = life.end(matches!(asked, Asked::Stop)).await;
@@ -227,7 +227,7 @@ impl Server {
         }
     }
 
-    /// While it is there.
+    /// Keeps the offer of a running server current. Returns the reason for its end.
     async fn serve(&self, life: &mut Life, again: bool) -> Asked {
         let connection = life.connection.clone();
         let changed = life.changed.clone();
@@ -235,7 +235,7 @@ impl Server {
         let mut left_out = None;
         loop {
             let pause = self.around.clock.sleep(LIST_PAUSE);
-            // A change that is told meanwhile is asked for once more.
+            // A change that is reported during this request leads to one more request.
             let offer = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return Asked::Stop,
@@ -260,7 +260,7 @@ impl Server {
                     let limit = self.around.limits.start.as_millis();
                     return Asked::Silent(format!("it did not say within {limit} ms what it offers"));
                 }
-                // What it offered before counts.
+                // The previous offer stays in effect.
                 _ => tracing::warn!("mcp:{}: it does not say what it offers now", self.definition.name),
             }
             first = false;
@@ -273,18 +273,18 @@ impl Server {
                     pause.await;
                 } => {}
             }
-            // Whatever it has told of until now is in the list that is asked for next.
+            // The next list includes all changes that were reported until now.
             let _ = changed.notified().now_or_never();
         }
     }
 }
 
-/// Who wants a server to end.
+/// Reason for the end of a run.
 enum Asked {
     Stop,
-    /// It has ended by itself.
+    /// The server ended by itself.
     Nobody,
-    /// It does not say what it offers.
+    /// The server did not report its offer, for this reason.
     Silent(String),
 }
 

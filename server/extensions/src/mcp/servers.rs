@@ -1,4 +1,4 @@
-//! The servers of one conversation: their tools and prompts, and what becomes of them.
+//! The servers of one conversation: their tools, prompts and states.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -17,12 +17,12 @@ use crate::engine::{Hooks, WeakEngine};
 use crate::resources::{CommandInfo, CommandSource};
 use crate::tools::{Spawner, ToolSet};
 
-/// The servers of one conversation. Stands in the engine's chain of hooks, where it adds their tools.
+/// The servers of one conversation. As a hook of the engine, it adds their tools.
 pub struct Servers {
     me: Weak<Self>,
     options: Options,
     around: Around,
-    /// The tools that there are without servers.
+    /// Names of the tools that do not come from servers.
     own: Vec<String>,
     link: OnceLock<WeakEngine>,
     state: Mutex<Of>,
@@ -31,15 +31,15 @@ pub struct Servers {
 #[derive(Default)]
 struct Of {
     definitions: Vec<Definition>,
-    /// Only these tools count, where somebody has said so.
+    /// The enabled tools; `None` if all are enabled.
     chosen: Option<Vec<String>>,
     members: Vec<Arc<Server>>,
     begun: bool,
     off: bool,
     closed: bool,
-    /// Until when servers that are starting are waited for.
+    /// Deadline for waiting for servers that are starting.
     patience: Option<Instant>,
-    /// Who is not there was told.
+    /// True after missing servers and tools were logged.
     told: bool,
 }
 
@@ -49,7 +49,8 @@ impl std::fmt::Debug for Servers {
     }
 }
 
-/// One of the tools, by its server's place and its own.
+/// A tool of a server: the index of the server, the index of the tool in its offer, and the name for the
+/// model.
 struct Offered {
     server: usize,
     place: usize,
@@ -57,7 +58,7 @@ struct Offered {
 }
 
 impl Servers {
-    /// Servers of which none has been started. `own` are the tools that there are besides.
+    /// Creates the servers without starting them. `own` contains the tools that do not come from servers.
     pub fn new(mut options: Options, spawner: Arc<dyn Spawner>, own: &ToolSet) -> Arc<Self> {
         let around = Around {
             spawner,
@@ -85,36 +86,38 @@ impl Servers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The engine that hears of servers which end. Only the first call counts.
+    /// Sets the engine that receives the failures of servers. Later calls have no effect.
     pub fn connect(&self, engine: WeakEngine) {
         let _ = self.link.set(engine);
     }
 
-    /// Starts the servers, without waiting for them. Needs a runtime.
+    /// Starts the servers without waiting for them. Needs a runtime.
     pub fn begin(&self) {
         self.state().begun = true;
         self.renew();
     }
 
-    /// These servers count from now on, as when a directory turns out to be trusted. Those that are there already go on.
+    /// Replaces the definitions, for example after the user trusts a directory. Servers with an unchanged
+    /// definition continue.
     pub fn replace(&self, definitions: Vec<Definition>) {
         self.state().definitions = definitions;
         self.renew();
     }
 
-    /// Whether the conversation has servers at all. Those that nobody else uses end where it has none.
+    /// Enables or disables all servers of the conversation. Disabled servers end if no other conversation
+    /// uses them.
     pub fn set_enabled(&self, enabled: bool) {
         self.state().off = !enabled;
         self.renew();
     }
 
-    /// Only these tools count from now on, by the name that the model calls or the one that the server gives; a name that
-    /// ends in `*` stands for all that begin so. None: all of them.
+    /// Restricts the tools to these names; `None` enables all of them. A name is the name for the model or
+    /// the name at the server. A name that ends in `*` is a prefix of names for the model.
     pub fn choose(&self, chosen: Option<Vec<String>>) {
         self.state().chosen = chosen;
     }
 
-    /// Starts and ends servers, so that there are those that are wanted.
+    /// Starts and ends servers according to the definitions.
     fn renew(&self) {
         let mut state = self.state();
         let wanted = match state.begun && !state.off && !state.closed {
@@ -142,7 +145,8 @@ impl Servers {
         untold.iter().for_each(|(server, what)| self.failed(&server.definition.name, what));
     }
 
-    /// Waits until it is known of each server whether it starts, but no longer than the limits say after it was begun.
+    /// Waits until every server has started or failed, at most for the waiting time in the limits. The time
+    /// begins with the start of the newest server.
     pub async fn ready(&self) {
         let (members, patience) = {
             let state = self.state();
@@ -175,7 +179,7 @@ impl Servers {
         }
     }
 
-    /// The servers as people see them, in the order of their files.
+    /// Returns the states of the servers, in the order of their files.
     pub fn status(&self) -> Vec<Status> {
         let own = |name: &str| self.own.iter().any(|own| own == name);
         let (now, tools) = self.offered(own);
@@ -196,7 +200,7 @@ impl Servers {
         now.iter().enumerate().map(status).collect()
     }
 
-    /// The tools that count, with what their servers are right now.
+    /// Returns the enabled tools, with the current values of their servers.
     fn offered(&self, taken: impl Fn(&str) -> bool) -> (Vec<(Arc<Server>, Now)>, Vec<Offered>) {
         let (members, chosen) = {
             let state = self.state();
@@ -226,7 +230,7 @@ impl Servers {
         (now, offered)
     }
 
-    /// The prompts with their servers, their places and the names of their commands.
+    /// Returns the prompts: their server, their index and the name of their command.
     fn prompts(&self) -> Vec<(Arc<Server>, usize, String)> {
         let members = self.state().members.clone();
         let now: Vec<(Arc<Server>, Now)> =
@@ -246,7 +250,7 @@ impl Servers {
         places.zip(names).map(|((server, place), name)| (server, place, name)).collect()
     }
 
-    /// The prompts as commands.
+    /// Returns the prompts as commands.
     pub fn commands(&self) -> Vec<CommandInfo> {
         let command = |(server, place, name): (Arc<Server>, usize, String)| {
             let offer = server.now().offer;
@@ -262,7 +266,8 @@ impl Servers {
         self.prompts().into_iter().map(command).collect()
     }
 
-    /// What a server makes of a text that invokes one of its prompts; none where it does not. Fails with a sentence.
+    /// Expands a text that invokes a prompt of a server. Returns `None` for any other text. Fails with a
+    /// message that names the prompt and the server.
     pub async fn expand(&self, text: &str) -> Result<Option<Expanded>, String> {
         let Some(command) = text.strip_prefix('/') else { return Ok(None) };
         let (name, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
@@ -280,7 +285,8 @@ impl Servers {
         answer.map(|result| Some(expanded(result))).map_err(|error: Failed| failed(&error.to_string()))
     }
 
-    /// Ends the servers that nobody else uses, and waits until they have ended. Only the first call counts.
+    /// Ends the servers that no other conversation uses, and waits until they have ended. Later calls have no
+    /// effect.
     pub async fn shut_down(&self) {
         let leaving = {
             let mut state = self.state();
@@ -292,7 +298,7 @@ impl Servers {
     }
 }
 
-/// Whether a name of the user's choice means a tool, by the name that the model calls or the server's own.
+/// Returns true if a name in the selection applies to a tool, by its name for the model or its own name.
 fn matches(wanted: &str, called: &str, own: &str) -> bool {
     match wanted.strip_suffix('*') {
         Some(start) => called.starts_with(start),

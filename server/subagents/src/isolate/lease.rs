@@ -21,12 +21,12 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The copies for one call. Dropping the value removes them in the background.
 pub struct Lease {
-    /// Its commands end with the call.
+    /// Runner of git commands, which end with the call.
     pub(super) git: Git,
     pub(super) claim: Option<Claim>,
     pub(super) repository: Arc<Repository>,
     base: Ready<Base>,
-    /// Lock for removals: concurrent removals are slower than sequential ones.
+    /// Lock for removals: concurrent removals are slower than sequential removals.
     broom: Arc<tokio::sync::Mutex<()>>,
     /// Work that must end before the cleanup.
     pending: Mutex<Vec<BoxFuture<'static, ()>>>,
@@ -194,8 +194,8 @@ fn over<T: Clone + Send + Sync + 'static>(work: &Ready<T>) -> BoxFuture<'static,
     work.clone().map(drop).boxed()
 }
 
-/// Fills a copy with the current files and gives it a git directory of its own. Git commands of a subagent
-/// therefore only affect the copy.
+/// Fills a copy with the current files and creates a git directory of its own. Git commands of a subagent
+/// therefore affect only the copy.
 async fn fill(
     git: &Git,
     repository: &Arc<Repository>,

@@ -139,8 +139,8 @@ impl Lease {
         self.surely(work).await
     }
 
-    /// Creates a branch at a commit, records it in `made`, and returns its name. If the name is taken, the
-    /// name gets a number as its suffix.
+    /// Creates a branch at a commit, records it in `made`, and returns its name. If a branch of that name
+    /// exists, the new name gets a number as its suffix.
     async fn branch(&mut self, made: &mut Vec<Branch>, wanted: &str, commit: &str) -> Result<String, String> {
         let mut name = wanted.to_owned();
         for number in 2..=NAMES {

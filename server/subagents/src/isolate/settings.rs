@@ -1,26 +1,28 @@
-//! Settings of a repository, and those of them that git may follow.
+//! Settings of a repository, and the settings among them that git may use.
 //!
-//! Git runs programs that a repository's configuration names. The git of the agent never reads that configuration: it works
-//! with a git directory of its own, into which settings are copied. Without trust only settings that run nothing are copied.
+//! Git runs programs that the configuration of a repository names. The git of the agent never reads that
+//! configuration. It uses a git directory of its own, into which settings are copied. Without trust only
+//! settings that run nothing are copied.
 
 use std::path::Path;
 
 use super::git::{Git, Variables};
 
-/// One setting: its name as git lists it (section and last part in lower case), and its value; none where the file has the name alone.
+/// One setting: its name as git lists it (section and last part in lower case), and its value. `None` is the
+/// value of a setting with a name only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Setting {
     name: String,
     value: Option<String>,
 }
 
-/// The settings of a repository that copies get.
+/// The settings that copies receive.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings(Vec<Setting>);
 
-/// Settings that name a program, as patterns: `*` stands for any part in the middle. In a directory that is not trusted a
-/// repository that has one is not copied. Hooks, aliases, editors and pagers are not among them, for no copy gets
-/// them. Filters are looked for among the attributes.
+/// Settings that name a program, as patterns: `*` matches any part in the middle. An untrusted repository
+/// with such a setting is not copied. Hooks, aliases, editors and pagers are not listed, because no copy
+/// receives them. Filters are found by the attributes of files.
 const PROGRAMS: &[&str] = &[
     "core.alternaterefscommand",
     "core.askpass",
@@ -45,7 +47,7 @@ const PROGRAMS: &[&str] = &[
     "uploadpack.packobjectshook",
 ];
 
-/// Settings that run nothing, and that copies get of any repository.
+/// Settings that run nothing; copies of every repository receive them.
 const HARMLESS: &[&str] = &[
     "author.email",
     "author.name",
@@ -73,8 +75,8 @@ const HARMLESS: &[&str] = &[
     "user.useconfigonly",
 ];
 
-/// Settings that no copy gets, as patterns, or sections that end in a dot: those about the git directory itself, and hooks,
-/// aliases, editors and pagers, which the work of a copy does not need.
+/// Settings that no copy receives, as patterns, or as sections that end in a dot. They concern the git
+/// directory itself, or are hooks, aliases, editors and pagers, which a copy does not need.
 const OWN: &[&str] = &[
     "alias.",
     "core.bare",
@@ -99,7 +101,8 @@ const OWN: &[&str] = &[
 ];
 
 impl Settings {
-    /// Reads the settings of the repository around `root`. Fails if it is not trusted and names a program.
+    /// Reads the settings of the repository around `root`. Fails if the repository is not trusted and names a
+    /// program.
     pub async fn read(git: &Git, root: &Path, trusted: bool) -> Result<Self, String> {
         let includes = if trusted { "--includes" } else { "--no-includes" };
         let list = ["config", includes, "--show-scope", "--list", "--null"];
@@ -114,7 +117,7 @@ impl Settings {
         Ok(Self(all.into_iter().filter(counts).collect()))
     }
 
-    /// The text of a configuration file with these settings, for a repository with that format of objects.
+    /// Returns a configuration file with these settings, for a repository with that format of objects.
     pub fn text(&self, objects: &str, lfs: &Path) -> String {
         let mut text = match objects {
             "sha1" => "[core]\n\trepositoryformatversion = 0\n\tbare = false\n".to_owned(),
@@ -122,7 +125,7 @@ impl Settings {
                 "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = {other}\n"
             ),
         };
-        // The user's own filter for large files keeps them here.
+        // The user's own filter for large files stores them here.
         let storage = Setting { name: "lfs.storage".into(), value: Some(lfs.to_string_lossy().into_owned()) };
         for setting in std::iter::once(&storage).chain(&self.0) {
             text.push_str(&setting.text());
@@ -131,7 +134,7 @@ impl Settings {
     }
 }
 
-/// The words with which a repository is refused that is not trusted.
+/// Returns the message that rejects an untrusted repository.
 pub(super) fn untrusted(reason: &str) -> String {
     format!(
         "Isolated task execution requires trust for this repository: {reason}, and the directory is not trusted. Git \
@@ -142,7 +145,7 @@ pub(super) fn untrusted(reason: &str) -> String {
 impl Setting {
     fn names_a_program(&self) -> bool {
         let value = self.value.as_deref().unwrap_or("true");
-        // Git has a monitor of its own, and an empty value takes back what another file says.
+        // Git has a monitor of its own. An empty value cancels the value in another file.
         let switch = self.name == "core.fsmonitor" && is_boolean(value);
         !value.is_empty() && !switch && PROGRAMS.iter().any(|pattern| is(pattern, &self.name))
     }
@@ -178,7 +181,7 @@ fn escaped(value: &str) -> String {
     value.chars().map(escape).collect()
 }
 
-/// Whether a pattern means that setting.
+/// Returns true if a pattern applies to that setting.
 fn is(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         Some((start, end)) => {
@@ -189,7 +192,7 @@ fn is(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// The settings of a repository among all that git lists with their scopes.
+/// Returns the settings of a repository from git's list of all settings with their scopes.
 fn parse(listed: &[u8]) -> Vec<Setting> {
     let mut parts = listed.split(|byte| *byte == 0);
     let mut settings = Vec::new();

@@ -69,7 +69,7 @@ impl Client {
         }
     }
 
-    /// Shows a notice, which is not part of the conversation. A client without notices receives it as a
+    /// Sends a notice, which is not part of the conversation. A client without notices receives it as a
     /// message if it is `for_user`, else as a thought.
     pub fn notice(&self, session: &str, severity: AcpNoticeSeverity, text: &str, for_user: bool) {
         if self.shows_notices() {

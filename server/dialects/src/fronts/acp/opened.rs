@@ -175,7 +175,7 @@ impl Opened {
         }
     }
 
-    /// Sends no further updates.
+    /// Stops all further updates.
     pub fn silence(&self) {
         self.closed.cancel();
         self.sink.close();

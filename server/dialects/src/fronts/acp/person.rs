@@ -36,7 +36,7 @@ impl Person {
         Self { client, sink, session }
     }
 
-    /// Asks for permission. The request refers to a tool call if the question is about one.
+    /// Requests permission. The request refers to a tool call if the question is about one.
     fn choose(
         &self,
         id: &str,
@@ -71,7 +71,7 @@ impl Person {
         asked
     }
 
-    /// Asks for a text, if the client shows forms. Without forms, the question is dismissed with a notice to
+    /// Requests a text, if the client shows forms. Without forms, the question is dismissed with a notice to
     /// the user.
     fn enter(&self, title: String, placeholder: Option<String>, prefill: Option<String>) -> Option<Asked> {
         let mut field = json!({"type": "string", "title": title});

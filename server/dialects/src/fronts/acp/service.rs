@@ -283,7 +283,7 @@ impl Drop for Request<'_> {
     }
 }
 
-/// Returns a page of a list. An additional entry in `found` shows that another page follows.
+/// Returns a page of a list. An additional entry in `found` means that another page follows.
 fn page(mut found: Vec<Kept>, from: usize) -> AcpSessionList {
     let more = found.len() > PAGE;
     found.truncate(PAGE);

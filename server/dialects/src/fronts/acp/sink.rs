@@ -91,7 +91,7 @@ impl Sink {
         self.chosen.notified().await;
     }
 
-    /// Sends no further updates.
+    /// Stops all further updates.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }

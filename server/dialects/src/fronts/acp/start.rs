@@ -199,7 +199,7 @@ async fn kept(options: &Options, cwd: &Path, id: &str, closed: bool) -> Result<S
     }
 }
 
-/// Returns the servers from a client, and a sentence for each unusable one.
+/// Returns the servers from a client, and a sentence for each unusable server.
 fn given(cwd: &Path, servers: Vec<AcpMcpServer>) -> (Vec<mcp::Definition>, Vec<String>) {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let places = || mcp::Places { cwd, home: home.as_deref(), agent_dir: None };

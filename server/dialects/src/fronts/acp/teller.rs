@@ -36,7 +36,7 @@ pub(super) struct Teller {
     /// The previous content of files that calls write.
     before: BTreeMap<String, String>,
     ended: Option<Ended>,
-    /// A budget is exhausted.
+    /// True if a budget is exhausted.
     used_up: bool,
     cost: f64,
 }
@@ -57,7 +57,7 @@ impl Teller {
         }
     }
 
-    /// Starts a turn and resets the outcome of the previous one.
+    /// Starts a turn and resets the outcome of the previous turn.
     pub fn begin(&mut self) {
         (self.ended, self.used_up) = (None, false);
     }
@@ -186,7 +186,7 @@ impl Teller {
 
     /// Returns the content of a call: its change, then its text.
     fn content(&self, call: &ToolCall, blocks: &[ToolContent]) -> Vec<AcpToolContent> {
-        // A terminal shows the whole output.
+        // The terminal displays the whole output.
         if let Some(terminal) = self.terminals.get(&call.id) {
             return vec![AcpCallTerminal::new(terminal.as_str()).into()];
         }
@@ -201,7 +201,7 @@ impl Teller {
         let mut update = AcpToolCallUpdate::new(call.id.as_str());
         update.status = status(output.is_error).into();
         update.content = match output.is_error {
-            // A failed call made no change, so none is shown.
+            // A failed call made no change, so no change is displayed.
             true if !self.terminals.contains_key(&call.id) => calls::content(&output.content),
             _ => self.content(call, &output.content),
         }

@@ -157,7 +157,7 @@ impl Watching {
             if output.truncated {
                 let _ = written.write_all(b"[The beginning of the output is missing.]\n").await;
             }
-            // The reader may be gone.
+            // The reader may have been dropped.
             let _ = written.write_all(output.output.as_bytes()).await;
         }
         drop(written);

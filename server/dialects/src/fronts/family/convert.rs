@@ -134,7 +134,7 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
             end.error_message = error.map(str::to_owned);
             body(spec, &end)
         }
-        // Older revisions have none of these events.
+        // Older revisions do not have these events.
         Event::Queued(_)
         | Event::Settled { .. }
         | Event::QueuesChanged { .. }

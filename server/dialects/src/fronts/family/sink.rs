@@ -25,11 +25,11 @@ pub(super) struct Sink<D: Family> {
     emitter: OnceLock<Emitter<D>>,
     /// The state that later frames need from earlier events.
     state: Mutex<State>,
-    /// The revision has the additions of pi 1.5.
+    /// True if the revision has the additions of pi 1.5.
     newer: bool,
-    /// Each update carries the whole answer.
+    /// True if each update carries the whole answer.
     repeats: bool,
-    /// No event is sent any more.
+    /// True if no further events are sent.
     closed: AtomicBool,
 }
 

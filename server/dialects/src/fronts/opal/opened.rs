@@ -189,8 +189,8 @@ impl Opened {
         self.features.config()
     }
 
-    /// Goes back to a message, so that the next prompt follows it. Fails if the session is not stored, or if the
-    /// message does not exist.
+    /// Goes back to a message, so that the next prompt follows it. Fails if the session is not stored, or if
+    /// the message does not exist.
     pub async fn branch(&self, entry: &str, call: &Call<Opal>) -> Result<(), Refusal> {
         if !self.kept {
             let data = format!("the session \"{}\" is not kept", self.id);
@@ -204,7 +204,7 @@ impl Opened {
         }
     }
 
-    /// Compacts the conversation. Fails if the session is not stored, or if the model gives no summary.
+    /// Compacts the conversation. Fails if the session is not stored, or if the model returns no summary.
     pub async fn compact(&self, keep_recent: Option<u64>, call: &Call<Opal>) -> Result<(), Refusal> {
         if !self.kept {
             return Err(Failure::NotKept.refusal(&[]));
@@ -221,7 +221,7 @@ impl Opened {
         *self.claim.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Sends no further events.
+    /// Stops all further events.
     pub fn silence(&self) {
         self.sink.silence();
     }

@@ -19,13 +19,13 @@ use crate::providers::Catalog;
 pub(super) struct ChildOf {
     /// The id of the tool call.
     pub call: String,
-    /// Its task, on one line.
+    /// The task of the subagent, on one line.
     pub label: String,
     /// The id of its model.
     pub model: String,
-    /// Its tools.
+    /// The tools of the subagent.
     pub tools: Vec<String>,
-    /// Notified with each of its events.
+    /// Notified with each event of the subagent.
     pub alive: Arc<Notify>,
 }
 
@@ -37,7 +37,7 @@ struct Child {
 struct State {
     teller: Teller,
     children: HashMap<String, Child>,
-    /// An abort is in progress, and further events are dropped.
+    /// True while an abort is in progress; further events are dropped.
     silent: bool,
 }
 

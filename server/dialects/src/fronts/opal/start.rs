@@ -50,7 +50,7 @@ const TAGS: &str = "# Status and title\n\nThe program that shows your answers ta
                     begin a part of the work, write <status>a few words about it</status>. At the beginning of your first \
                     answer in a conversation write <title>what it is about, in at most sixty characters</title>.";
 
-/// A source of ids: the id of a session first, then random ones.
+/// A source of ids: the id of a session first, then random ids.
 struct FirstId {
     first: Mutex<Option<String>>,
     others: Arc<dyn Ids>,

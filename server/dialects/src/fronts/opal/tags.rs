@@ -1,7 +1,7 @@
 //! Parser of the tags in the output of a model: `<status>…</status>` and `<title>…</title>`. The parser
 //! removes the tags from the text. Tags may be split between pieces at any position.
 
-/// The maximum length of the content of a tag, in bytes. A longer one is text.
+/// The maximum length of the content of a tag, in bytes. A tag with longer content is text.
 const LONGEST: usize = 512;
 
 /// A piece of the output of a model.
@@ -9,7 +9,7 @@ const LONGEST: usize = 512;
 pub(super) enum Piece {
     /// Text for the reader.
     Text(String),
-    /// The current activity of the model, in a few words.
+    /// The current activity of the model, as a short text.
     Status(String),
     /// The title of the conversation.
     Title(String),

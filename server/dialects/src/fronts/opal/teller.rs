@@ -46,12 +46,12 @@ pub(super) struct Teller {
     waiting: Option<String>,
     /// Queued prompts: in the form for the model, and in the original form.
     queued: VecDeque<(String, String)>,
-    /// The next user message is the prompt that started the run.
+    /// True if the next user message is the prompt that started the run.
     prompted: bool,
     ended: Option<Ended>,
-    /// The next run continues the work of the last one.
+    /// True if the next run continues the work of the previous run.
     goes_on: bool,
-    /// The end of the run has been sent already.
+    /// True after the end of the run was sent.
     told: bool,
     /// The reason why the session is not stored, for the end of the run.
     unkept: Option<String>,

@@ -7,8 +7,8 @@
 //! | `sub_agent` | starts a subagent |
 //! | `tasks`, `task_list`, `task_state` | a task list |
 //! | `use_skill` | loads the instructions of a skill |
-//! | `ask_user` | asks the person behind the client |
-//! | `debug_state` | shows the agent's own state |
+//! | `ask_user` | sends a question to the person behind the client |
+//! | `debug_state` | returns the agent's own state |
 
 mod ask_user;
 mod debug_state;
@@ -45,7 +45,7 @@ pub(super) struct With {
     pub ids: Arc<dyn Ids>,
 }
 
-/// The tools that work on files and run commands.
+/// Returns the tools that work on files and run commands.
 fn plain() -> ToolSet {
     let mut tools = ToolSet::none();
     let all: [Arc<dyn Tool>; 5] = [
@@ -59,7 +59,7 @@ fn plain() -> ToolSet {
     tools
 }
 
-/// The tools of a session.
+/// Returns the tools of a session.
 pub(super) fn all(with: With) -> ToolSet {
     let With { person, sink, features, resources, tasks, catalog, clock, ids } = with;
     let mut tools = plain();

@@ -1,4 +1,4 @@
-//! One command at a time.
+//! Serialization of commands.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -57,7 +57,7 @@ impl Seat {
     }
 }
 
-/// The document prescribes this text.
+/// Returns the rejection during a long command. The document prescribes this text.
 fn busy(phase: &OperatorPhase) -> Refusal {
     let phase = phase.as_str();
     Refusal::new(format!("Agent is busy (phase='{phase}'). Wait for the current operation to finish."))

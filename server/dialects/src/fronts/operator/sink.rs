@@ -26,7 +26,7 @@ pub(super) struct Sink {
 /// The reported part of the current or last run.
 #[derive(Debug, Default)]
 struct Run {
-    /// Its messages, without the message of the prompt.
+    /// Messages of the run, without the message of the prompt.
     messages: Vec<OperatorMessage>,
     /// The answer of the turn.
     answer: Option<OperatorMessage>,
@@ -75,7 +75,8 @@ impl Sink {
 }
 
 impl Run {
-    /// Operator does not send the message of the prompt: the client has just sent it.
+    /// Returns true if Operator sends the message. It does not send the message of the prompt, which the
+    /// client has just sent.
     fn tells(&self, message: &AgentMessage) -> bool {
         self.answer.is_some() || matches!(message, AgentMessage::Assistant(_) | AgentMessage::ToolResult(_))
     }

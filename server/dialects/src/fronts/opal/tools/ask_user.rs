@@ -1,4 +1,4 @@
-//! The tool with which the model asks the person behind the client.
+//! The tool for questions of the model to the person behind the client.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::super::convert::as_text;
 use super::names::ASK_USER;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
-/// Asks a question and waits for the answer without a time limit.
+/// Sends a question and waits for the answer without a time limit.
 pub(super) struct AskUser(pub Arc<Person>);
 
 impl Tool for AskUser {

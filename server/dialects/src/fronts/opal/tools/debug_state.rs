@@ -1,4 +1,4 @@
-//! The tool that shows the agent's own state.
+//! The tool that returns the agent's own state.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::super::sink::Sink;
 use super::names::{DEBUG_STATE, VALUE};
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
-/// Shows the state and the switches of the agent.
+/// Returns the state and the switches of the agent.
 pub(super) struct DebugState {
     pub sink: Arc<Sink>,
     pub features: Arc<Features>,

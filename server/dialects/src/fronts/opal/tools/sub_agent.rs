@@ -21,7 +21,7 @@ use crate::tools::{
 };
 use crate::world::Ids;
 
-/// The inactivity after which a subagent has failed. A running tool or an open question counts as activity.
+/// The inactivity after which a subagent has failed. A running tool or an open question is activity.
 const SILENCE: Duration = Duration::from_secs(120);
 
 const INSTRUCTIONS: &str = "You are an agent that another agent has set to work on one task, in the same directory. Do the \

@@ -56,7 +56,7 @@ impl TaskList {
 /// The name of the file in the directory of its session.
 const NAME: &str = "tasks.json";
 
-/// Only the user may read the file: tasks may be confidential.
+/// The permissions of the file: tasks may be confidential, so only the user may read it.
 const MODE: u32 = 0o600;
 
 /// The path of the file with the tasks.
