@@ -222,10 +222,10 @@ impl<D: Dialect> Run<D> {
 }
 
 impl<D: Dialect> RpcClient<D> {
-    /// Listens to all events of the connection from now on, those of runs among them.
+    /// Subscribes to all events of the connection from now on, including the events of runs.
     ///
     /// # Errors
-    /// [`Error::Terminated`] where the connection is over.
+    /// [`Error::Terminated`] if the connection has ended.
     pub fn events(&self) -> Result<Events<D>, Error> {
         Ok(Events::new(self.inner.events()?))
     }
@@ -237,7 +237,7 @@ impl<D: Dialect> RpcClient<D> {
     ) -> Result<Run<D>, Error> {
         let members = encode(command, params)?;
         let (events, accepted) = self.inner.start_limited(command, &members, self.limit, self.limits)?;
-        // The events are kept while the answer is waited for, so that the run is forgotten where this is dropped.
+        // The subscription exists during the wait for the answer, so that dropping this future removes the run.
         let answer = accepted.await?;
         Ok(Run::new(self.clone(), command, events, answer))
     }
