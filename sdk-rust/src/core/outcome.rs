@@ -64,7 +64,7 @@ pub struct RunFailure {
     pub retryable: bool,
 }
 
-/// The reason if the agent sends none.
+/// The reason if the agent sends no reason.
 const NO_REASON: &str = "the agent does not say why";
 
 /// The outcome of a run so far.

@@ -114,7 +114,7 @@ impl Taking {
         }
     }
 
-    /// Classifies a line. Returns the remaining work; most lines are plain events and need none yet.
+    /// Classifies a line. Returns the remaining work; most lines are plain events without any.
     fn sort(&mut self, frame: FrameText, recent: bool, may_be_sealed: bool) -> Option<Sorted> {
         if frame.as_str().trim_ascii().is_empty() {
             return None;
