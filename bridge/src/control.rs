@@ -17,7 +17,7 @@ pub(super) enum Word {
     /// The switch has ended, with or without a new conversation, and its messages were reported in another
     /// way.
     Arrived(oneshot::Sender<()>),
-    /// The agent asks a question: the client must first receive the earlier events.
+    /// The agent has sent a question: the client must first receive the earlier events.
     Asks(oneshot::Sender<()>),
 }
 

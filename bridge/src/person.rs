@@ -133,7 +133,7 @@ impl Person {
         shown.answered = Some(text.to_owned());
     }
 
-    /// Asks a question. A question before the connection of the client waits for it, because the agent has
+    /// Sends a question to the user. A question before the connection of the client waits for it, because the agent has
     /// time limits of its own. Returns `None` if there is no client to answer.
     pub fn put(&self, dialog: Dialog) -> impl Future<Output = Option<ui::Answer>> + Send + 'static {
         let mut there = self.ui.subscribe();

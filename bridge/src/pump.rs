@@ -42,12 +42,12 @@ pub(super) struct Pump {
     pub person: Person,
     pub deeds: Deeds,
     pub late: Late,
-    /// Calls were released for a question of the agent, and the question waits for them.
+    /// `true` if calls were released for a question of the agent, which waits for them.
     pub asks: bool,
     pub told: queue::Sender,
-    /// A run has ended without a report: the response to its prompt is missing, or held input continues it.
+    /// `true` after the unreported end of a run: the response to its prompt is missing, or held input continues it.
     pub unanswered: bool,
-    /// Work has ended, but the engine has not been notified that the agent rests.
+    /// `true` if work has ended and the engine has not been notified that the agent rests.
     pub owes_rest: bool,
     /// The input that continues that run.
     pub joining: Joining,

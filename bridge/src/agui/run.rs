@@ -31,7 +31,7 @@ enum Followed {
     Over,
     /// The agent rejected the input, or has disconnected.
     Failed(agentese::Error),
-    /// The agent asks a question.
+    /// The agent has an open question.
     Asks,
     /// The client has disconnected.
     Left,
@@ -73,7 +73,7 @@ pub(super) async fn serve(
             Told::from(error)
         }
     };
-    // The thread is free before the client learns of the end of the run.
+    // The thread is free before the client receives the end of the run.
     drop(held);
     let _ = to.send(end).await;
 }

@@ -39,7 +39,7 @@ pub(super) struct Pump {
     in_turn: bool,
     /// The turn whose start was reported before its prompt was sent.
     begun: Option<u64>,
-    /// An update arrived outside of a turn, and a warning was logged.
+    /// `true` after a warning about an update outside of a turn.
     strayed: bool,
     opening: Option<Opening>,
 }
@@ -300,7 +300,7 @@ impl Pump {
         (state.session == session).then_some(stopped)
     }
 
-    /// Asks the person for a permission, and responds to the agent.
+    /// Requests a permission from the user, and responds to the agent.
     fn ask(&mut self, id: Value, asked: AcpRequestPermission) {
         let Some(stopped) = self.dismissal(&asked.session_id) else {
             return self.shared.peer.answer(&id, questions::dismissed());
@@ -318,7 +318,7 @@ impl Pump {
         });
     }
 
-    /// Asks the person to fill in a form, and responds to the agent.
+    /// Requests the values of a form from the user, and responds to the agent.
     fn elicit(&self, id: Value, form: AcpElicit) {
         let session = form.session_id.as_option().cloned();
         let dismissal =

@@ -96,7 +96,7 @@ pub(super) struct Hub {
     /// Raw ids of the calls at the agent, with the ids of the tabs.
     ids: HashMap<String, (Seat, String)>,
     questions: Questions,
-    /// The answers to questions that the tabs are not shown.
+    /// Answers to questions that the tabs did not receive.
     dismissals: Vec<String>,
     pieces: Assembler,
     /// Session of the latest frame, in dialects with several sessions per connection.
