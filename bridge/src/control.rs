@@ -22,7 +22,7 @@ pub(super) enum Word {
 }
 
 impl Word {
-    /// Returns true if no other call of an earlier answer can follow.
+    /// Returns `true` if no other call of an earlier answer can follow.
     pub(super) fn ends_calls(&self) -> bool {
         !matches!(self, Self::Set | Self::Refused | Self::Asks(_))
     }

@@ -220,7 +220,7 @@ fn gone_or_refused(held: &mut Held, error: &agentese::Error) -> Failed {
     failed(if is_gone { "agent_gone" } else { "refused" })(reason(error))
 }
 
-/// Stops the work of the agent, and waits for its end. Returns false if the work does not stop; the agent is
+/// Stops the work of the agent, and waits for its end. Returns `false` if the work does not stop; the agent is
 /// then ended.
 async fn stop(thread: &mut Thread, work: Work) -> bool {
     let Thread { agent, questions, teller, .. } = thread;

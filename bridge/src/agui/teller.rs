@@ -76,7 +76,7 @@ impl Teller {
         self.usage.clear();
     }
 
-    /// Returns true if the agent knows a message of the client.
+    /// Returns `true` if the agent knows a message of the client.
     pub fn knows(&self, message: &str) -> bool {
         self.names.known.contains(message)
     }

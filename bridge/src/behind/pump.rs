@@ -35,7 +35,7 @@ pub(super) struct Pump {
     shared: Arc<Shared>,
     told: queue::Sender,
     turns: Turns,
-    /// True between the sending of a prompt and its response, in the order of the messages.
+    /// `true` between the sending of a prompt and its response, in the order of the messages.
     in_turn: bool,
     /// The turn whose start was reported before its prompt was sent.
     begun: Option<u64>,
@@ -74,7 +74,7 @@ impl Opening {
     }
 }
 
-/// Returns true if an update is part of the conversation.
+/// Returns `true` if an update is part of the conversation.
 fn is_said(update: &AcpUpdate) -> bool {
     matches!(
         update,

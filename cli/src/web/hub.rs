@@ -33,7 +33,7 @@ struct Caller {
     seat: Seat,
     /// Raw id that the tab assigned.
     id: Option<String>,
-    /// True if other tabs receive the command, because it changes something.
+    /// `true` if other tabs receive the command, because it changes something.
     is_told: bool,
 }
 
@@ -175,7 +175,7 @@ impl Hub {
         std::mem::take(&mut self.dismissals)
     }
 
-    /// Returns true if no message has that number or a later one.
+    /// Returns `true` if no message has that number or a later one.
     pub fn is_read(&self, from: u64) -> bool {
         from >= self.tabs.log.end()
     }

@@ -62,7 +62,7 @@ impl<D: Dialect> RawEvent<D> {
         })
     }
 
-    /// Returns true if the declaration contains the event.
+    /// Returns `true` if the declaration contains the event.
     pub fn is_known(&self) -> bool {
         self.event.spec().is_some()
     }
@@ -128,13 +128,13 @@ pub struct Run<D: Dialect> {
 pub struct RunResult<D: Dialect> {
     /// Cause of the end.
     pub ended_by: EndedBy,
-    /// True if no further event of the run can follow. False if the client requested the agent's state after
+    /// `true` if no further event of the run can follow. `false` if the client requested the agent's state after
     /// the last event and received no response within five seconds. Clients of the pi family make this
     /// request.
     pub confirmed: bool,
     /// The last event that could end the run, as `agent_end` in the pi family.
     pub last: Option<RawEvent<D>>,
-    /// True if any client or the user aborted the run. An abort is not a failure.
+    /// `true` if any client or the user aborted the run. An abort is not a failure.
     pub aborted: bool,
     /// Reason for a failed run; only [`Run::wait`] returns a result with a failure.
     pub failure: Option<RunFailure>,

@@ -13,7 +13,7 @@ pub struct Glance<'a> {
     pub kind: Option<Cow<'a, str>>,
     /// The method, in JSON-RPC.
     pub method: Option<Cow<'a, str>>,
-    /// True if the line begins with the object. A line with other text before it may only quote a frame.
+    /// `true` if the line begins with the object. A line with other text before it may only quote a frame.
     pub is_own: bool,
 }
 

@@ -40,7 +40,7 @@ impl Known {
         known
     }
 
-    /// Returns true if a frame can still distinguish the possible revisions: some revision after the oldest has a sign.
+    /// Returns `true` if a frame can still distinguish the possible revisions: one after the oldest has a sign.
     fn is_open(&self) -> bool {
         let later = self.revisions.get(self.oldest + 1..=self.youngest).unwrap_or_default();
         later.iter().any(|spec| !spec.shows.is_empty() || !spec.excludes.is_empty())

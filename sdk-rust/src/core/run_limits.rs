@@ -71,7 +71,7 @@ pub struct CallResult {
 }
 
 impl RunLimits {
-    /// Returns true if there is no limit.
+    /// Returns `true` if there is no limit.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }

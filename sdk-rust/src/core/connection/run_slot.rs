@@ -54,12 +54,12 @@ impl Slot {
         let _ = self.tracker.feed(Input::Heard);
     }
 
-    /// Returns true if the run has limits.
+    /// Returns `true` if the run has limits.
     pub fn is_metered(&self) -> bool {
         self.meter.is_some() && self.limit.is_none()
     }
 
-    /// Updates the outcome and the usage by an event of the session. Returns true if the run has reached a limit.
+    /// Updates the outcome and the usage by an event of the session. Returns `true` if the run has reached a limit.
     pub fn tell(&mut self, spec: &'static EventSpec, body: &str) -> bool {
         let meter = self.meter.as_mut().filter(|_| self.limit.is_none());
         let reached = meter.and_then(|meter| meter.hear(spec.name, body));

@@ -216,7 +216,8 @@ impl Shared {
         }
     }
 
-    /// Counts another query of a run about the state if fewer than `most` are unanswered. Returns true if it must be sent.
+    /// Adds an unanswered state query of a run. Returns `true` if the query must be sent: fewer than `most` were
+    /// unanswered.
     fn may_ask(&self, token: u64, most: u8) -> bool {
         let mut state = self.state();
         let run = state.runs.iter_mut().find(|run| run.token == token && run.asked < most);

@@ -74,7 +74,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.framer.take_heads()
     }
 
-    /// Returns true if the stream ended inside a line, without an LF after its last byte.
+    /// Returns `true` if the stream ended inside a line, without an LF after its last byte.
     pub fn unterminated(&self) -> bool {
         self.unterminated
     }

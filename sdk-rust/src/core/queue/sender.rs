@@ -199,7 +199,7 @@ impl<T, R> Sender<T, R> {
         (state.items.len(), state.bytes)
     }
 
-    /// Returns true while the receiver exists.
+    /// Returns `true` while the receiver exists.
     pub fn has_subscriber(&self) -> bool {
         self.shared.state().subscribed
     }

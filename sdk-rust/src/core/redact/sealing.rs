@@ -15,7 +15,7 @@ static SEARCHES: LazyLock<Vec<(&str, Finder<'static>)>> =
 /// Search for the escapes of letters.
 static ESCAPES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
 
-/// Returns true if a frame of a text may be sealed: the text contains such a type, or escapes that may hide
+/// Returns `true` if a frame of a text may be sealed: the text contains such a type, or escapes that may hide
 /// one. One search for many short frames is faster than one search for each.
 pub(crate) fn may_be_sealed(text: &str) -> bool {
     let mut all = SEARCHES.iter().map(|(_, search)| search).chain([&*ESCAPES]);
@@ -78,7 +78,7 @@ fn types_in(text: &str, is_frame: bool) -> Option<Vec<Cow<'_, str>>> {
     (walked.is_ok() && is_sound).then_some(inner)
 }
 
-/// Returns true if a text contains the needle as a whole string.
+/// Returns `true` if a text contains the needle as a whole string.
 fn is_quoted(text: &str, search: &Finder<'_>) -> bool {
     let bytes = text.as_bytes();
     let length = search.needle().len();
