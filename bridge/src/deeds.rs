@@ -31,7 +31,7 @@ pub(super) enum Step {
         /// `true` if the compaction was aborted.
         aborted: bool,
     },
-    /// A notice for the person.
+    /// A notice for the user.
     Notice(Notice),
     /// A change of the status line, the widgets, the title or the editor text.
     Panels,

@@ -30,7 +30,7 @@ pub(super) struct Late {
     open: Vec<String>,
     /// The steps of later calls, held until the open calls have ended.
     behind: Vec<Step>,
-    /// The calls among these whose start was released early, because the agent asked a question.
+    /// The calls among these whose start was released early, because the agent sent a question.
     early: Vec<String>,
 }
 

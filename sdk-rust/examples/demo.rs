@@ -1,4 +1,4 @@
-//! Asks an agent one question and streams its answer: thinking, tools, text.
+//! Sends an agent one prompt and streams its answer: thinking, tools, text.
 //!
 //! ```text
 //! cargo run -p agentese --example demo -- "What is in this repository?" agentese --mode rpc

@@ -30,9 +30,9 @@ pub use run::{Events, RawEvent, Run, RunResult};
 
 /// A client of an agent that speaks the dialect `D`.
 ///
-/// Every command has a method of its own; a command that the dialect lacks does not compile.
+/// Every command has its own method; a command that the dialect lacks does not compile.
 /// Clones share the connection and may be used from any number of tasks: lines never interleave.
-/// When the last clone and the last run are gone, the agent is shut down in the background; use
+/// When the last clone and the last run are dropped, the agent is shut down in the background; use
 /// [`RpcClient::close`] to wait for it.
 ///
 /// ```no_run

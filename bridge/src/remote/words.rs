@@ -66,7 +66,7 @@ impl Remote {
         said.map(drop).map_err(|error| reason(&error))
     }
 
-    /// Applies a change to the agent after earlier input. Reports a failure to the person.
+    /// Applies a change to the agent after earlier input. Reports a failure to the user.
     pub(crate) fn later<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,

@@ -33,7 +33,7 @@ struct Caller {
     seat: Seat,
     /// Raw id that the tab assigned.
     id: Option<String>,
-    /// `true` if other tabs receive the command, because it changes something.
+    /// `true` if other tabs receive the command, because it has an effect.
     is_told: bool,
 }
 

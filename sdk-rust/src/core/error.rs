@@ -136,7 +136,7 @@ pub enum Error {
     /// The dialect is unknown, or its feature is off.
     #[error("unknown dialect {asked:?}; known: {known}")]
     UnknownDialect {
-        /// The name that was given.
+        /// The unknown name.
         asked: String,
         /// The known dialects.
         known: &'static str,
@@ -146,7 +146,7 @@ pub enum Error {
     UnknownRevision {
         /// The dialect.
         dialect: &'static str,
-        /// The revision that was given.
+        /// The unknown revision.
         asked: String,
         /// The known revisions.
         known: String,

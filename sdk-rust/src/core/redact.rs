@@ -57,7 +57,7 @@ pub fn redact(frame: &str) -> Cow<'_, str> {
     redact_frame(frame, false)
 }
 
-/// Works as [`redact`], for the beginning of a frame.
+/// Works like [`redact`], for the beginning of a frame.
 pub(crate) fn redact_beginning(frame: &str) -> Cow<'_, str> {
     redact_frame(frame, true)
 }

@@ -92,7 +92,7 @@ pub struct Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EndedBy {
-    /// Its last event, after which nothing followed.
+    /// The last event of the run, after which nothing followed.
     Event,
     /// The response to its command, in dialects that respond on completion.
     Answer,

@@ -125,7 +125,7 @@ pub fn flag(event: &str, name: &'static str) -> Option<bool> {
     scan(event, &Wanted::new([member(name)])).ok()?.boolean(0)
 }
 
-/// Works as [`scan`] and also records the positions of members. These are all members of the object, and the
+/// Works like [`scan`] and also records the positions of members. These are all members of the object, and the
 /// members of inner objects that are not wanted. The text must be shorter than 4 GiB.
 pub fn scan_and_outline<'a, const N: usize>(
     text: &'a str,

@@ -10,7 +10,7 @@ use crate::scan;
 pub enum Framing {
     /// Bare objects with a `type`.
     Flat,
-    /// As [`Framing::Flat`], with each event inside `{"type": "event", "event": {…}}`.
+    /// Bare objects with a `type`, but with each event inside `{"type": "event", "event": {…}}`.
     Enveloped,
     /// JSON-RPC 2.0.
     JsonRpc {
@@ -26,7 +26,7 @@ pub enum Answer {
     Done,
     /// Once, when the work can start.
     Accepted,
-    /// At once; a failure with the same id may follow.
+    /// Once, without a wait; a failure with the same id may follow.
     Acknowledged,
     /// Never: in JSON-RPC, a notification of the client.
     Never,
@@ -212,7 +212,7 @@ pub struct RunEnd {
     pub barrier: Option<Barrier>,
     /// The command that reports activity, sent after an unreadable line during a run.
     pub state: Option<Barrier>,
-    /// Time after that answer in which further work may follow.
+    /// Time after an idle answer in which further work may follow.
     pub gap: Duration,
     /// `true` if the answer to the command that started the run ends the run.
     pub answer_ends: bool,
@@ -282,7 +282,8 @@ pub struct DialogSpec {
     pub wire: &'static str,
     /// `true` if an answer is expected.
     pub answered: bool,
-    /// The members of the answer: name, JSON type (`any` where several are possible) and whether the member is required.
+    /// The members of the answer: name, JSON type (`any` if several are possible), and `true` if the member is
+    /// required.
     pub answer: &'static [(&'static str, &'static str, bool)],
     /// The answer that means "no answer", as JSON members; `None` if the answer is an error.
     pub fallback: Option<&'static str>,

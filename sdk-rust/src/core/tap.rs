@@ -5,9 +5,9 @@ use crate::framing::FramingError;
 /// Direction of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// To the agent.
+    /// A frame to the agent.
     Sent,
-    /// From the agent.
+    /// A frame from the agent.
     Received,
 }
 

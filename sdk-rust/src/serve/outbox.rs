@@ -92,7 +92,7 @@ impl Outbox {
         self.put(line, None);
     }
 
-    /// Works as [`Outbox::push`], for the response to a command, and records its length.
+    /// Works like [`Outbox::push`], for the response to a command, and records its length.
     pub fn push_answer(&self, command: &'static str, line: Pieces) {
         self.put(line, Some(command));
     }

@@ -20,7 +20,8 @@ use crate::tap::Diagnostic;
 /// Number and bytes of queued events above which the reader waits for a receiver. Events read further ahead only leave
 /// the processor's caches before they are processed.
 const AHEAD: (usize, usize) = (2048, 4 << 20);
-/// Minimum limit for the events of a run without a handle, in bytes; the limit is four times the size of larger queues.
+/// Minimum limit for the events of a run without a handle, in bytes. Four times the capacity of the queue applies if it
+/// is greater.
 const UNHEARD: usize = 16 << 20;
 /// Maximum waiting time of the reader for a receiver that reads nothing meanwhile.
 const PATIENCE: Duration = Duration::from_millis(2);

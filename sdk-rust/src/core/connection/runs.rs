@@ -153,11 +153,12 @@ impl Shared {
         }
     }
 
-    /// Queries the state, with the declared time limit: a mute agent must not keep a run open forever. `is_lost` is true
-    /// just after a lost line.
+    /// Queries the state, with the declared time limit: a mute agent must not keep a run open forever. `is_lost` is
+    /// `true` just after a lost line.
     fn ask_state(self: &Arc<Self>, token: u64, is_lost: bool) {
         let Some(asked) = self.run_end().state else { return };
-        // A pending query suffices, because its response follows all earlier events; but the lost line may have been it.
+        // A pending query suffices, because its response follows all earlier events; but that response may have been
+        // lost.
         if !self.may_ask(token, 1 + u8::from(is_lost)) {
             return;
         }

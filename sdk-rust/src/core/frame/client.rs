@@ -12,10 +12,10 @@ use crate::wire::{Envelope, Named};
 /// Encoding of empty JSON-RPC parameters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum EmptyParams {
-    /// As `{}`.
+    /// The value `{}`.
     #[default]
     Object,
-    /// As `null`.
+    /// The value `null`.
     Null,
     /// The member is absent.
     Absent,

@@ -38,7 +38,7 @@ pub fn sealed(frame: &str) -> Option<String> {
     }
 }
 
-/// Works as [`sealed`], for a frame with a known outline, which decides nearly all cases independent of the
+/// Works like [`sealed`], for a frame with a known outline, which decides nearly all cases independent of the
 /// length.
 pub(crate) fn sealed_by(frame: &str, outline: &Outline) -> Option<String> {
     let part = |from: u32, to: u32| frame.get(from as usize..to as usize).unwrap_or_default();
