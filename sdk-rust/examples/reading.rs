@@ -1,4 +1,4 @@
-//! Reads a given number of events from a child that writes a file of frames, reads the delta of every update, and
+//! Reads a given number of events from a child that writes a file of frames. Reads the delta of every update, and
 //! prints counts and times. tools/bench/clients compares it with clients in other languages.
 //! cargo run --release --example reading -- agentese frames.jsonl 600000
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]

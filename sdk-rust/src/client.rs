@@ -254,7 +254,7 @@ impl<D: Dialect> RpcClient<D> {
     }
 
     /// Returns the same client with limits for its runs. At a limit the client sends the declared command that stops
-    /// the agent, and the run fails with [`Error::RunFailed`], whose code is the name of the limit, as `max_turns`.
+    /// the agent. The run then fails with [`Error::RunFailed`], whose code is the name of the limit, as `max_turns`.
     ///
     /// A prompt fails with [`Error::Encode`] for a limit of something that agents of the dialect do not report.
     pub fn with_limits(&self, limits: RunLimits) -> Self {

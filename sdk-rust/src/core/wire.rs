@@ -82,7 +82,7 @@ pub fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_jso
 }
 
 /// Decodes a value, and after a failure decodes it again: without lone surrogates and numbers beyond every double, and
-/// with the last of two members of one name (a repeated tag is dispatched by the first).
+/// with the last of two members of one name. A repeated tag is dispatched by the first.
 fn read_leniently<T>(
     text: &str,
     read: impl Fn(&str) -> Result<T, serde_json::Error>,
