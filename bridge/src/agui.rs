@@ -53,7 +53,7 @@ pub(super) fn spec() -> &'static Spec {
     &SPEC
 }
 
-/// Returns true if the name means AG-UI, which is not a dialect.
+/// Returns `true` if the name means AG-UI, which is not a dialect.
 pub(super) fn is_agui(name: &str) -> bool {
     name == "ag-ui" || name == SPEC.name || name == SPEC.id()
 }

@@ -124,7 +124,7 @@ impl Beginning {
     }
 }
 
-/// Returns true if the agent certainly has the command. If its revision is unknown, all revisions must have
+/// Returns `true` if the agent certainly has the command. If its revision is unknown, all revisions must have
 /// the command.
 fn has(agent: &Agent, intent: Intent) -> bool {
     let spec = agent.spec();

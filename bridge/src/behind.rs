@@ -5,7 +5,7 @@
 //! | `peer` | the connection: requests in both directions |
 //! | `agent` | user input and commands on their way to the agent |
 //! | `pump` | messages and requests of the agent on their way to the engine |
-//! | `questions` | permissions and forms as questions to the person |
+//! | `questions` | permissions and forms as questions to the user |
 //! | `shared` | state of both directions |
 //! | `turns` | conversion of updates to deeds, without I/O |
 //! | `history` | the history of a loaded session, without I/O |

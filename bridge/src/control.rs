@@ -17,12 +17,12 @@ pub(super) enum Word {
     /// The switch has ended, with or without a new conversation, and its messages were reported in another
     /// way.
     Arrived(oneshot::Sender<()>),
-    /// The agent asks a question: the client must first receive the earlier events.
+    /// The agent has sent a question: the client must first receive the earlier events.
     Asks(oneshot::Sender<()>),
 }
 
 impl Word {
-    /// Returns true if no other call of an earlier answer can follow.
+    /// Returns `true` if no other call of an earlier answer can follow.
     pub(super) fn ends_calls(&self) -> bool {
         !matches!(self, Self::Set | Self::Refused | Self::Asks(_))
     }

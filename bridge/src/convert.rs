@@ -288,7 +288,7 @@ pub(super) fn used(told: &view::Usage) -> Used {
     Used { input, output, cache_read, cache_write, cost }
 }
 
-/// Returns the model of an agent that names none.
+/// Returns the model of an agent that reports no model.
 pub(super) fn unnamed(dialect: &str) -> Model {
     of(dialect, PROVIDER)
 }

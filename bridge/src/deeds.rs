@@ -28,10 +28,10 @@ pub(super) enum Step {
         summary: Option<(String, u64)>,
         /// The error.
         error: Option<String>,
-        /// True if the compaction was aborted.
+        /// `true` if the compaction was aborted.
         aborted: bool,
     },
-    /// A notice for the person.
+    /// A notice for the user.
     Notice(Notice),
     /// A change of the status line, the widgets, the title or the editor text.
     Panels,
@@ -83,7 +83,7 @@ pub(super) struct Deeds {
 }
 
 impl Deeds {
-    /// Returns true if a run is in progress.
+    /// Returns `true` if a run is in progress.
     pub fn working(&self) -> bool {
         self.working
     }
@@ -259,7 +259,7 @@ impl Deeds {
         self.last = Some((failed, why));
     }
 
-    /// Returns true if a notice only repeats the reason of a failed run. During the run, its end reports the
+    /// Returns `true` if a notice only repeats the reason of a failed run. During the run, its end reports the
     /// reason. After the end, this applies to one notice.
     fn tells(&mut self, notice: &Notice, now: &Conversation) -> bool {
         if notice.level != "error" {

@@ -23,14 +23,14 @@ const BESIDE: Duration = Duration::from_millis(300);
 #[derive(Debug, Default)]
 pub(super) struct Late {
     held: Option<Held>,
-    /// True while later calls may belong to the last answer. If that answer was released, they get an answer
+    /// `true` while later calls may belong to the last answer. If that answer was released, they get an answer
     /// of their own.
     follow: bool,
     /// The unfinished calls of that answer. Another answer would end their turn.
     open: Vec<String>,
     /// The steps of later calls, held until the open calls have ended.
     behind: Vec<Step>,
-    /// The calls among these whose start was released early, because the agent asked a question.
+    /// The calls among these whose start was released early, because the agent sent a question.
     early: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl Held {
     }
 }
 
-/// Returns true if calls may follow the answer of an event. That is the case if the event has no stop reason,
+/// Returns `true` if calls may follow the answer of an event. That is the case if the event has no stop reason,
 /// or if a user message is within the answer.
 pub(super) fn may_call(event: &Event) -> bool {
     let Event::MessageEnded { message } = event else { return false };
@@ -128,7 +128,7 @@ impl Late {
         held.until.get_or_insert_with(|| Instant::now() + BESIDE);
     }
 
-    /// Returns true if a step belongs to a later call while earlier calls are unfinished.
+    /// Returns `true` if a step belongs to a later call while earlier calls are unfinished.
     fn waits(&self, step: &Step) -> bool {
         let is_behind = |id: &String| {
             let began = |step: &Step| matches!(step, Step::Deed(Deed::ToolBegan(call)) if call.id == *id);

@@ -47,7 +47,7 @@ pub(crate) fn child(options: &BridgeOptions, stderr: &Stderr) -> Result<ChildOpt
     Ok(child)
 }
 
-/// Returns true if the name means ACP, which is not a dialect.
+/// Returns `true` if the name means ACP, which is not a dialect.
 pub(crate) fn is_acp(name: &str) -> bool {
     name == ACP.spec().name || name == ACP.spec().id()
 }

@@ -81,7 +81,7 @@ impl Losses {
         })
     }
 
-    /// Returns a gate that only counts commands, for fronts with rejections of their own.
+    /// Returns a gate that only counts commands, for fronts that reject commands themselves.
     pub fn counter(self: &Arc<Self>) -> Gate {
         let losses = self.clone();
         Gate::new(move |command| {

@@ -30,7 +30,7 @@ impl Move {
         self.0.load(Ordering::Acquire) == stage as u8
     }
 
-    /// Returns true if the deed is to be reported. Before the decision of the agent, its run continues or
+    /// Returns `true` if the deed is to be reported. Before the decision of the agent, its run continues or
     /// ends. The name and the settings of the new conversation are transferred separately.
     fn lets(&self, deed: &Deed) -> bool {
         let is_of_session = matches!(deed, Deed::Named(_) | Deed::Thinks(_) | Deed::Asks(_));

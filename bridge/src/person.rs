@@ -1,4 +1,4 @@
-//! The person behind the client, for the agent: its questions and notices in the form of the front.
+//! The user behind the client, for the agent: questions and notices of the agent in the form of the front.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -26,7 +26,7 @@ const MOST_EARLY: usize = 100;
 /// the question is answered.
 const BEHIND: Duration = Duration::from_secs(1);
 
-/// The person who answers the agent, after the client is connected.
+/// The user interface of the client, for the questions and notices of the agent.
 #[derive(Clone)]
 pub(super) struct Person {
     ui: watch::Sender<Option<Arc<dyn Ui>>>,
@@ -97,7 +97,7 @@ impl Person {
         self.show(ui::Notice::Notice(shown));
     }
 
-    /// Shows something.
+    /// Shows a notice of the front, or stores it until the connection of the client.
     pub fn show(&self, notice: ui::Notice) {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         let ui = self.ui.borrow().clone();
@@ -133,7 +133,7 @@ impl Person {
         shown.answered = Some(text.to_owned());
     }
 
-    /// Asks a question. A question before the connection of the client waits for it, because the agent has
+    /// Sends a question to the user. A question before the connection of the client waits for it, because the agent has
     /// time limits of its own. Returns `None` if there is no client to answer.
     pub fn put(&self, dialog: Dialog) -> impl Future<Output = Option<ui::Answer>> + Send + 'static {
         let mut there = self.ui.subscribe();

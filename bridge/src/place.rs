@@ -26,7 +26,7 @@ impl Stands {
         all
     }
 
-    /// Records that the agent has gone back to that entry of the known conversation.
+    /// Records the return of the agent to that entry of the known conversation.
     pub fn cut(&self, mut known: Conversation, entry: &str) {
         let last = known.messages.iter().rposition(|message| message.id.as_deref() == Some(entry));
         known.messages.truncate(last.map_or(0, |last| last + 1));

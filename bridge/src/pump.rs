@@ -42,12 +42,12 @@ pub(super) struct Pump {
     pub person: Person,
     pub deeds: Deeds,
     pub late: Late,
-    /// Calls were released for a question of the agent, and the question waits for them.
+    /// `true` if calls were released for a question of the agent, which waits for them.
     pub asks: bool,
     pub told: queue::Sender,
-    /// A run has ended without a report: the response to its prompt is missing, or held input continues it.
+    /// `true` after the unreported end of a run: the response to its prompt is missing, or held input continues it.
     pub unanswered: bool,
-    /// Work has ended, but the engine has not been notified that the agent rests.
+    /// `true` if work has ended and the engine has not been notified that the agent rests.
     pub owes_rest: bool,
     /// The input that continues that run.
     pub joining: Joining,
@@ -62,7 +62,7 @@ pub(super) struct Pump {
     pub open: Arc<AtomicUsize>,
     pub held: Held,
     pub words: UnboundedSender<Word>,
-    /// True if the run was stopped.
+    /// `true` if the run was stopped.
     pub stopped: Arc<AtomicBool>,
     pub news: News,
     pub gone: Arc<Mutex<Option<String>>>,
@@ -242,7 +242,7 @@ impl Pump {
         }
     }
 
-    /// Returns true if settings are in progress.
+    /// Returns `true` if settings are in progress.
     fn sets(&self) -> bool {
         self.unset.load(Ordering::Acquire) > 0
     }
@@ -299,7 +299,7 @@ impl Pump {
     }
 }
 
-/// Returns true if a notice is about a rejected command: the sender of the command has the rejection.
+/// Returns `true` if a notice is about a rejected command: the sender of the command has the rejection.
 pub(super) fn is_refusal(agent: &Agent, source: &str) -> bool {
     let spec = agent.spec();
     spec.command(source).is_some() || spec.edges.parse_command == source

@@ -27,7 +27,7 @@ const BLOCK: usize = 64 * 1024;
 /// The time limit for a client to read the last output of an ended agent.
 const LAST_WORDS: Duration = Duration::from_secs(8);
 
-/// Returns true if the agent speaks the front's dialect and revision. If the agent's revision is unknown, the
+/// Returns `true` if the agent speaks the front's dialect and revision. If the agent's revision is unknown, the
 /// dialect must have only one: a front without a revision speaks the first one, and its agent may speak any.
 pub(super) fn is_same(front: &Spec, (dialect, revision): (&Spec, Option<&Spec>)) -> bool {
     match revision {

@@ -49,7 +49,7 @@ pub(super) struct Remote {
     open: Arc<AtomicUsize>,
     /// The input for which the agent has no queue.
     held: Held,
-    /// True if the run was stopped: held input waits for the next prompt.
+    /// `true` if the run was stopped: held input waits for the next prompt.
     stopped: Arc<AtomicBool>,
     /// The switch to another conversation.
     moves: Move,

@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub(super) struct ApiKey(String);
 
 impl ApiKey {
-    /// Returns true if the key is blank.
+    /// Returns `true` if the key is blank.
     pub fn is_empty(&self) -> bool {
         self.reveal().trim().is_empty()
     }

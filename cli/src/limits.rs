@@ -1,4 +1,4 @@
-//! Options that say what ends a run.
+//! Options for the limits of a run.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Puts the limits that were given in the place of those of the settings.
+    /// Replaces limits of the settings with the given ones.
     pub fn replace(self, limits: &mut RunLimits) {
         let time = self.max_time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let time = time.map(|time| u64::try_from(time.as_micros().div_ceil(1000)).unwrap_or(u64::MAX));

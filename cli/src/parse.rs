@@ -49,12 +49,12 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Par
     }
 }
 
-/// Returns true if an argument can be the value of the preceding option: it is neither an option nor a file.
+/// Returns `true` if an argument can be the value of the preceding option: it is neither an option nor a file.
 fn is_word(argument: &OsString) -> bool {
     !argument.to_string_lossy().starts_with(['-', '@'])
 }
 
-/// Returns true if an argument is the option: `--name`, `--name=value`, or `-xyz` with its letter.
+/// Returns `true` if an argument is the option: `--name`, `--name=value`, or `-xyz` with its letter.
 fn is_it(argument: &OsString, option: &str) -> bool {
     let argument = argument.to_string_lossy();
     match argument.strip_prefix(option) {

@@ -85,7 +85,7 @@ pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, Failure> 
     Ok(catalog)
 }
 
-/// The settings of requests, with complaints about those that cannot be used.
+/// Returns the settings of requests, with warnings about invalid ones.
 fn network(plan: &Plan) -> (providers::Settings, Vec<providers::Complaint>) {
     providers::Settings::default().with_network(&plan.settings.network, &variable)
 }

@@ -95,7 +95,7 @@ pub(super) enum SessionChoice {
     Id(String),
 }
 
-/// Returns the provider of a script, unless the model's name says which provider is meant.
+/// Returns the provider of a script, unless the model's name contains a provider.
 fn scripted(has_script: bool, model: Option<&str>) -> Option<String> {
     let is_named = model.is_some_and(|model| model.contains('/'));
     (has_script && !is_named).then(|| agentese_server::providers::scripted::NAME.to_owned())

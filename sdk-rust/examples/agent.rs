@@ -1,4 +1,4 @@
-//! An agent that repeats what it is told until it is stopped. Any client of pi can drive it.
+//! An agent that repeats each prompt until an abort. Any client of pi can control it.
 use agentese::pi::{self, AgentEnd, AgentStart, Event, MessageUpdate, Pi, PromptParams, TextDelta};
 use agentese::serve::{Call, Emitter, Refusal};
 use agentese::wire::NoParams;

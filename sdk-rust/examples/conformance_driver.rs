@@ -1,5 +1,5 @@
-//! The driver of this library for `agentese-conformance run --client`: instructions on stdin, reports on
-//! stdout, each a line of JSON, as `docs/conformance-clients.md` has them.
+//! Driver of this library for `agentese-conformance run --client`: reads instructions from stdin and writes reports to
+//! stdout, one line of JSON each, as described in `docs/conformance-clients.md`.
 #![expect(clippy::print_stdout, reason = "it reports on stdout")]
 
 use std::io::BufRead as _;
@@ -28,7 +28,7 @@ fn failure(report: &str, call: &str, kind: &str, error: &Error) -> Value {
     let message = message.or_else(|| error.run_failure().map(|failure| failure.message.clone()));
     let message = message.unwrap_or_else(|| error.to_string());
     let why = match error.kind() {
-        // The answer to a prompt that is its end is refused where the run failed.
+        // An answer that is the end of a prompt is a rejection if the run failed.
         ErrorKind::Refused | ErrorKind::RunFailed => "refused",
         ErrorKind::Terminated => "terminated",
         ErrorKind::TimedOut | ErrorKind::Stalled => "timed_out",
@@ -37,7 +37,7 @@ fn failure(report: &str, call: &str, kind: &str, error: &Error) -> Value {
     json!({"report": report, "call": call, kind: why, "message": message, "code": refused.and_then(|it| it.code)})
 }
 
-/// Reports dialogs; each waits until the suite has said how to answer it.
+/// Reports dialogs; each waits for the answer from the suite.
 #[derive(Clone, Default)]
 struct Asked(Arc<Mutex<Vec<Option<Reply>>>>);
 
@@ -61,7 +61,7 @@ async fn call<D: Dialect>(client: RpcClient<D>, told: DriverCall, start: Start<D
     let DriverCall { call, command, params, .. } = told;
     let spec = client.spec().command(&command);
     let failed = |error| println!("{}", failure("error", &call, "kind", &error));
-    // Through the declared type, where the data fits one.
+    // The declared type applies if the data fit one.
     let result = |data: Value| {
         let text = (!data.is_null()).then(|| data.to_string());
         let reply = D::Reply::decode(&command, text.as_deref()).and_then(Result::ok);
@@ -72,7 +72,7 @@ async fn call<D: Dialect>(client: RpcClient<D>, told: DriverCall, start: Start<D
         return client.request(&command, &params).await.map_or_else(failed, result);
     }
     let Ok(run) = start(client, command.clone(), params).await.map_err(failed) else { return };
-    // Where the answer comes at the end, the run is the call.
+    // If the answer is the end of the run, the run is the call.
     let whole = spec.is_some_and(|spec| spec.answer == Answer::Done);
     (!whole).then(|| result(run.answer().and_then(|data| decode(data.as_str()).ok()).unwrap_or_default()));
     match run.wait().await {
@@ -88,7 +88,7 @@ async fn call<D: Dialect>(client: RpcClient<D>, told: DriverCall, start: Start<D
     }
 }
 
-/// Reports all events, and the end where the agent came to it by itself.
+/// Reports all events, and the end of the agent if it ended by itself.
 async fn listen<D: Dialect>(client: RpcClient<D>, mut events: Events<D>) {
     while let Some(Ok(event)) = events.next_raw().await {
         let typed = event.decode().ok().and_then(|event| serde_json::to_value(event).ok());

@@ -1,4 +1,4 @@
-//! A prompt for each line of stdin. Ctrl-C stops the run; while none is going on, it ends the program.
+//! Sends a prompt for each line of stdin. Ctrl-C stops the current run; without a run it ends the program.
 //! cargo run --example ctrl_c -- agentese --mode rpc --provider scripted --no-session
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 

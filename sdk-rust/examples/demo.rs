@@ -1,4 +1,4 @@
-//! Asks an agent one question and streams its answer: thinking, tools, text.
+//! Sends an agent one prompt and streams its answer: thinking, tools, text.
 //!
 //! ```text
 //! cargo run -p agentese --example demo -- "What is in this repository?" agentese --mode rpc
@@ -65,7 +65,7 @@ async fn demo() -> Result<(), Box<dyn std::error::Error>> {
     if shown { Ok(()) } else { Err("the agent answered without a word".into()) }
 }
 
-/// The first argument of a tool in one line.
+/// Returns the first argument of a tool on one line.
 fn summary(args: &serde_json::Map<String, serde_json::Value>) -> String {
     let text = args
         .values()
@@ -75,7 +75,7 @@ fn summary(args: &serde_json::Map<String, serde_json::Value>) -> String {
     format!("{}{more}", text.lines().next().unwrap_or_default())
 }
 
-/// The first lines of a tool's output.
+/// Returns the first lines of a tool's output.
 fn indented(text: &str) -> String {
     const LINES: usize = 6;
     let mut lines: Vec<String> = text.lines().take(LINES).map(|line| format!("    {line}")).collect();

@@ -1,4 +1,4 @@
-//! Asks the user what the agent asks: one line of stdin for each answer, an empty one for none.
+//! Passes the agent's questions to the user: one line of stdin for each answer, an empty line for no answer.
 //! cargo run --example dialogs -- agentese --mode rpc -e extensions/examples/python/dialogs.py
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 

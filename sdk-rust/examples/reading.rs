@@ -1,5 +1,5 @@
-//! Reads so many events from a child that writes a file of frames, looks at the delta of every update, and says what it saw
-//! and what it took. tools/bench/clients compares it with clients in other languages.
+//! Reads a given number of events from a child that writes a file of frames. Reads the delta of every update, and
+//! prints counts and times. tools/bench/clients compares it with clients in other languages.
 //! cargo run --release --example reading -- agentese frames.jsonl 600000
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 
@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use agentese::pi::{self, AssistantMessageEvent as Piece, Event};
 
-/// The child holds its end open, so that what is measured is frames and not the end of a process.
+/// The child keeps its output open, so that the measurement excludes the end of a process.
 const CHILD: [&str; 3] = ["sh", "-c", "read go; cat \"$0\"; read end"];
 
-/// What was seen: events, and characters of deltas.
+/// Number of events, and of characters in deltas.
 type Seen = (usize, usize);
 
 async fn client(path: &str, count: usize) -> Result<Seen, Box<dyn std::error::Error>> {
@@ -34,7 +34,7 @@ async fn client(path: &str, count: usize) -> Result<Seen, Box<dyn std::error::Er
     Ok(seen)
 }
 
-/// The least that a program can do: lines, and every value of each.
+/// The minimum work of a program: lines, and every value of each.
 fn values(path: &str, count: usize) -> Result<Seen, Box<dyn std::error::Error>> {
     let mut child = Command::new(CHILD[0])
         .args(&CHILD[1..])
@@ -59,7 +59,7 @@ fn values(path: &str, count: usize) -> Result<Seen, Box<dyn std::error::Error>> 
     Ok(seen)
 }
 
-/// Processor time of this process in hundredths of a second, where the system has `/proc`.
+/// Returns the processor time of this process in hundredths of a second, on systems with `/proc`.
 fn processor() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();

@@ -1,4 +1,4 @@
-//! A unit test of code that uses an agent, without one: a recorded session is played to it.
+//! A unit test of code that uses an agent, without an agent: it replays a recorded session.
 //! cargo test --example replay
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 
@@ -12,7 +12,7 @@ const RECORDING: &str = r#"{"transcript":1,"dialect":"pi","agent":"pi"}
 {"dir":"s2c","line":"{\"type\":\"message_update\",\"assistantMessageEvent\":{\"type\":\"text_delta\",\"contentIndex\":0,\"delta\":\"Hello!\"}}"}
 {"dir":"s2c","line":"{\"type\":\"agent_end\",\"messages\":[]}"}"#;
 
-/// The code that is tested.
+/// The code under test.
 async fn ask(client: &pi::Client, message: &str) -> Result<String, agentese::Error> {
     let mut text = String::new();
     let mut run = client.prompt(message).await?;

@@ -1,4 +1,4 @@
-//! How long `get_state` takes there and back, against `cat` echoing a line as long as the answer.
+//! Round-trip time of `get_state`, compared with `cat` echoing a line of the same length as the answer.
 //!
 //! Interleaved rounds over plain pipes, and the same through the typed client. Pin it to one core:
 //!
@@ -38,7 +38,7 @@ impl Echo {
         Ok(Echo { child, stdin, stdout, line: String::new() })
     }
 
-    /// One round trip; gives the length of the answer.
+    /// Makes one round trip; returns the length of the answer.
     fn turn(&mut self, line: &[u8]) -> std::io::Result<usize> {
         self.stdin.write_all(line)?;
         self.line.clear();

@@ -1,4 +1,4 @@
-//! Gives an agent's events to browsers as server-sent events: new EventSource("/Hello"). One that goes away stops its run.
+//! Sends an agent's events to browsers as server-sent events: new EventSource("/Hello"). A disconnect stops the run.
 //! cargo run --example sse -- agentese --mode rpc --provider scripted --no-session
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 

@@ -1,4 +1,4 @@
-//! Streams an answer, and tells which tools the agent uses.
+//! Streams an answer, and prints the names of the tools in use.
 //! cargo run --example streaming -- agentese --mode rpc --provider scripted --no-session
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program of its own")]
 

@@ -1,4 +1,4 @@
-//! Starts an agent again when it dies, and goes on with its session.
+//! Restarts an agent after its unexpected end, and continues its session.
 //! cargo run --example supervisor -- agentese --mode rpc --provider scripted
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 

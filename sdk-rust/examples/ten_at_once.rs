@@ -1,4 +1,4 @@
-//! Asks ten agents at once, takes the first five answers and stops the others.
+//! Sends a prompt to ten agents at once, takes the first five answers and stops the other agents.
 //! cargo run --example ten_at_once -- agentese --mode rpc --provider scripted --no-session
 #![expect(clippy::print_stdout, reason = "it is a program of its own")]
 

@@ -1,4 +1,4 @@
-//! `RpcClient`: drives an agent of one dialect, with types.
+//! `RpcClient`: a typed client for an agent of one dialect.
 //!
 //! It adds types to [`dynamic::Client`], which does the work for all dialects and languages.
 
@@ -30,9 +30,9 @@ pub use run::{Events, RawEvent, Run, RunResult};
 
 /// A client of an agent that speaks the dialect `D`.
 ///
-/// Every command has a method of its own; a command that the dialect lacks does not compile.
+/// Every command has its own method; a command that the dialect lacks does not compile.
 /// Clones share the connection and may be used from any number of tasks: lines never interleave.
-/// When the last clone and the last run are gone, the agent is shut down in the background; use
+/// When the last clone and the last run are dropped, the agent is shut down in the background; use
 /// [`RpcClient::close`] to wait for it.
 ///
 /// ```no_run
@@ -80,7 +80,7 @@ impl<D: Dialect> std::fmt::Debug for RpcClient<D> {
     }
 }
 
-/// How a client is made.
+/// Options and handlers of a new client.
 pub struct Builder<D: Dialect> {
     settings: Settings,
     dialect: PhantomData<fn() -> D>,
@@ -117,11 +117,11 @@ impl<D: Dialect> Default for Builder<D> {
 }
 
 impl<D: Dialect> Builder<D> {
-    /// Says which revision of the dialect the agent speaks: `REVISION`, `NAME@REVISION` or `latest`. Without it the
-    /// client finds that out from what the agent sends.
+    /// Sets the revision of the dialect that the agent speaks: `REVISION`, `NAME@REVISION` or `latest`. By default the
+    /// client detects the revision from the agent's frames.
     ///
     /// # Errors
-    /// Where there is no such revision; the error names those that there are.
+    /// If the dialect has no such revision; the error lists the known revisions.
     pub fn revision(mut self, revision: &str) -> Result<Self, Error> {
         self.settings.revision = Some(revision_of(D::REVISIONS, revision).ok_or_else(|| {
             let (dialect, known) = (D::SPEC.name, revision_names(D::REVISIONS));
@@ -130,55 +130,55 @@ impl<D: Dialect> Builder<D> {
         Ok(self)
     }
 
-    /// What happens when a subscriber does not read: the reader waits (the default), message
-    /// updates are merged, or the subscriber is cut off.
+    /// Sets the behavior for a subscriber that does not read: the reader waits (the default), message updates are
+    /// merged, or the subscriber is cut off.
     ///
-    /// Merging keeps the newest update of those that pile up: read the message that it carries,
-    /// not the deltas, which are lost with the updates in between.
+    /// Merging keeps the newest of the queued updates. Read the message in that update, not its deltas: the deltas of
+    /// the dropped updates are lost.
     pub fn overflow(mut self, overflow: Overflow) -> Self {
         self.settings.overflow = overflow;
         self
     }
 
-    /// How many bytes of events one queue holds; 64 MiB by default.
+    /// Sets the capacity of each event queue in bytes; 64 MiB by default.
     pub fn queue_bytes(mut self, bytes: usize) -> Self {
         self.settings.queue_bytes = bytes;
         self
     }
 
-    /// The longest line that is read, in bytes; 64 MiB by default. A longer one is skipped and
-    /// reported to the tap.
+    /// Sets the maximum length of a received line in bytes; 64 MiB by default. A longer line is skipped and reported to
+    /// the tap.
     pub fn max_line(mut self, bytes: usize) -> Self {
         self.settings.max_line = bytes;
         self
     }
 
-    /// How long every call waits for its answer, in place of the commands' own limits; also those that have none, as
-    /// prompts. The run that a prompt starts goes on after the answer, without a limit. [`RpcClient::with_timeout`] and
-    /// [`RpcClient::without_timeout`] change the limit for single calls.
+    /// Sets the time limit for the answer to every call, in place of the limits of the commands. It also applies to
+    /// commands without a limit of their own, such as prompts. A run continues after the answer, without a limit.
+    /// [`RpcClient::with_timeout`] and [`RpcClient::without_timeout`] change the limit for single calls.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.timeout = Some(timeout);
         self
     }
 
-    /// Sees every frame, keys redacted.
+    /// Sets the tap, which receives every frame with keys redacted.
     pub fn tap(mut self, tap: impl Tap) -> Self {
         self.settings.tap = Some(Arc::new(tap));
         self
     }
 
-    /// Answers the agent's dialogs. Without a handler the declared policy dismisses them, and says
-    /// so to the tap.
+    /// Sets the handler of the agent's dialogs. Without a handler the declared policy dismisses them, and the tap
+    /// receives a report.
     pub fn dialogs(mut self, handler: impl DialogSink<D>) -> Self {
         let handler: Arc<dyn DialogSink<D>> = Arc::new(handler);
         self.settings.dialogs = Some(Arc::new(TypedSink(handler)));
         self
     }
 
-    /// Starts a program and drives it.
+    /// Starts a program and connects to it.
     ///
     /// # Errors
-    /// [`Error::Spawn`] where the program cannot be started.
+    /// [`Error::Spawn`] if the program cannot be started.
     pub fn spawn(self, options: ChildOptions) -> Result<RpcClient<D>, Error> {
         let transport = Transport::from_child(options.clone())?;
         let mut client = self.connect(transport);
@@ -186,7 +186,7 @@ impl<D: Dialect> Builder<D> {
         Ok(client)
     }
 
-    /// Drives whatever is at the other end of a transport.
+    /// Connects to the agent at the other end of a transport.
     pub fn connect(self, transport: Transport) -> RpcClient<D> {
         let inner = dynamic::Client::start_connection(D::CLIENT, self.settings.clone(), transport);
         RpcClient { inner, builder: self, limit: Limit::Default, limits: RunLimits::default(), spawned: None }
@@ -194,15 +194,15 @@ impl<D: Dialect> Builder<D> {
 }
 
 impl<D: Dialect> RpcClient<D> {
-    /// A builder with the defaults.
+    /// Returns a builder with the defaults.
     pub fn builder() -> Builder<D> {
         Builder::default()
     }
 
-    /// Starts a program with its arguments and drives it. Must be called on a tokio runtime.
+    /// Starts a program with its arguments and connects to it. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// [`Error::Spawn`] where the program cannot be started, or none is named.
+    /// [`Error::Spawn`] if the program cannot be started or the command is empty.
     pub fn spawn<I, S>(command: I) -> Result<Self, Error>
     where
         I: IntoIterator<Item = S>,
@@ -213,12 +213,12 @@ impl<D: Dialect> RpcClient<D> {
         Self::builder().spawn(ChildOptions::new(program).args(words))
     }
 
-    /// Drives whatever is at the other end of a transport. Must be called on a tokio runtime.
+    /// Connects to the agent at the other end of a transport. Must be called on a tokio runtime.
     pub fn connect(transport: Transport) -> Self {
         Self::builder().connect(transport)
     }
 
-    /// Types over a client of this dialect that is there; they share the connection.
+    /// Adds types to an existing client of this dialect; both share the connection.
     pub(crate) fn over(inner: dynamic::Client) -> Self {
         RpcClient {
             inner,
@@ -229,87 +229,85 @@ impl<D: Dialect> RpcClient<D> {
         }
     }
 
-    /// The dialect's tables: what any of its revisions has.
+    /// Returns the tables of the dialect, with the rows of all its revisions.
     pub fn spec(&self) -> &'static Spec {
         D::CLIENT
     }
 
-    /// The tables of the revision that the agent speaks: the one that [`Builder::revision`] named, or the one that the
-    /// agent's frames show. None until they show it, and where the dialect has one revision.
+    /// Returns the tables of the agent's revision: the revision set with [`Builder::revision`], or the detected one.
+    /// Returns `None` before the detection, and for a dialect with one revision.
     ///
-    /// A call of a command that this revision does not have fails at once with [`Error::NotInRevision`].
+    /// A call of a command that this revision lacks fails at once with [`Error::NotInRevision`].
     pub fn revision(&self) -> Option<&'static Spec> {
         self.inner.revision()
     }
 
-    /// The same client with another time limit for every call: also for those that have none by default, as `prompt`.
+    /// Returns the same client with another time limit for every call, also for calls without a default limit, as
+    /// `prompt`.
     pub fn with_timeout(&self, timeout: Duration) -> Self {
         RpcClient { limit: Limit::After(timeout), ..self.clone() }
     }
 
-    /// The same client with no time limit for any call.
+    /// Returns the same client with no time limit for any call.
     pub fn without_timeout(&self) -> Self {
         RpcClient { limit: Limit::Never, ..self.clone() }
     }
 
-    /// The same client, whose runs are stopped when they reach one of these limits: with the declared command that stops
-    /// the agent. Such a run fails with [`Error::RunFailed`], whose code is the name of the limit, as `max_turns`.
+    /// Returns the same client with limits for its runs. At a limit the client sends the declared command that stops
+    /// the agent. The run then fails with [`Error::RunFailed`], whose code is the name of the limit, as `max_turns`.
     ///
-    /// A prompt fails with [`Error::Encode`] for a limit of something that agents of the dialect do not tell.
+    /// A prompt fails with [`Error::Encode`] for a limit of something that agents of the dialect do not report.
     pub fn with_limits(&self, limits: RunLimits) -> Self {
         RpcClient { limits, ..self.clone() }
     }
 
-    /// The client without its types: any command by its name, answers and events as text. It shares the connection.
+    /// Returns the client without types: any command by its name, answers and events as text. It shares the connection.
     pub fn as_dynamic(&self) -> &dynamic::Client {
         &self.inner
     }
 
-    /// The id of the agent's process, where this client started it.
+    /// Returns the id of the agent's process, if this client started it.
     pub fn process_id(&self) -> Option<u32> {
         self.inner.process_id()
     }
 
-    /// How many events nobody listened to.
+    /// Returns the number of events that had no subscriber.
     pub fn dropped_events(&self) -> u64 {
         self.inner.dropped_events()
     }
 
-    /// Sends a line as it is. No answer is waited for, and nothing is checked.
+    /// Sends a line as it is, without a check and without waiting for an answer.
     ///
     /// # Errors
-    /// [`Error::Terminated`] where the connection is over, [`Error::Encode`] where the text is not
-    /// one line.
+    /// [`Error::Terminated`] if the connection has ended, [`Error::Encode`] if the text is not one line.
     pub fn send_raw(&self, line: &str) -> Result<(), Error> {
         self.inner.send_raw(line)
     }
 
-    /// Sends any command, declared or not, and gives the data of its answer (null where it has
-    /// none).
+    /// Sends any command, declared or not, and returns the data of its answer, or null if the answer has no data.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn request(&self, command: &str, members: &Map<String, Value>) -> Result<Value, Error> {
         let members = Value::Object(members.clone()).to_string();
         decode(command, self.inner.call(command, &members, self.limit).await?)
     }
 
-    /// Resolves when the connection is over, with the one value that settled everything.
+    /// Resolves when the connection ends, with the termination that failed all open calls.
     pub async fn terminated(&self) -> Termination {
         self.inner.terminated().await
     }
 
-    /// Shuts the agent down and waits for its end: stdin is closed, then its process group gets
-    /// TERM and at last KILL. Calls that wait fail with the termination that this gives.
+    /// Shuts the agent down and waits for its end: closes stdin, then sends TERM and at last KILL to its process group.
+    /// Pending calls fail with the returned termination.
     pub async fn close(&self) -> Termination {
         self.inner.close().await
     }
 
-    /// Starts the program of this client once more, with nothing of the old connection in it.
+    /// Starts the program of this client again, without any state of the old connection.
     ///
     /// # Errors
-    /// [`Error::NotSpawned`] where this client did not start a program, [`Error::Spawn`] where it
-    /// cannot be started again.
+    /// [`Error::NotSpawned`] if this client did not start a program, [`Error::Spawn`] if the program cannot be started.
     pub fn respawn(&self) -> Result<Self, Error> {
         let options = self.spawned.as_ref().ok_or(Error::NotSpawned)?;
         self.builder.clone().spawn(ChildOptions::clone(options))

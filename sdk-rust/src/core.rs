@@ -1,6 +1,6 @@
-//! What clients and servers stand on: framing, scanning, the codec, the connection and its errors, processes.
+//! The foundation of clients and servers: framing, scanning, the codec, the connection and its errors, processes.
 //!
-//! Most of it is without I/O. The crate's root re-exports what is public.
+//! Most of it is without I/O. The crate's root re-exports the public part.
 
 pub mod chunks;
 pub(crate) mod connection;

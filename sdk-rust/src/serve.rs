@@ -60,72 +60,69 @@ use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, FramingE
 use crate::spec::{Answer, Dialect, EndOfInput, Lane, RunRole, Spec};
 use crate::transport::{BoxReader, Transport};
 
-/// The reason for which a question fails whose answer is no JSON.
+/// Reason for the failure of a question if its answer is not JSON.
 const UNREADABLE: &str = "it is not valid JSON, or nested too deeply";
 
-/// Carries out the commands of one dialect. Implemented by everything that implements the
-/// dialect's `Service`.
+/// Execution of the commands of one dialect. Every implementation of the dialect's `Service` implements this trait.
 pub trait Dispatch<D: Dialect>: Send + Sync + 'static {
-    /// Carries out a command.
+    /// Executes a command.
     fn dispatch(
         self: Arc<Self>,
         command: D::Command,
         call: Call<D, D::Reply>,
     ) -> BoxFuture<'static, Result<D::Reply, Refusal>>;
 
-    /// Stops all running work. Called while handlers run, which may wait for it; one that does not return within
+    /// Stops all running work. Called while handlers run, which may wait for it. A handler that does not return within
     /// [`Options::drain`] after this is dropped.
     fn shut_down(self: Arc<Self>) -> BoxFuture<'static, ()>;
 
-    /// Waits until all running work is over.
+    /// Waits until no work is running.
     fn wait_until_idle(self: Arc<Self>) -> BoxFuture<'static, ()>;
 }
 
-/// Why serving ended.
+/// Reason for the end of serving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServeEnd {
-    /// Stdin ended, and everything that was to be answered is answered.
+    /// Stdin ended, and all commands that require an answer have one.
     EndOfInput,
-    /// The other side does not read any more.
+    /// The other side no longer reads.
     BrokenOutput,
-    /// Frames could not be written, for another reason: what stdout leads to is full, for one. The last
-    /// frames are lost.
+    /// Writing failed for another reason, such as a full disk behind stdout. The last frames are lost.
     FailedOutput,
-    /// The token in the options was cancelled.
+    /// The caller cancelled [`Options::stop`] or [`Options::finish`].
     Stopped,
 }
 
-/// How a server behaves.
+/// Options of a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// The longest line that is read, in bytes; 64 MiB by default. A longer one is answered with a
-    /// failure and skipped. The question that has waited longest fails with it: its answer may have been that line.
+    /// Maximum length of a received line in bytes; 64 MiB by default. A longer line is answered with a failure and
+    /// skipped. The oldest open question fails too, because the line may have been its answer.
     pub max_line: usize,
-    /// How many bytes of frames may wait for a client that does not read. Events wait beyond that. At twice
-    /// as many, commands wait too, one by one: those that begin or replace a run, those that wait for their
-    /// lane, and those whose answers have been long. What stops a run and what has short answers is still
-    /// heard. 16 MiB by default.
+    /// Limit for unread frames in bytes; 16 MiB by default. At the limit, events wait. At twice the limit, these
+    /// commands wait too, one by one: commands that start or replace a run, commands that wait for their lane, and
+    /// commands with long previous answers. Commands that stop a run and commands with short answers still run.
     pub outbox_bytes: usize,
-    /// How many bytes of commands may be in progress; further ones are refused. 128 MiB by default.
+    /// Limit for commands in progress, in bytes; further commands are rejected. 128 MiB by default.
     pub command_bytes: usize,
-    /// How many commands may be in progress; further ones are refused, but for those that stop a run. As many as come by
-    /// default.
+    /// Maximum number of commands in progress; further commands are rejected, except those that stop a run. Unlimited
+    /// by default.
     pub commands: usize,
-    /// How long handlers may go on after all work was stopped, and how long the last frames may take to be read once
-    /// serving has ended; 5 s by default.
+    /// Time limit for handlers after all work was stopped, and for the delivery of the last frames after the end of
+    /// serving; 5 s by default.
     pub drain: std::time::Duration,
-    /// The revision that is spoken, by its tables (`Dialect::REVISIONS` has them); the dialect's first one where this is
-    /// none. Commands of other revisions are unknown.
+    /// The tables of the served revision, one of `Dialect::REVISIONS`; if `None`, the dialect's first revision.
+    /// Commands of other revisions are unknown.
     pub revision: Option<&'static Spec>,
-    /// Ends serving: running work is stopped, what is written is flushed.
+    /// Ends serving: running work is stopped, and written frames are flushed.
     pub stop: CancellationToken,
-    /// Ends serving once the commands that are in progress are answered, within `drain`; no more is read. For servers whose
-    /// work another program does that is gone, so that each of them fails with that reason.
+    /// Ends serving after the commands in progress are answered, within `drain`; no more input is read. For servers
+    /// whose work is done by another program: after its end, each of these commands fails with that reason.
     pub finish: CancellationToken,
-    /// Looks at each command before it is carried out; none: all are. With a gate, frames are refused that may mean different
-    /// things to different readers ([`strict`](crate::strict)).
+    /// Filter of commands before their execution; if `None`, all commands run. A gate also rejects frames that
+    /// different readers may interpret differently ([`strict`](crate::strict)).
     pub gate: Option<Gate>,
 }
 
@@ -145,13 +142,13 @@ impl Default for Options {
     }
 }
 
-/// Serves one client until its input ends. Never fails: bad input is answered and reading goes on.
+/// Serves one client until its input ends. Never fails: invalid input is answered, and reading continues.
 pub async fn serve<D: Dialect, S: Dispatch<D>>(transport: Transport, service: S) -> ServeEnd {
     serve_with(transport, Arc::new(service), Options::default(), |_| {}).await
 }
 
-/// As [`serve`], with options. `started` is given the emitter before the first line is read, for
-/// events that no command causes.
+/// Works like [`serve`], with options. `started` receives the emitter before the first line is read, for events without
+/// a command.
 pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
     transport: Transport,
     service: Arc<S>,
@@ -227,7 +224,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                     let _ = tokio::time::timeout(options.drain, self.lanes.run_out(outbox)).await;
                     return ServeEnd::Stopped;
                 }
-                // Answers that nobody reads are not piled up without end, and neither are commands.
+                // The limit keeps unread answers, and commands, from accumulating.
                 read = self.frames.next_batch(&mut batch), if !self.lanes.holds_many() => read,
             };
             if self.frames.unterminated() && !self.emitter.spec().edges.unfinished_line_counts {
@@ -239,7 +236,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                     Incoming::Frame(frame) => {
                         if let Some(waiting) = self.line(frame.as_str(), outbox) {
                             self.lanes.add(waiting, outbox.has_room_for_answers());
-                            // Each command is begun before the next line is looked at.
+                            // Each command starts before the next line is read.
                             self.lanes.begin();
                         }
                     }
@@ -258,17 +255,17 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         self.finish(options, outbox).await
     }
 
-    /// Stdin has ended: what was begun is answered, and work goes on or stops as the dialect says. Where it stops, a
-    /// handler that does not return is let go of.
+    /// Finishes after the end of stdin: started commands are answered, and work continues or stops as the dialect
+    /// requires. If work stops, a handler that does not return is dropped.
     async fn finish(mut self, options: &Options, outbox: &Outbox) -> ServeEnd {
-        // Nobody is there to answer questions any more.
+        // No client can answer questions any more.
         self.emitter.dismiss_questions();
         let service = self.service.clone();
         let handlers = self.lanes.run_out(outbox);
         let work = async {
             match self.emitter.spec().edges.end_of_input {
                 EndOfInput::Finish => drop(futures::join!(handlers, service.wait_until_idle())),
-                // Work is stopped beside the handlers, which may wait for just that.
+                // Work is stopped while the handlers run, because they may wait for the stop.
                 EndOfInput::Abort => {
                     let mut handlers = std::pin::pin!(handlers.fuse());
                     let mut stopped = service.shut_down().fuse();
@@ -291,7 +288,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         }
     }
 
-    /// Returns what is in progress if a command of that length has no room beside it.
+    /// Returns a description of the commands in progress if a command of that length exceeds a limit.
     fn full(&self, bytes: usize) -> Option<String> {
         if !self.lanes.has_room(bytes, self.command_bytes) {
             return Some(format!("commands of {} bytes", self.command_bytes));
@@ -299,7 +296,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         (self.lanes.in_progress() >= self.commands).then(|| format!("{} commands", self.commands))
     }
 
-    /// Looks at a line; gives the work that it asks for.
+    /// Processes a line; returns the work of a command.
     fn line(&mut self, text: &str, outbox: &Outbox) -> Option<Waiting> {
         let spec = self.emitter.spec();
         let line = match self.gate {
@@ -340,7 +337,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 let lets = self.gate.as_ref().map_or(Ok(()), |gate| gate.lets(spec));
                 let work = match lets {
                     Ok(()) => self.service.clone().dispatch(command, call.clone()),
-                    // Who sent it has to know which of its commands that is, in every dialect.
+                    // In every dialect the sender must be able to identify the rejected command.
                     Err(refusal) => futures::future::ready(Err(refusal.of_value())).boxed(),
                 };
                 let ran = Ran { lane, session: session.clone(), bytes };

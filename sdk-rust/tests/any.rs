@@ -68,7 +68,7 @@ fn every_recorded_session_tells_what_the_vectors_say() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The joined growth of a message equals the message at its end.
+/// The concatenated growth of a message equals the message at its end.
 #[test]
 fn what_grows_adds_up_to_what_a_message_is_at_its_end() {
     let text = std::fs::read_to_string(conformance().join("vectors/any.json")).unwrap();

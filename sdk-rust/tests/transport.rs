@@ -63,7 +63,7 @@ impl Started {
     }
 }
 
-/// Returns true if the process has ended, or is a zombie of another parent.
+/// Returns `true` if the process has ended, or is a zombie of another parent.
 fn gone(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
     let mut fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();

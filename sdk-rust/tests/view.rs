@@ -52,7 +52,7 @@ fn fold(transcript: &str) -> Folded {
     Folded { transcript: transcript.to_owned(), asked, end: digest(&view.conversation()) }
 }
 
-/// Returns true if a line is the successful response to the first command of a late view.
+/// Returns `true` if a line is the successful response to the first command of a late view.
 fn is_history(view: &View, before: &Conversation, line: &str) -> bool {
     let history = &view.asks()[0];
     let Ok(frame) = serde_json::from_str::<Value>(line) else { return false };

@@ -35,13 +35,13 @@ struct State {
     said: Vec<String>,
     sockets: Vec<Socket>,
     seen: HashSet<String>,
-    /// True if the server cannot resume connections.
+    /// `true` if the server cannot resume connections.
     is_plain: bool,
-    /// True if the server drops missed messages.
+    /// `true` if the server drops missed messages.
     forgets: bool,
-    /// True if the server's messages do not arrive.
+    /// `true` if the server's messages do not arrive.
     is_mute: bool,
-    /// True if the server does not read.
+    /// `true` if the server does not read.
     is_deaf: bool,
     refuses: bool,
 }

@@ -56,8 +56,8 @@ impl Questions {
         self.state().open.iter().map(|open| interrupt(&open.id, &open.question)).collect()
     }
 
-    /// Passes answers to the waiting questions. If an answer does not fit its question, passes none of them.
-    /// Returns the ids of answers whose question is no longer open.
+    /// Passes answers to the waiting questions, or no answer at all if one of them does not fit its question. Returns
+    /// the ids of answers whose question is no longer open.
     pub fn answer(&self, answers: &[AguiResume]) -> Result<Vec<String>, String> {
         let mut state = self.state();
         let mut fitting = Vec::new();

@@ -31,7 +31,7 @@ enum Followed {
     Over,
     /// The agent rejected the input, or has disconnected.
     Failed(agentese::Error),
-    /// The agent asks a question.
+    /// The agent has an open question.
     Asks,
     /// The client has disconnected.
     Left,
@@ -73,7 +73,7 @@ pub(super) async fn serve(
             Told::from(error)
         }
     };
-    // The thread is free before the client learns of the end of the run.
+    // The thread is free before the client receives the end of the run.
     drop(held);
     let _ = to.send(end).await;
 }
@@ -220,7 +220,7 @@ fn gone_or_refused(held: &mut Held, error: &agentese::Error) -> Failed {
     failed(if is_gone { "agent_gone" } else { "refused" })(reason(error))
 }
 
-/// Stops the work of the agent, and waits for its end. Returns false if the work does not stop; the agent is
+/// Stops the work of the agent, and waits for its end. Returns `false` if the work does not stop; the agent is
 /// then ended.
 async fn stop(thread: &mut Thread, work: Work) -> bool {
     let Thread { agent, questions, teller, .. } = thread;

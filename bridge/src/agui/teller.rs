@@ -76,7 +76,7 @@ impl Teller {
         self.usage.clear();
     }
 
-    /// Returns true if the agent knows a message of the client.
+    /// Returns `true` if the agent knows a message of the client.
     pub fn knows(&self, message: &str) -> bool {
         self.names.known.contains(message)
     }
@@ -91,7 +91,7 @@ impl Teller {
         messages::all(&mut self.names, conversation).into()
     }
 
-    /// Converts an event to AG-UI events, often to none or to several.
+    /// Converts an event to any number of AG-UI events.
     pub fn tell(&mut self, event: &Event) -> Vec<Told> {
         let mut told = Vec::new();
         match event {

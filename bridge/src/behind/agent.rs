@@ -210,7 +210,7 @@ impl Lead for Behind {
     }
 }
 
-/// Applies a client's settings to the agent. Reports failures to the person.
+/// Applies a client's settings to the agent. Reports failures to the user.
 struct Choosing(Arc<Shared>);
 
 impl Persist for Choosing {

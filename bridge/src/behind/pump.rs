@@ -35,11 +35,11 @@ pub(super) struct Pump {
     shared: Arc<Shared>,
     told: queue::Sender,
     turns: Turns,
-    /// True between the sending of a prompt and its response, in the order of the messages.
+    /// `true` between the sending of a prompt and its response, in the order of the messages.
     in_turn: bool,
     /// The turn whose start was reported before its prompt was sent.
     begun: Option<u64>,
-    /// An update arrived outside of a turn, and a warning was logged.
+    /// `true` after a warning about an update outside of a turn.
     strayed: bool,
     opening: Option<Opening>,
 }
@@ -74,7 +74,7 @@ impl Opening {
     }
 }
 
-/// Returns true if an update is part of the conversation.
+/// Returns `true` if an update is part of the conversation.
 fn is_said(update: &AcpUpdate) -> bool {
     matches!(
         update,
@@ -300,7 +300,7 @@ impl Pump {
         (state.session == session).then_some(stopped)
     }
 
-    /// Asks the person for a permission, and responds to the agent.
+    /// Requests a permission from the user, and responds to the agent.
     fn ask(&mut self, id: Value, asked: AcpRequestPermission) {
         let Some(stopped) = self.dismissal(&asked.session_id) else {
             return self.shared.peer.answer(&id, questions::dismissed());
@@ -318,7 +318,7 @@ impl Pump {
         });
     }
 
-    /// Asks the person to fill in a form, and responds to the agent.
+    /// Requests the values of a form from the user, and responds to the agent.
     fn elicit(&self, id: Value, form: AcpElicit) {
         let session = form.session_id.as_option().cloned();
         let dismissal =

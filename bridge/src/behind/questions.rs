@@ -69,7 +69,7 @@ fn labels(options: &[AcpPermissionOption]) -> Vec<String> {
     labels
 }
 
-/// Asks the person for the members of a form, one after the other. If a question is dismissed, the form is
+/// Requests the members of a form from the user, one after the other. If the user dismisses a question, the form is
 /// closed.
 pub(super) async fn fill(person: &Person, form: AcpElicit) -> AcpElicitationAnswer {
     let schema = form.requested_schema.into_option().unwrap_or_default();

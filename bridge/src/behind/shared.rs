@@ -22,9 +22,9 @@ pub(super) struct State {
     pub session: String,
     /// The name of the session.
     pub name: Option<String>,
-    /// The agent can open stored sessions.
+    /// `true` if the agent can open stored sessions.
     pub loads: bool,
-    /// The agent accepts images in prompts.
+    /// `true` if the agent accepts images in prompts.
     pub images: bool,
     /// The messages of the session from before its opening.
     pub history: Vec<AgentMessage>,

@@ -284,7 +284,7 @@ impl Called {
     }
 }
 
-/// Returns the growing answer, and starts one if there is none.
+/// Returns the growing answer; starts one if necessary.
 fn begun<'a>(
     answer: &'a mut Option<(Vec<Part>, bool)>,
     deeds: &mut Vec<Deed>,

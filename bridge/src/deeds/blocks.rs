@@ -74,7 +74,7 @@ impl Deeds {
         push(steps, Deed::Grew(end));
     }
 
-    /// Returns true if the text of an event was reported as part of the preceding block. Agents that do not
+    /// Returns `true` if the text of an event was reported as part of the preceding block. Agents that do not
     /// report the ends of blocks continue a block with the text of the next ones, until the answer is
     /// complete.
     pub(super) fn went_on(&mut self, event: &Event, now: &Conversation) -> bool {

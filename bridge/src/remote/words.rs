@@ -66,7 +66,7 @@ impl Remote {
         said.map(drop).map_err(|error| reason(&error))
     }
 
-    /// Applies a change to the agent after earlier input. Reports a failure to the person.
+    /// Applies a change to the agent after earlier input. Reports a failure to the user.
     pub(crate) fn later<F>(&self, what: &'static str, work: impl FnOnce(Agent) -> F)
     where
         F: Future<Output = Result<(), Error>> + Send + 'static,
@@ -116,7 +116,7 @@ impl Remote {
         held.insert(place, (queue, words));
     }
 
-    /// Returns true if input for that queue would start a run, because the agent is idle. Also returns true
+    /// Returns `true` if input for that queue would start a run, because the agent is idle. Also returns true
     /// if the agent may lack the queue and would reject the input.
     fn would_begin(&self, queue: StreamingBehavior) -> bool {
         let intent = match queue {
@@ -129,7 +129,7 @@ impl Remote {
         is_idle && (self.agent.begins(intent) || may_lack())
     }
 
-    /// Returns true if a run is in progress that accepts no further input.
+    /// Returns `true` if a run is in progress that accepts no further input.
     fn is_busy_without_queues(&self) -> bool {
         let queues = [Intent::Steer, Intent::FollowUp];
         self.open.load(Ordering::Acquire) > 0 && !queues.iter().any(|intent| self.agent.can(*intent))

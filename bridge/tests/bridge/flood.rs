@@ -47,7 +47,7 @@ async fn prompts_that_wait_are_bounded_and_small() {
     assert!(more < 32 * 1024 * 1024, "{more} bytes more");
 }
 
-/// A prompt that waits for an agent that dies has one answer more: a failure with the reason.
+/// After the death of the agent, each pending prompt receives one more answer: a failure with the reason.
 #[tokio::test]
 async fn prompts_that_wait_for_an_agent_that_dies_fail_each_with_the_reason() {
     for (front, agent) in [("pi", "omp"), ("omp", "pi"), ("pisces", "pi"), ("operator", "pi")] {
@@ -65,7 +65,7 @@ async fn prompts_that_wait_for_an_agent_that_dies_fail_each_with_the_reason() {
     fails_each("opal", "pi", Some(session), prompt, ping).await;
 }
 
-/// Sends prompts, and behind them a command that nothing holds up; when it is answered, the agent dies.
+/// Sends prompts, and then a command that does not wait for them; when the command is answered, the agent dies.
 async fn fails_each(
     front: &str,
     agent: &str,
@@ -91,7 +91,7 @@ async fn fails_each(
         let of_prompt = bridge.seen.iter().filter(|frame| frame["id"].as_str() == Some(&number.to_string()));
         let failures: Vec<_> = of_prompt.filter(|frame| !frame["error"].is_null()).collect();
         assert_eq!(failures.len(), 1, "{front}, {number}: {:#?}", bridge.seen);
-        // While a turn runs, Operator's document has everything else refused.
+        // During a turn, Operator rejects all other commands, as its document requires.
         let is_busy = front == "operator" && number > 0;
         let reason = failures[0]["error"].to_string();
         assert!(is_busy || reason.contains("killed by SIGKILL"), "{front}, {number}: {reason}");

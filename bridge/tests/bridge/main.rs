@@ -43,11 +43,11 @@ struct Pair {
     place: tempfile::TempDir,
     /// Additional arguments of the agent.
     more: Vec<String>,
-    /// True if the answers come from the script.
+    /// `true` if the answers come from the script.
     scripted: bool,
-    /// True if the bridge must detect the agent's dialect.
+    /// `true` if the bridge must detect the agent's dialect.
     found_out: bool,
-    /// True if the agent stores its sessions.
+    /// `true` if the agent stores its sessions.
     keeps: bool,
 }
 
@@ -138,7 +138,7 @@ fn nobody(_: Question) -> futures::future::BoxFuture<'static, Option<Answer>> {
     async { None }.boxed()
 }
 
-/// Returns true if the front's row of that intent is lost.
+/// Returns `true` if the front's row of that intent is lost.
 fn lost(pair: &Pair, intent: Intent) -> bool {
     let spec = |name: &str| -> &'static Spec { agentese::dynamic::spec(name).unwrap() };
     let rows = agentese::any::explain(spec(pair.front), spec(pair.agent)).unwrap();

@@ -81,7 +81,7 @@ async fn a_session_that_the_agent_does_not_tell_of_is_not_begun_afresh() {
     soon("the end", agent.close()).await;
 }
 
-/// The agent stores a session that the client wants to keep, so that the client can go back in it.
+/// The agent stores a session that the client wants to keep, so that the client can go back to an earlier entry.
 #[tokio::test]
 async fn a_client_goes_back_in_a_session_that_the_agent_keeps() {
     let pair = Pair::new("opal", "pi");

@@ -41,7 +41,7 @@ impl Watch {
     }
 }
 
-/// Waits until the other side closes; returns false if that cannot be detected.
+/// Waits until the other side closes; returns `false` if that cannot be detected.
 fn is_broken(descriptor: &OwnedFd) -> bool {
     loop {
         // Without requested events, the system reports only errors and hang-ups.

@@ -17,7 +17,7 @@ pub(super) struct Said {
     pub grammar: Grammar,
     pub command: &'static str,
     pub members: Map<String, Value>,
-    /// True if events are printed.
+    /// `true` if events are printed.
     pub events: bool,
     /// Format of responses, if given.
     pub output: Option<Output>,

@@ -23,7 +23,7 @@ impl Policy {
             .then(|| format!("`{command}` is denied: agentese web was started with --read-only"))
     }
 
-    /// Returns true if answers to dialogs are permitted.
+    /// Returns `true` if answers to dialogs are permitted.
     pub fn answers(&self) -> bool {
         !self.read_only
     }

@@ -214,13 +214,13 @@ mod tests {
     use super::super::tabs::Asked;
     use super::*;
 
-    /// The agent goes on that asks what the page does not keep.
+    /// The agent continues after a question that the page does not store.
     #[tokio::test]
     async fn a_question_that_is_not_kept_is_answered() {
         let spec = agentese::dynamic::client("pi").unwrap().0;
         let shared = Shared::new(Hub::new(spec, Policy::default(), Agent::default()));
         let over = CancellationToken::new();
-        // It asks with a long id, and says that it goes on once it is answered.
+        // The question has a long id, and the agent emits an event after the answer.
         let asks = r#"id=$(printf '%02000d' 1)
             echo '{"type":"extension_ui_request","id":"'$id'","method":"input","title":"Name?"}'
             read -r answer && echo '{"type":"goes_on","answer":'"$answer"'}'; cat >/dev/null"#;

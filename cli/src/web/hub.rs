@@ -33,7 +33,7 @@ struct Caller {
     seat: Seat,
     /// Raw id that the tab assigned.
     id: Option<String>,
-    /// True if other tabs receive the command, because it changes something.
+    /// `true` if other tabs receive the command, because it has an effect.
     is_told: bool,
 }
 
@@ -96,7 +96,7 @@ pub(super) struct Hub {
     /// Raw ids of the calls at the agent, with the ids of the tabs.
     ids: HashMap<String, (Seat, String)>,
     questions: Questions,
-    /// The answers to questions that the tabs are not shown.
+    /// Answers to questions that the tabs did not receive.
     dismissals: Vec<String>,
     pieces: Assembler,
     /// Session of the latest frame, in dialects with several sessions per connection.
@@ -175,7 +175,7 @@ impl Hub {
         std::mem::take(&mut self.dismissals)
     }
 
-    /// Returns true if no message has that number or a later one.
+    /// Returns `true` if no message has that number or a later one.
     pub fn is_read(&self, from: u64) -> bool {
         from >= self.tabs.log.end()
     }

@@ -63,7 +63,7 @@ impl Entry {
         if let Kind::Event { snapshot } = self.kind { snapshot } else { None }
     }
 
-    /// Returns true if the message belongs to the common history: an event, or an action of a tab.
+    /// Returns `true` if the message belongs to the common history: an event, or an action of a tab.
     fn is_common(&self) -> bool {
         match self.kind {
             Kind::Event { .. } => !matches!(self.to, To::One(_)),
@@ -77,7 +77,7 @@ impl Entry {
 #[derive(Debug, Default)]
 pub(super) struct Common {
     pub messages: Vec<Utf8Bytes>,
-    /// True if messages are missing: after the first one, or because they were dropped.
+    /// `true` if messages are missing: after the first one, or because they were dropped.
     pub is_cut: bool,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Questions {
     open: Vec<Question>,
     /// Length of all stored lines.
     kept: usize,
-    /// True for each reason that was reported: too many open questions, an id that is too long.
+    /// `true` for each reason that was reported: too many open questions, an id that is too long.
     reported: [bool; 2],
 }
 
@@ -96,7 +96,7 @@ impl Questions {
         }
     }
 
-    /// Returns true if the question is open, and closes it with `closes`.
+    /// Returns `true` if the question is open, and closes it with `closes`.
     pub fn take(&mut self, id: Option<&str>, closes: bool) -> bool {
         let open = self.open.iter().position(|question| Some(question.id.as_str()) == id);
         if let Some(open) = open

@@ -143,7 +143,7 @@ async fn talk(mut socket: WebSocket, shared: Shared, tab: Asked) {
     shared.with(|hub| hub.leave(seat));
 }
 
-/// Sends new messages. Returns false if the connection has ended, or if the tab missed messages that left the
+/// Sends new messages. Returns `false` if the connection has ended, or if the tab missed messages that left the
 /// log.
 async fn send_news(socket: &mut WebSocket, shared: &Shared, seat: u32, next: &mut u64) -> bool {
     loop {

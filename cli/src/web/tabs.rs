@@ -31,7 +31,7 @@ pub(super) struct Tab {
     /// Number of its messages that left the log.
     gone: u64,
     connections: u32,
-    /// True for a page, which can reopen the agent's session, and false for a program.
+    /// `true` for a page, which can reopen the agent's session, and false for a program.
     is_page: bool,
     pub seen: Seen,
 }
@@ -45,7 +45,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Returns true if an id is remembered.
+    /// Returns `true` if an id is remembered.
     pub fn has(&self, id: &str) -> bool {
         self.ids.contains(id)
     }
@@ -75,7 +75,7 @@ pub(super) struct Place {
     pub seat: Seat,
     /// Number of the next message.
     pub next: u64,
-    /// True if the tab resumes at its last position.
+    /// `true` if the tab resumes at its last position.
     pub is_back: bool,
 }
 
@@ -147,7 +147,7 @@ impl Tabs {
         }
     }
 
-    /// Returns true if a tab is connected.
+    /// Returns `true` if a tab is connected.
     pub fn is_here(&self, seat: Seat) -> bool {
         self.tabs.get(&seat).is_some_and(Tab::is_here)
     }

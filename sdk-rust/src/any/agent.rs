@@ -197,21 +197,21 @@ impl Agent {
         self.spec().name
     }
 
-    /// Returns true if the agent's dialect has a command for the intent. While the revision is unknown, a
+    /// Returns `true` if the agent's dialect has a command for the intent. While the revision is unknown, a
     /// command of any revision suffices.
     #[must_use]
     pub fn can(&self, intent: Intent) -> bool {
         self.shared.table.carrier(self.spec(), intent).is_some()
     }
 
-    /// Returns true if the agent's command for the intent takes the neutral parameter. While the revision is
+    /// Returns `true` if the agent's command for the intent takes the neutral parameter. While the revision is
     /// unknown, the command must take the parameter in every revision.
     #[must_use]
     pub fn takes(&self, intent: Intent, param: &str) -> bool {
         super::takes(self.spec(), intent, param)
     }
 
-    /// Returns true if the agent's command for the intent starts a run when the agent is idle. With such a
+    /// Returns `true` if the agent's command for the intent starts a run when the agent is idle. With such a
     /// command, a steering message or follow-up to an idle agent starts a run.
     #[must_use]
     pub fn begins(&self, intent: Intent) -> bool {

@@ -34,7 +34,7 @@ pub struct Question {
     pub placeholder: Option<String>,
     /// Initial text of the field.
     pub prefill: Option<String>,
-    /// True if the answer is a secret.
+    /// `true` if the answer is a secret.
     #[serde(default)]
     pub secret: bool,
     /// Time in milliseconds after which the agent answers the question itself.

@@ -72,7 +72,7 @@ impl Agent {
         self.get(Intent::ClearQueue, Map::new()).await
     }
 
-    /// Starts a new session. Returns false if an extension of the agent prevented the change.
+    /// Starts a new session. Returns `false` if an extension of the agent prevented the change.
     ///
     /// # Errors
     /// As for every call.
@@ -105,7 +105,7 @@ impl Agent {
         self.does(Intent::DeleteSession, one("session", session)).await
     }
 
-    /// Continues in a copy of the session. Returns false if an extension of the agent prevented the change.
+    /// Continues in a copy of the session. Returns `false` if an extension of the agent prevented the change.
     ///
     /// # Errors
     /// As for every call.

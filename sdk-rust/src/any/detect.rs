@@ -41,7 +41,7 @@ pub struct Detected {
     pub spec: &'static Spec,
     /// The connection to the agent. It replays the frames that arrived besides the responses.
     pub transport: Transport,
-    /// True if the agent answered every request. Otherwise a response may still arrive: with an id that no
+    /// `true` if the agent answered every request. Otherwise a response may still arrive: with an id that no
     /// other request uses, or without an id if the agent rejects the request.
     pub is_answered: bool,
 }
@@ -157,7 +157,7 @@ fn is_rpc(spec: &Spec) -> bool {
     matches!(spec.framing, Framing::JsonRpc { .. })
 }
 
-/// Returns true if a line is a response to a detection request or a failure without an id. Agents reject
+/// Returns `true` if a line is a response to a detection request or a failure without an id. Agents reject
 /// unknown commands without an id.
 fn is_answer(text: &str) -> bool {
     let Ok(frame) = crate::wire::decode::<Value>(text) else { return false };
@@ -167,18 +167,18 @@ fn is_answer(text: &str) -> bool {
     asked || frame["id"].is_null() && fails && is_response(&frame)
 }
 
-/// Returns true if a frame is the response to a command, in its framing.
+/// Returns `true` if a frame is the response to a command, in its framing.
 fn is_response(frame: &Value) -> bool {
     frame["type"] == "response" || frame["jsonrpc"] == "2.0" && frame.get("method").is_none()
 }
 
-/// Returns true if a line is a successful response.
+/// Returns `true` if a line is a successful response.
 fn is_success(line: &FrameText) -> bool {
     let frame = crate::wire::decode::<Value>(line.as_str()).unwrap_or_default();
     frame["success"] == true || !frame["result"].is_null()
 }
 
-/// Returns true if one request succeeded and there are at least as many responses as requests.
+/// Returns `true` if one request succeeded and there are at least as many responses as requests.
 fn is_clear(lines: &[FrameText], questions: &[Question]) -> bool {
     let frames: Vec<Value> =
         lines.iter().filter_map(|line| crate::wire::decode(line.as_str()).ok()).collect();

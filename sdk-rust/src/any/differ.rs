@@ -60,7 +60,7 @@ pub fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
     events
 }
 
-/// Returns true if the tokens are equal and the costs are equal up to rounding from another order of
+/// Returns `true` if the tokens are equal and the costs are equal up to rounding from another order of
 /// addition.
 fn used_the_same(old: &Usage, new: &Usage) -> bool {
     let cost = match (old.cost, new.cost) {

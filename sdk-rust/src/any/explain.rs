@@ -358,7 +358,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Returns true if both dialects belong to one family, in which rows of one name have one meaning.
+    /// Returns `true` if both dialects belong to one family, in which rows of one name have one meaning.
     fn is_kin(&self) -> bool {
         self.front.spec.framing == self.agent.spec.framing
     }

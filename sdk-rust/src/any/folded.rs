@@ -224,7 +224,7 @@ impl State {
 }
 
 impl Listener {
-    /// Sends an event to the receiver, or counts the event if the receiver is cut off. Returns false if the
+    /// Sends an event to the receiver, or counts the event if the receiver is cut off. Returns `false` if the
     /// receiver was dropped.
     fn hear(&mut self, event: &Event) -> bool {
         // The receiver holds the other reference to the queue.

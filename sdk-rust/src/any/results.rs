@@ -57,9 +57,9 @@ pub struct State {
     pub model: Option<Model>,
     /// The current thinking level.
     pub thinking_level: Option<String>,
-    /// True during a run.
+    /// `true` during a run.
     pub working: Option<bool>,
-    /// True during a compaction.
+    /// `true` during a compaction.
     pub compacting: Option<bool>,
     /// Number of messages in the conversation.
     pub messages: Option<u64>,
@@ -105,7 +105,7 @@ pub struct KeptSession {
 #[serde(default)]
 #[non_exhaustive]
 pub struct Forked {
-    /// True if an extension of the agent prevented the fork.
+    /// `true` if an extension of the agent prevented the fork.
     pub cancelled: bool,
     /// The text of the input at the fork point.
     pub text: Option<String>,
@@ -120,9 +120,9 @@ pub struct ShellResult {
     pub output: String,
     /// Exit code; `None` if the command was aborted.
     pub exit_code: Option<i64>,
-    /// True if the command was aborted.
+    /// `true` if the command was aborted.
     pub cancelled: bool,
-    /// True if the output was truncated.
+    /// `true` if the output was truncated.
     pub truncated: bool,
 }
 

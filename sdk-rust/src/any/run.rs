@@ -73,7 +73,7 @@ pub struct Run {
     heard: Heard,
     results: Map<String, Value>,
     is_over: bool,
-    /// True if the caller has received the failure of the run.
+    /// `true` if the caller has received the failure of the run.
     is_told: bool,
 }
 
@@ -83,11 +83,11 @@ pub struct Run {
 pub struct RunResult {
     /// Cause of the end.
     pub ended_by: EndedBy,
-    /// True if no further event of the run can follow; see [`crate::RunResult`].
+    /// `true` if no further event of the run can follow; see [`crate::RunResult`].
     pub confirmed: bool,
     /// The model's last message, with usage, stop reason and error if present.
     pub message: Option<Arc<Message>>,
-    /// True if any client or the user aborted the run. An abort is not a failure.
+    /// `true` if any client or the user aborted the run. An abort is not a failure.
     pub aborted: bool,
     /// Reason for a failed run; only [`Run::wait`] returns a result with a failure.
     pub failure: Option<RunFailure>,

@@ -60,10 +60,10 @@ pub(super) struct Differs {
     /// Places in the neutral form that such a command changes in another way.
     #[serde(default)]
     pub changes: Vec<String>,
-    /// True if the difference applies only to a command during a run.
+    /// `true` if the difference applies only to a command during a run.
     #[serde(default)]
     pub busy: bool,
-    /// True if the agent has its own rules for rejections.
+    /// `true` if the agent has its own rules for rejections.
     #[serde(default)]
     pub refuses: bool,
     /// The command parameters that trigger the difference, any of them; empty if the difference applies
@@ -76,7 +76,7 @@ pub(super) struct Differs {
 }
 
 impl Differs {
-    /// Returns true if the difference applies to an agent of that revision. For a client, which has all
+    /// Returns `true` if the difference applies to an agent of that revision. For a client, which has all
     /// revisions, it suffices that the difference applies to one.
     pub fn is_of(&self, agent: &Spec) -> bool {
         self.of.is_empty() || !agent.revisions.is_empty() || self.of.contains(&agent.id())
@@ -102,7 +102,7 @@ impl Carrier {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Own {
     pub reason: String,
-    /// True if the adapter of the dialect answers the command itself.
+    /// `true` if the adapter of the dialect answers the command itself.
     pub by_front: bool,
 }
 
@@ -178,14 +178,14 @@ pub(super) fn probe_of(dialect: &str) -> Option<String> {
     serde_json::from_str(text).ok().map(|Probe { probe }| probe)
 }
 
-/// Returns true if a dialect has a command for an intent. For the tables of a client, a command in any
+/// Returns `true` if a dialect has a command for an intent. For the tables of a client, a command in any
 /// revision suffices.
 #[must_use]
 pub fn carries(spec: &Spec, intent: Intent) -> bool {
     table_of(spec.name).is_some_and(|table| table.carrier(spec, intent).is_some())
 }
 
-/// Returns true if a dialect's command for an intent takes that neutral parameter. For the tables of a
+/// Returns `true` if a dialect's command for an intent takes that neutral parameter. For the tables of a
 /// client, the command must take the parameter in all revisions.
 #[must_use]
 pub fn takes(spec: &Spec, intent: Intent, param: &str) -> bool {
@@ -217,7 +217,7 @@ struct Param {
 }
 
 impl Neutral {
-    /// Returns true if a parameter is omitted for a command that does not take it. Any other parameter causes
+    /// Returns `true` if a parameter is omitted for a command that does not take it. Any other parameter causes
     /// an error in that case.
     pub fn is_hint(&self, param: &str) -> bool {
         self.params.iter().any(|known| known.hint && known.name == param)

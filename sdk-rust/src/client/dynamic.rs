@@ -1,8 +1,8 @@
-//! A client whose dialect is chosen while the program runs: what [`RpcClient`](crate::RpcClient) and the bindings for
-//! other languages stand on.
+//! A client whose dialect is chosen at run time: the basis of [`RpcClient`](crate::RpcClient) and of the bindings for
+//! other languages.
 //!
-//! Nothing here is generic over the dialect. Parameters, data and events are JSON text; the tables of the
-//! [`Spec`] say what differs.
+//! Nothing here is generic over the dialect. Parameters, data and events are JSON text; the tables of the [`Spec`]
+//! contain the differences.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -31,28 +31,28 @@ pub use super::limit::Limit;
 pub use crate::connection::Watch;
 pub use crate::generated::{CLIENTS, REVISIONS, SPECS};
 
-/// The tables of the first revision of the dialect `NAME`, of its revision `NAME@REVISION`, or of the newest one,
-/// `NAME@latest`.
+/// Returns the tables of a dialect: of its first revision for `NAME`, of a revision for `NAME@REVISION`, of the newest
+/// revision for `NAME@latest`.
 ///
 /// # Errors
-/// [`Error::UnknownDialect`] or [`Error::UnknownRevision`]; both list what is known.
+/// [`Error::UnknownDialect`] or [`Error::UnknownRevision`]; both list the known names.
 pub fn spec(name: &str) -> Result<&'static Spec, Error> {
     let (revisions, revision) = revisions(name)?;
     Ok(revision.unwrap_or(revisions[0]))
 }
 
-/// The tables of the clients of the dialect `NAME`, which speak with all its revisions; with the revision that
-/// `NAME@REVISION` names, for [`Options::revision`].
+/// Returns the tables for clients of the dialect `NAME`, which support all its revisions. For `NAME@REVISION` also
+/// returns the tables of that revision, for [`Options::revision`].
 ///
 /// # Errors
-/// As [`spec`].
+/// As for [`spec`].
 pub fn client(name: &str) -> Result<(&'static Spec, Option<&'static Spec>), Error> {
     let (revisions, revision) = revisions(name)?;
     let client = CLIENTS.iter().copied().find(|client| client.name == revisions[0].name);
     Ok((client.unwrap_or(revisions[0]), revision))
 }
 
-/// The revisions of a dialect, and the one that is named.
+/// Returns the revisions of a dialect, and the revision in the name if there is one.
 fn revisions(name: &str) -> Result<(&'static [&'static Spec], Option<&'static Spec>), Error> {
     let (dialect, asked) =
         name.split_once('@').map_or((name, None), |(name, revision)| (name, Some(revision)));
@@ -68,17 +68,17 @@ fn revisions(name: &str) -> Result<(&'static [&'static Spec], Option<&'static Sp
     Ok((revisions, revision.transpose()?))
 }
 
-/// The names of the dialects whose features are on, as errors list them.
+/// Returns the names of the dialects whose features are on, as listed in errors.
 pub(crate) fn known() -> &'static str {
     static NAMES: LazyLock<String> =
         LazyLock::new(|| SPECS.iter().map(|spec| spec.name).collect::<Vec<_>>().join(", "));
     &NAMES
 }
 
-/// Answers the agent's dialogs from their raw parameters.
+/// Handler of the agent's dialogs with raw parameters.
 pub trait Dialogs: Send + Sync + 'static {
-    /// Asks for an answer; `None` in the end dismisses the question. Called on the connection's own tasks:
-    /// it must not block. The future is dropped when the agent takes its question back or the connection ends.
+    /// Returns the answer to a question; `None` dismisses the question. The connection calls this on its own tasks, so
+    /// the method must not block. The future is dropped if the agent withdraws its question or the connection ends.
     fn ask(&self, method: &str, params: &str) -> BoxFuture<'static, Option<Members>>;
 }
 
@@ -96,30 +96,30 @@ impl AnySink for Raw {
     }
 }
 
-/// A handler of raw dialogs as a connection takes it.
+/// Converts a handler of raw dialogs into the form that a connection takes.
 pub(crate) fn raw_dialogs(spec: &'static Spec, dialogs: Arc<dyn Dialogs>) -> Arc<dyn AnySink> {
     Arc::new(Raw { spec, dialogs })
 }
 
-/// How a client is made; see [`Builder`](crate::Builder) for what each means.
+/// Options of a new client; see [`Builder`](crate::Builder) for each of them.
 #[derive(Clone)]
 pub struct Options {
-    /// What happens when a subscriber does not read.
+    /// Behavior for a subscriber that does not read.
     pub overflow: Overflow,
-    /// How many bytes of events one queue holds.
+    /// Capacity of each event queue in bytes.
     pub queue_bytes: usize,
-    /// The longest line that is read, in bytes.
+    /// Maximum length of a received line in bytes.
     pub max_line: usize,
-    /// How long every call waits for its answer, prompts too, in place of the command's own limit.
+    /// Time limit for the answer to every call, prompts included, in place of the limits of the commands.
     pub timeout: Option<Duration>,
-    /// Sees every frame, keys redacted.
+    /// Receives every frame, with keys redacted.
     pub tap: Option<Arc<dyn Tap>>,
-    /// Answers the agent's dialogs.
+    /// Handler of the agent's dialogs.
     pub dialogs: Option<Arc<dyn Dialogs>>,
-    /// Sees every whole frame as it is, with keys and all, before anybody else. Called on the connection's own tasks: it
-    /// must not block.
+    /// Receives every whole frame first, without redaction of keys. Called on the connection's own tasks, so the
+    /// function must not block.
     pub watch: Option<Arc<Watch>>,
-    /// The revision that the agent speaks; where it is none, the client finds it out.
+    /// The revision that the agent speaks; if `None`, the client detects it.
     pub revision: Option<&'static Spec>,
 }
 
@@ -144,15 +144,15 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// A client of an agent. Clones share the connection; when the last one and the last stream are gone, the
-/// agent is shut down in the background.
+/// A client of an agent. Clones share the connection. When the last clone and the last stream are dropped, the agent is
+/// shut down in the background.
 #[derive(Clone)]
 pub struct Client {
     spec: &'static Spec,
     connection: Arc<Connection>,
 }
 
-/// A client that keeps nothing alive.
+/// A client that does not keep the connection alive.
 #[derive(Clone)]
 pub struct WeakClient {
     spec: &'static Spec,
@@ -160,22 +160,22 @@ pub struct WeakClient {
 }
 
 impl WeakClient {
-    /// The client, while somebody else holds it or one of its streams.
+    /// Returns the client while another clone or one of its streams exists.
     pub fn upgrade(&self) -> Option<Client> {
         Some(Client { spec: self.spec, connection: self.connection.upgrade()? })
     }
 }
 
 impl Client {
-    /// Starts a program and drives it. Must be called on a tokio runtime.
+    /// Starts a program and connects to it. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// [`Error::Spawn`] where the program cannot be started.
+    /// [`Error::Spawn`] if the program cannot be started.
     pub fn spawn(spec: &'static Spec, options: Options, child: ChildOptions) -> Result<Self, Error> {
         Ok(Self::connect(spec, options, Transport::from_child(child)?))
     }
 
-    /// Drives whatever is at the other end of a transport. Must be called on a tokio runtime.
+    /// Connects to the agent at the other end of a transport. Must be called on a tokio runtime.
     pub fn connect(spec: &'static Spec, options: Options, transport: Transport) -> Self {
         let dialogs = options.dialogs.map(|dialogs| raw_dialogs(spec, dialogs));
         let settings = Settings {
@@ -195,53 +195,53 @@ impl Client {
         Client { spec, connection: Arc::new(Connection::start(spec, settings, transport)) }
     }
 
-    /// The dialect's tables.
+    /// Returns the dialect's tables.
     pub fn spec(&self) -> &'static Spec {
         self.spec
     }
 
-    /// The tables of the revision that the agent speaks: the one that was named, or the one that its frames show. None
-    /// until they show it, and where the client's tables are those of one revision.
+    /// Returns the tables of the agent's revision: the revision in the options, or the detected one. Returns `None`
+    /// before the detection, and if the client's tables are those of one revision.
     pub fn revision(&self) -> Option<&'static Spec> {
         self.connection.shared.revision()
     }
 
-    /// The id of the agent's process, where this client started it.
+    /// Returns the id of the agent's process, if this client started it.
     pub fn process_id(&self) -> Option<u32> {
         self.connection.child().map(|child| child.id())
     }
 
-    /// The descriptors of this side of the pipes to the agent's process, where this client started it; see
+    /// Returns the descriptors of this side of the pipes to the agent's process, if this client started it; see
     /// [`ChildProcess::pipes`](crate::transport::ChildProcess::pipes).
     #[cfg(unix)]
     pub fn pipes(&self) -> Option<[std::os::fd::RawFd; 3]> {
         self.connection.child().map(|child| child.pipes())
     }
 
-    /// The process group of the agent, where this client started it. It outlives the client.
+    /// Returns the process group of the agent, if this client started it. The returned value outlives the client.
     pub fn process_group(&self) -> Option<ProcessGroup> {
         self.connection.child().map(|child| child.group())
     }
 
-    /// The same client, without keeping it alive.
+    /// Returns a reference to the client that does not keep the connection alive.
     pub fn downgrade(&self) -> WeakClient {
         WeakClient { spec: self.spec, connection: Arc::downgrade(&self.connection) }
     }
 
-    /// The termination, where the connection is over.
+    /// Returns the termination if the connection has ended.
     pub fn ended(&self) -> Option<Termination> {
         self.connection.shared.ended()
     }
 
-    /// How many events nobody listened to.
+    /// Returns the number of events that had no subscriber.
     pub fn dropped_events(&self) -> u64 {
         self.connection.shared.dropped_events()
     }
 
-    /// Sends a line as it is. No answer is waited for, and nothing is checked.
+    /// Sends a line as it is, without a check and without waiting for an answer.
     ///
     /// # Errors
-    /// [`Error::Terminated`] where the connection is over, [`Error::Encode`] where the text is not one line.
+    /// [`Error::Terminated`] if the connection has ended, [`Error::Encode`] if the text is not one line.
     pub fn send_raw(&self, line: &str) -> Result<(), Error> {
         if line.contains('\n') {
             let command = line.chars().take(40).collect();
@@ -250,20 +250,20 @@ impl Client {
         self.connection.shared.send_line(line.to_owned())
     }
 
-    /// Sends a command with its members (a JSON object) and gives the data of its answer, where there is any.
+    /// Sends a command with its members (a JSON object) and returns the data of its answer, if present.
     ///
     /// # Errors
-    /// As every call.
+    /// As for every call.
     pub async fn call(&self, command: &str, members: &str, limit: Limit) -> Result<Option<FrameText>, Error> {
         let limit = self.limit(command, limit);
         Ok(self.connection.shared.call(command, members, limit).await?.data)
     }
 
-    /// Sends a command that starts a run. The events are listened to before it is sent; the future resolves
-    /// with the data of the answer that accepted the run, or at once where the answer is its end.
+    /// Sends a command that starts a run, after a subscription to its events. The future resolves with the data of the
+    /// answer that accepted the run, or at once if the answer is the end of the run.
     ///
     /// # Errors
-    /// [`Error::Terminated`] where the connection is over; the future fails as every call.
+    /// [`Error::Terminated`] if the connection has ended; the future fails as for every call.
     pub fn start(
         &self,
         command: &str,
@@ -274,10 +274,11 @@ impl Client {
         self.start_limited(command, members, limit, RunLimits::default())
     }
 
-    /// As [`Client::start`], with limits of the run.
+    /// Works like [`Client::start`], with limits for the run.
     ///
     /// # Errors
-    /// [`Error::Encode`] for a limit of something that agents of the dialect do not tell; else as [`Client::start`].
+    /// [`Error::Encode`] for a limit of something that agents of the dialect do not report; otherwise as
+    /// [`Client::start`].
     pub fn start_limited(
         &self,
         command: &str,
@@ -322,10 +323,10 @@ impl Client {
         Ok((stream, accepted))
     }
 
-    /// Listens to all events from now on.
+    /// Subscribes to all events from now on.
     ///
     /// # Errors
-    /// [`Error::Terminated`] where the connection is over.
+    /// [`Error::Terminated`] if the connection has ended.
     pub fn events(&self) -> Result<EventStream, Error> {
         Ok(EventStream::new(self.clone(), self.connection.shared.subscribe()?, None))
     }
@@ -335,7 +336,7 @@ impl Client {
         self.connection.close().await
     }
 
-    /// Resolves when the connection is over. Keeps nothing alive.
+    /// Resolves when the connection ends. The future does not keep the connection alive.
     pub fn terminated(&self) -> impl Future<Output = Termination> + Send + 'static {
         let shared = self.connection.shared.clone();
         async move { shared.terminated().await }
@@ -360,53 +361,54 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// An event as it came.
+/// An event as received.
 #[derive(Debug, Clone)]
 #[repr(transparent)]
 pub struct Event(EventFrame);
 
 impl Event {
-    /// Its type.
+    /// Returns the type of the event.
     pub fn kind(&self) -> &str {
         &self.0.kind
     }
 
-    /// Its row in the tables, where the declaration names it.
+    /// Returns the row of the event in the tables, if the event is declared.
     pub fn spec(&self) -> Option<&'static EventSpec> {
         self.0.kind.spec()
     }
 
-    /// Its object, without an envelope.
+    /// Returns the object of the event, without its envelope.
     pub fn body(&self) -> &FrameText {
         self.0.body()
     }
 
-    /// The whole line as it came. Writing it out again changes not a byte.
+    /// Returns the whole line as received. Writing it out again preserves every byte.
     pub fn frame(&self) -> &FrameText {
         &self.0.frame
     }
 
-    /// Where the members stand in its object, where that has been noted: of long events in dialects without an envelope.
+    /// Returns the positions of the members in the object, if recorded: for long events in dialects without an
+    /// envelope.
     pub fn outline(&self) -> Option<&Arc<Outline>> {
         self.0.outline.as_ref()
     }
 
-    /// Its object, without an envelope, taken.
+    /// Converts the event into its object, without its envelope.
     pub fn into_body(self) -> FrameText {
         self.0.into_body()
     }
 }
 
-/// The run that a stream follows.
+/// The run of a stream.
 struct FollowedRun {
-    /// Its number on the connection.
+    /// Number of the run on the connection.
     token: u64,
     session: String,
 }
 
-/// The events of a run, or all events. Dropping it stops listening and nothing else.
+/// The events of a run, or all events. Dropping the stream only ends the subscription.
 ///
-/// As a [`Stream`] it gives the events and, where it did not end well, the reason once.
+/// As a [`Stream`] it yields the events and, after an end by an error, the reason once.
 pub struct EventStream {
     client: Client,
     queue: EventQueue,
@@ -416,17 +418,17 @@ pub struct EventStream {
     ended: Option<Ended>,
 }
 
-/// How a run ended, whether it failed or not.
+/// The end of a run, successful or failed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Ended {
-    /// What ended it.
+    /// Cause of the end.
     pub by: EndedBy,
-    /// Whether it is certain that nothing follows; see [`RunResult`](crate::RunResult).
+    /// `true` if no further event can follow; see [`RunResult`](crate::RunResult).
     pub confirmed: bool,
-    /// Whether somebody stopped it.
+    /// `true` if any client or the user aborted the run.
     pub aborted: bool,
-    /// Why its request to the model failed, where it did.
+    /// Reason for the failure of its request to the model, if that failed.
     pub failure: Option<RunFailure>,
 }
 
@@ -446,8 +448,9 @@ impl EventStream {
         EventStream { client, queue, run, last: None, over: None, ended: None }
     }
 
-    /// Hands the next events to `take`: up to `most`, and up to `bytes` bytes with the one that reaches it.
-    /// Gives how many; none at the end, after which [`EventStream::over`] says how it came. `take` must not use the client.
+    /// Passes the next events to `take`: up to `most`, and up to `bytes` bytes with the event that reaches the limit.
+    /// Returns their number, or `None` at the end; [`EventStream::over`] then returns the cause. `take` must not use
+    /// the client.
     pub fn poll_batch(
         &mut self,
         context: &mut Context<'_>,
@@ -474,7 +477,7 @@ impl EventStream {
         }
     }
 
-    /// The next event; none at the end, after which [`EventStream::over`] says how it came.
+    /// Polls for the next event; ready with `None` at the end, when [`EventStream::over`] returns the cause.
     pub fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         if self.over.is_some() {
             return Poll::Ready(None);
@@ -493,8 +496,8 @@ impl EventStream {
         })
     }
 
-    /// The next event; none at the end, after which [`EventStream::over`] says how it came. Dropping the future loses
-    /// nothing.
+    /// Returns the next event, or `None` at the end; [`EventStream::over`] then returns the cause. Dropping the future
+    /// loses no event.
     pub async fn next_event(&mut self) -> Option<Event> {
         std::future::poll_fn(|context| self.poll_event(context)).await
     }
@@ -513,21 +516,22 @@ impl EventStream {
         self.ended = ended.ok();
     }
 
-    /// The session of the run; empty in dialects that have one session at a time, and for all events.
+    /// Returns the session of the run; empty for all events, and in dialects with one session at a time.
     pub fn session(&self) -> &str {
         self.run.as_ref().map_or("", |run| &run.session)
     }
 
-    /// How it ended, when it has ended and everything was read. A run that failed gives [`Error::RunFailed`].
+    /// Returns the outcome after the end of the stream, once all events were read. A failed run is an
+    /// [`Error::RunFailed`].
     pub fn over(&self) -> Option<&Result<EndedBy, Error>> {
         self.over.as_ref()
     }
 
-    /// How the run ended, also where it failed, when it has ended and everything was read.
+    /// Returns the end of the run, also of a failed run, once all events were read; `None` before.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the agent refused the prompt after all, [`Error::Terminated`] where the connection ended first,
-    /// [`Error::Detached`] where the stream was cut off. None before the end.
+    /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if the
+    /// connection ended first. [`Error::Detached`] if the stream was cut off.
     pub fn ended(&self) -> Option<Result<&Ended, &Error>> {
         match (&self.ended, &self.over) {
             (Some(ended), _) => Some(Ok(ended)),
@@ -536,7 +540,7 @@ impl EventStream {
         }
     }
 
-    /// The last event read that could be the end of the run.
+    /// Returns the last event read that can be the end of the run.
     pub fn last(&self) -> Option<&Event> {
         self.last.as_ref()
     }

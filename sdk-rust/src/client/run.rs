@@ -62,7 +62,7 @@ impl<D: Dialect> RawEvent<D> {
         })
     }
 
-    /// Returns true if the declaration contains the event.
+    /// Returns `true` if the declaration contains the event.
     pub fn is_known(&self) -> bool {
         self.event.spec().is_some()
     }
@@ -128,13 +128,13 @@ pub struct Run<D: Dialect> {
 pub struct RunResult<D: Dialect> {
     /// Cause of the end.
     pub ended_by: EndedBy,
-    /// True if no further event of the run can follow. False if the client requested the agent's state after
+    /// `true` if no further event of the run can follow. `false` if the client requested the agent's state after
     /// the last event and received no response within five seconds. Clients of the pi family make this
     /// request.
     pub confirmed: bool,
     /// The last event that could end the run, as `agent_end` in the pi family.
     pub last: Option<RawEvent<D>>,
-    /// True if any client or the user aborted the run. An abort is not a failure.
+    /// `true` if any client or the user aborted the run. An abort is not a failure.
     pub aborted: bool,
     /// Reason for a failed run; only [`Run::wait`] returns a result with a failure.
     pub failure: Option<RunFailure>,
@@ -222,10 +222,10 @@ impl<D: Dialect> Run<D> {
 }
 
 impl<D: Dialect> RpcClient<D> {
-    /// Listens to all events of the connection from now on, those of runs among them.
+    /// Subscribes to all events of the connection from now on, including the events of runs.
     ///
     /// # Errors
-    /// [`Error::Terminated`] where the connection is over.
+    /// [`Error::Terminated`] if the connection has ended.
     pub fn events(&self) -> Result<Events<D>, Error> {
         Ok(Events::new(self.inner.events()?))
     }
@@ -237,7 +237,7 @@ impl<D: Dialect> RpcClient<D> {
     ) -> Result<Run<D>, Error> {
         let members = encode(command, params)?;
         let (events, accepted) = self.inner.start_limited(command, &members, self.limit, self.limits)?;
-        // The events are kept while the answer is waited for, so that the run is forgotten where this is dropped.
+        // The subscription exists during the wait for the answer, so that dropping this future removes the run.
         let answer = accepted.await?;
         Ok(Run::new(self.clone(), command, events, answer))
     }

@@ -37,7 +37,7 @@ pub struct Settled<T> {
     pub command: String,
     /// The waiter; `None` for an abandoned call, as after a timeout.
     pub waiter: Option<T>,
-    /// True if the response carried no id.
+    /// `true` if the response carried no id.
     pub attributed: bool,
 }
 
@@ -99,7 +99,7 @@ impl<T> Table<T> {
         calls.next().is_none().then_some(&call.id)
     }
 
-    /// Returns true if the call with that id has a waiter.
+    /// Returns `true` if the call with that id has a waiter.
     pub fn waits(&self, id: &str) -> bool {
         let call = self.by_id.get(id).and_then(|position| self.calls.get(position));
         call.is_some_and(|call| call.waiter.is_some())
@@ -141,7 +141,7 @@ impl<T> Table<T> {
         self.calls.len() - self.abandoned
     }
 
-    /// Returns true if no call has a waiter.
+    /// Returns `true` if no call has a waiter.
     pub fn is_empty(&self) -> bool {
         self.calls.len() == self.abandoned
     }

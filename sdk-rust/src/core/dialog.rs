@@ -1,4 +1,4 @@
-//! Answering what the agent asks: handlers, and the declared policy where there is none.
+//! Answers to the agent's dialogs: by handlers, or by the declared policy without a handler.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::wire::{Envelope, Named};
 /// The members of an answer, without its id.
 pub type Members = Map<String, Value>;
 
-/// An answer with one member.
+/// Returns an answer with one member.
 pub fn member(name: &str, value: impl Into<Value>) -> Members {
     Map::from_iter([(name.to_owned(), value.into())])
 }
 
-/// An answer with the members of a record.
+/// Returns an answer with the members of a record.
 pub fn members(answer: &impl serde::Serialize) -> Members {
     match serde_json::to_value(answer) {
         Ok(Value::Object(members)) => members,
@@ -24,30 +24,30 @@ pub fn members(answer: &impl serde::Serialize) -> Members {
     }
 }
 
-/// Takes dialogs of one dialect. Implemented by everything that implements the dialect's `Dialogs`.
+/// Handler for the dialogs of one dialect. Every implementation of the dialect's `Dialogs` implements this trait.
 pub trait DialogSink<D: Dialect>: Send + Sync + 'static {
-    /// Answers a question; `None` dismisses it. Notices give `None` too, and nothing is sent.
+    /// Returns the answer to a question; `None` dismisses it. For a notice returns `None`, and nothing is sent.
     ///
-    /// The future is dropped when the agent takes its question back or the connection ends.
+    /// The future is dropped if the agent withdraws its question or the connection ends.
     fn ask(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<Members>>;
 }
 
-/// A handler with its dialect's type taken away, as the connection keeps it.
+/// A handler without its dialect's type, for the connection.
 pub(crate) trait AnySink: Send + Sync {
-    /// Decodes a dialog and asks for its answer.
+    /// Decodes a dialog and requests its answer from the handler.
     ///
     /// # Errors
-    /// Says why the dialog does not fit its declaration.
+    /// The reason why the dialog does not fit its declaration.
     fn ask(&self, method: &str, params: &str) -> Result<BoxFuture<'static, Option<Members>>, Misfit>;
 }
 
-/// Why a dialog reached no handler.
+/// Reason why a dialog has no answer of a handler.
 pub(crate) enum Misfit {
-    /// The declaration does not name it.
+    /// The dialog is not declared.
     Unknown,
-    /// It does not fit its declaration.
+    /// The dialog does not fit its declaration.
     Malformed(String),
-    /// Its handler failed, or gave an answer that does not fit the declaration.
+    /// The handler failed, or its answer does not fit the declaration.
     Failed(String),
 }
 
@@ -64,7 +64,7 @@ impl<D: Dialect> AnySink for TypedSink<D> {
     }
 }
 
-/// What stands around a dialog's parameters.
+/// Returns the members around the parameters of a dialog.
 pub(crate) fn envelope(spec: &Spec) -> Envelope {
     match spec.framing {
         Framing::JsonRpc { .. } => Envelope::NONE,
@@ -75,10 +75,10 @@ pub(crate) fn envelope(spec: &Spec) -> Envelope {
 /// Checks the answer of a handler against the declaration.
 ///
 /// # Errors
-/// Says which member is wrong, and why.
+/// The wrong member and the reason.
 pub(crate) fn check_answer(spec: &Spec, method: &str, members: &Members) -> Result<(), String> {
     let Some(declared) = spec.dialog(method) else { return Ok(()) };
-    // A handler may dismiss the question in the dialect's own words.
+    // A handler may dismiss the question with the dialect's own fallback.
     let fallback = declared.fallback.and_then(|fallback| serde_json::from_str::<Members>(fallback).ok());
     if fallback.is_some_and(|fallback| fallback == *members) {
         return Ok(());
@@ -105,7 +105,7 @@ fn is_of_kind(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// The frame that answers a question.
+/// Returns the frame that answers a question.
 pub(crate) fn answer_frame(spec: &Spec, id: &str, method: &str, members: &Members) -> String {
     let body = Value::Object(members.clone()).to_string();
     let own = spec.dialog(method).and_then(|dialog| dialog.frames?.answer);
@@ -119,9 +119,8 @@ pub(crate) fn answer_frame(spec: &Spec, id: &str, method: &str, members: &Member
     }
 }
 
-/// The frame that the declared policy gives: the dialog's own fallback, that of any other dialog
-/// where this one is not declared, and an error where there is none. `id` is raw JSON. Returns `None` for a notice, which
-/// has no answer.
+/// Returns the answer by the declared policy: the fallback of the dialog, for an undeclared dialog the fallback of any
+/// other dialog, otherwise an error. `id` is raw JSON. Returns `None` for a notice, which has no answer.
 pub fn policy_frame(spec: &Spec, id: &str, method: &str) -> Option<String> {
     let declared = spec.dialog(method);
     if declared.is_some_and(|dialog| !dialog.answered) {

@@ -33,7 +33,7 @@ pub enum Error {
         command: String,
         /// The time limit.
         after: Duration,
-        /// True if the command changes nothing, so that it may be sent again.
+        /// `true` if the command changes nothing, so that it may be sent again.
         repeatable: bool,
     },
     /// No response arrived in time because the reader waits for a subscriber with a full queue.
@@ -45,7 +45,7 @@ pub enum Error {
         command: String,
         /// The time limit.
         after: Duration,
-        /// True if the command changes nothing, so that it may be sent again.
+        /// `true` if the command changes nothing, so that it may be sent again.
         repeatable: bool,
     },
     /// The command was not sent, because the agent has not read earlier frames.
@@ -136,7 +136,7 @@ pub enum Error {
     /// The dialect is unknown, or its feature is off.
     #[error("unknown dialect {asked:?}; known: {known}")]
     UnknownDialect {
-        /// The name that was given.
+        /// The unknown name.
         asked: String,
         /// The known dialects.
         known: &'static str,
@@ -146,7 +146,7 @@ pub enum Error {
     UnknownRevision {
         /// The dialect.
         dialect: &'static str,
-        /// The revision that was given.
+        /// The unknown revision.
         asked: String,
         /// The known revisions.
         known: String,
@@ -169,7 +169,7 @@ pub struct Refused {
     pub code: Option<i64>,
     /// The JSON-RPC data, if present.
     pub data: Option<Value>,
-    /// True if the response carried no id and was assigned to the oldest call that fits.
+    /// `true` if the response carried no id and was assigned to the oldest call that fits.
     pub attributed: bool,
     /// Kind of failure, if the document of the dialect names it: `no_api_key`. Typed as the dialect's
     /// `Failure`, for example [`pi::Failure`](crate::pi::Failure).
@@ -237,9 +237,9 @@ impl Error {
         }
     }
 
-    /// Returns true if repetition of the call on the same connection duplicates no work: the command was not
+    /// Returns `true` if repetition of the call on the same connection duplicates no work: the command was not
     /// sent, or it changes nothing. A prompt that timed out may still be executed, so it is not retryable.
-    /// For a failed run, returns true if the same prompt may succeed: see [`RunFailure::retryable`].
+    /// For a failed run, returns `true` if the same prompt may succeed: see [`RunFailure::retryable`].
     pub fn is_retryable(&self) -> bool {
         match self {
             Error::TimedOut { repeatable, .. } | Error::Stalled { repeatable, .. } => *repeatable,

@@ -44,7 +44,7 @@ pub enum ServerFrame<D: Dialect> {
         command: String,
         /// The data of the response.
         reply: D::Reply,
-        /// True if the response carries empty data although there is no data.
+        /// `true` if the response carries empty data although there is no data.
         empty: bool,
     },
     /// A command failed, or a line could not be read.
@@ -169,7 +169,7 @@ impl<D: Dialect> ServerFrame<D> {
 }
 
 impl Spec {
-    /// Returns true if frames are bare objects with a `type`, with or without an envelope.
+    /// Returns `true` if frames are bare objects with a `type`, with or without an envelope.
     pub fn framing_is_flat(&self) -> bool {
         !matches!(self.framing, Framing::JsonRpc { .. })
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::scan;
 
-/// The members of a line by which its receiver is found, as far as they could be read.
+/// The readable members of a line that identify its receiver.
 #[derive(Debug, Default, PartialEq)]
 pub struct Glance<'a> {
     /// The raw id.
@@ -13,12 +13,12 @@ pub struct Glance<'a> {
     pub kind: Option<Cow<'a, str>>,
     /// The method, in JSON-RPC.
     pub method: Option<Cow<'a, str>>,
-    /// True if the line begins with the object. A line with other text before it may only quote a frame.
+    /// `true` if the line begins with the object. A line with other text before it may only quote a frame.
     pub is_own: bool,
 }
 
-/// Reads these members of the outermost object. Values are skipped without descending, so that no nesting is too deep, and
-/// nothing behind the first break of the structure is read.
+/// Reads these members of the outermost object. Values are skipped without descending, so the nesting is not limited.
+/// The text after the first structural error is not read.
 pub fn glance(text: &str) -> Glance<'_> {
     let mut glance = Glance::default();
     let Some(start) = text.find('{') else { return glance };
@@ -41,7 +41,7 @@ struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// The next member, whose value is whole.
+    /// Returns the next member with a complete value.
     fn member(&mut self) -> Option<(&'a str, &'a str)> {
         self.white(b',');
         let name = self.value()?;
@@ -49,7 +49,7 @@ impl<'a> Rest<'a> {
         Some((name, self.value()?))
     }
 
-    /// Takes white space, and a separator.
+    /// Skips white space and a separator.
     fn white(&mut self, separator: u8) {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(|byte| byte.is_ascii_whitespace() || *byte == separator) {
@@ -57,7 +57,7 @@ impl<'a> Rest<'a> {
         }
     }
 
-    /// Takes a value: brackets are counted, and not compared.
+    /// Consumes a value: brackets are counted and not compared.
     fn value(&mut self) -> Option<&'a str> {
         let bytes = self.text.as_bytes();
         let start = self.at;
@@ -120,7 +120,7 @@ mod tests {
         for nothing in ["", "{", "{}", "{{{{", "no frame", "{\"id", "{\"id\":", "}{,,,:::"] {
             assert_eq!(glance(nothing).id, None, "{nothing}");
         }
-        // A number that is cut may be the beginning of another one.
+        // A truncated number may be the beginning of another one.
         assert_eq!(glance(r#"{"jsonrpc":"2.0","id":1"#).id, None);
     }
 

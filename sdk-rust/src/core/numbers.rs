@@ -1,6 +1,6 @@
-//! Numbers of a JSON text that Rust does not hold as they are written.
+//! Numbers of a JSON text that have no exact value in Rust.
 
-/// The largest double, as JSON. A number beyond it is read as this, with its sign.
+/// The largest double, as JSON. It replaces any number beyond it, with the sign of that number.
 const LARGEST: &str = "1.7976931348623157e308";
 
 /// Returns the first number that is not read exactly: an integer beyond 64 bits, or a number beyond every double.
@@ -8,7 +8,7 @@ pub(crate) fn inexact(text: &str) -> Option<&str> {
     Numbers { text, at: 0 }.map(|(_, number)| number).find(|number| !is_exact(number))
 }
 
-/// Returns the text with the largest double in place of the numbers beyond it. Returns `None` if there are none.
+/// Returns the text with the largest double in place of the numbers beyond it; `None` if there is no such number.
 pub(crate) fn limited(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut copied = 0;
@@ -36,7 +36,7 @@ fn is_exact(number: &str) -> bool {
     }
 }
 
-/// The numbers outside of strings, each with its place.
+/// The numbers outside of strings, each with its position.
 struct Numbers<'a> {
     text: &'a str,
     at: usize,

@@ -1,96 +1,96 @@
-//! How a run stands, as its events tell it: which events tell it, and where, is declared.
+//! Outcome of a run, from its events: the declaration contains the events and the paths of their members.
 
 use std::borrow::Cow;
 
 use crate::scan;
 
-/// What an event tells of how a run stands.
+/// Report of an event about the outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
     /// The request to the model failed.
     Failed,
-    /// Somebody stopped it.
+    /// A client or the user aborted the run.
     Aborted,
-    /// The agent makes the request again by itself.
+    /// The agent repeats the request by itself.
     Retried,
-    /// All is well.
+    /// The run is successful so far.
     Fine,
 }
 
-/// A condition on a member, found by the names that lead to it. Null counts as missing.
+/// A condition on a member, which is found by the names that lead to it. Null is treated as absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Test {
-    /// It is that, as text.
+    /// The member has that value, as text.
     Is(&'static [&'static str], &'static str),
-    /// It is there.
+    /// The member is present.
     Has(&'static [&'static str]),
 }
 
-/// The path of a member, and how a run stands by each of its values.
+/// The path of a member, and the report for each of its values.
 pub type OutcomeWords = (&'static [&'static str], &'static [(&'static str, Told)]);
 
-/// What an event tells, and where in it.
+/// The report of an event, and the paths of its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutcomeRule {
-    /// The list for each of whose items the rule holds; the event itself where there is none.
+    /// The list whose items the rule applies to; if `None`, the rule applies to the event itself.
     pub over: Option<&'static [&'static str]>,
-    /// All of these have to hold.
+    /// Conditions, all of which must hold.
     pub when: &'static [Test],
-    /// What is told; with `words`, where none of them stands there.
+    /// The report; with `words`, the report for any value that is not among them.
     pub told: Told,
-    /// A member, and what its values tell.
+    /// A member, and the reports for its values.
     pub words: Option<OutcomeWords>,
-    /// Where the reason stands: the first of these that has a value.
+    /// Paths of the reason: the first member with a value applies.
     pub message: &'static [&'static [&'static str]],
-    /// The reason, where it stands nowhere.
+    /// The reason if no member contains one.
     pub text: &'static str,
-    /// Where the code of the failure stands, likewise.
+    /// Paths of the code of the failure: the first member with a value applies.
     pub code: &'static [&'static [&'static str]],
-    /// Whether the same prompt may succeed.
+    /// `true` if the same prompt may succeed.
     pub retryable: bool,
 }
 
-/// Why a run failed.
+/// Reason for the failure of a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the run failed: {message}")]
 #[non_exhaustive]
 pub struct RunFailure {
-    /// The reason that the agent gives.
+    /// The reason in the agent's own text.
     pub message: String,
-    /// The code of the failure, in dialects that tell one.
+    /// Code of the failure, in dialects with codes.
     pub code: Option<String>,
-    /// Whether the same prompt may succeed when it is sent again: the agent itself had tried again, or says that it
-    /// was started anew.
+    /// `true` if the same prompt may succeed when repeated: the agent itself had retried, or reported that it was
+    /// restarted.
     pub retryable: bool,
 }
 
-/// The reason where the agent gives none.
+/// The reason if the agent sends no reason.
 const NO_REASON: &str = "the agent does not say why";
 
-/// How a run stands.
+/// The outcome of a run so far.
 #[derive(Debug, Clone, Default)]
 pub struct Standing {
     told: Option<Told>,
     message: Option<String>,
     code: Option<String>,
     retryable: bool,
-    /// Whether the agent has acknowledged that it stops.
+    /// `true` after the agent acknowledged an abort.
     is_stopped: bool,
 }
 
-/// How a run came out that is over.
+/// The outcome of a run after its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It came to its end.
+    /// The run completed.
     Done,
-    /// Somebody stopped it.
+    /// A client or the user aborted the run.
     Aborted,
-    /// Its request to the model failed, and was not made again with success.
+    /// The request to the model failed, and no retry succeeded.
     Failed(RunFailure),
 }
 
 impl Standing {
-    /// Takes what an event tells by these rules.
+    /// Applies an event according to these rules.
     pub fn hear(&mut self, rules: &[OutcomeRule], body: &str) {
         for rule in rules {
             let Some(list) = rule.over else {
@@ -102,17 +102,17 @@ impl Standing {
                 self.apply(rule, item);
                 Ok::<(), ()>(())
             };
-            // What is no list has no items.
+            // A value that is not a list has no items.
             let _ = scan::items(list, each);
         }
     }
 
-    /// The agent has acknowledged that it stops.
+    /// Records the agent's acknowledgement of an abort.
     pub fn stop(&mut self) {
         self.is_stopped = true;
     }
 
-    /// The prompt was refused while its run was going on.
+    /// Records the rejection of the prompt during its run.
     pub fn refuse(&mut self, message: &str, code: Option<String>) {
         if self.told != Some(Told::Failed) {
             self.told = Some(Told::Failed);
@@ -121,12 +121,12 @@ impl Standing {
         self.code = self.code.take().or(code);
     }
 
-    /// Whether it failed or was stopped, as far as was told.
+    /// Returns `true` if the reports so far contain a failure or an abort.
     pub fn is_amiss(&self) -> bool {
         matches!(self.told, Some(Told::Failed | Told::Aborted))
     }
 
-    /// How the run came out, where it is over now.
+    /// Returns the outcome for a run that is over now.
     pub fn verdict(&self) -> Verdict {
         match self.told {
             Some(Told::Aborted) => Verdict::Aborted,
@@ -150,7 +150,7 @@ impl Standing {
             words.iter().find(|(known, _)| *known == word).map(|(_, told)| *told)
         });
         match said.unwrap_or(rule.told) {
-            // What failed has failed until the next answer of the model.
+            // A failure persists until the next answer of the model.
             Told::Retried => self.retryable = true,
             Told::Failed => {
                 let message = first(value, rule.message)
@@ -181,7 +181,7 @@ impl Test {
     }
 }
 
-/// The raw member at a path; of several with one name the last.
+/// Returns the raw member at a path; of several with one name the last.
 pub(crate) fn find<'a>(value: &'a str, path: &[&str]) -> Option<&'a str> {
     let mut found = value;
     for name in path {
@@ -197,7 +197,7 @@ pub(crate) fn find<'a>(value: &'a str, path: &[&str]) -> Option<&'a str> {
     (!scan::is_null(found)).then_some(found)
 }
 
-/// A value as rules name it.
+/// Returns a value in the notation of the rules.
 pub(crate) fn word(raw: &str) -> Option<Cow<'_, str>> {
     match raw.as_bytes().first()? {
         b'"' => scan::string(raw),
@@ -206,7 +206,7 @@ pub(crate) fn word(raw: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The first of these members that has a value, as text.
+/// Returns the first of these members that has a value, as text.
 fn first(value: &str, paths: &[&[&str]]) -> Option<String> {
     let found = paths.iter().find_map(|path| find(value, path))?;
     Some(word(found).map_or_else(|| found.to_owned(), Cow::into_owned))
@@ -216,7 +216,7 @@ fn first(value: &str, paths: &[&[&str]]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The cases that the clients of all languages share.
+    /// The cases shared by the clients of all languages.
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<serde_json::Value> =

@@ -22,7 +22,7 @@ pub struct KeyShape {
     pub rest: usize,
     /// Characters that may follow beyond letters, digits, `-` and `_`.
     pub also: &'static str,
-    /// True if the prefix is no part of the key: it stays in the text, and its case does not matter.
+    /// `true` if the prefix is no part of the key: it stays in the text, and its case does not matter.
     pub scheme: bool,
 }
 
@@ -45,9 +45,9 @@ static FIRST: [bool; 256] = {
 /// Properties of a text that affect the search for keys.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
-    /// True for the content of a JSON string: the letter of an escape is no part of the following key.
+    /// `true` for the content of a JSON string: the letter of an escape is no part of the following key.
     escaped: bool,
-    /// True if the end was cut off: the beginning of a key at the end may be a key.
+    /// `true` if the end was cut off: the beginning of a key at the end may be a key.
     cut: bool,
 }
 
@@ -57,7 +57,7 @@ pub fn redact(frame: &str) -> Cow<'_, str> {
     redact_frame(frame, false)
 }
 
-/// Works as [`redact`], for the beginning of a frame.
+/// Works like [`redact`], for the beginning of a frame.
 pub(crate) fn redact_beginning(frame: &str) -> Cow<'_, str> {
     redact_frame(frame, true)
 }
@@ -237,7 +237,7 @@ fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns true if a member of that name contains a key, according to the table of such names.
+/// Returns `true` if a member of that name contains a key, according to the table of such names.
 pub fn holds_key(name: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();

@@ -1,36 +1,36 @@
-//! Which revision of its dialect an agent speaks, as far as its frames show it: a state machine without I/O.
+//! The revision of an agent, detected from its frames: a state machine without I/O.
 //!
-//! The declaration names frames that only younger or only older revisions send. Each that comes narrows down what is
-//! possible; calls never wait for it.
+//! The declaration contains frames that only younger or only older revisions send. Each received one reduces the
+//! possible revisions; calls never wait for the result.
 
 use crate::scan::{self, Wanted, member};
 use crate::spec::{Sign, Spec};
 
-/// What is known of an agent's revision.
+/// Knowledge of an agent's revision.
 #[derive(Debug, Clone)]
 pub struct Known {
-    /// All revisions of the dialect, the oldest first; empty where the tables are those of one revision.
+    /// All revisions of the dialect, oldest first; empty if the tables are those of one revision.
     revisions: &'static [&'static Spec],
-    /// The place of the revision that the caller named.
+    /// Index of the revision in the client's options.
     told: Option<usize>,
-    /// The places between which the frames leave it open.
+    /// Index of the oldest revision that the frames allow; `youngest` is the index of the youngest.
     oldest: usize,
     youngest: usize,
-    /// Whether frames can say nothing more.
+    /// `true` if further frames cannot add evidence.
     settled: bool,
 }
 
-/// A frame that the named revision does not send.
+/// A frame that the revision in the options does not send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The revision that was named, as `pi@0.55`.
+    /// The revision in the options, as `pi@0.55`.
     pub told: String,
-    /// The one that the frame shows.
+    /// The revision to which the frame belongs.
     pub seen: String,
 }
 
 impl Known {
-    /// What is known before anything came. `told` is the revision that the caller named.
+    /// Creates the state before the first frame. `told` is the revision in the options.
     pub fn new(client: &'static Spec, told: Option<&'static Spec>) -> Self {
         let revisions = client.revisions;
         let told = told.and_then(|told| revisions.iter().position(|spec| spec.revision == told.revision));
@@ -40,24 +40,25 @@ impl Known {
         known
     }
 
-    /// Returns true if a frame can still distinguish the possible revisions: some revision after the oldest has a sign.
+    /// Returns `true` if a frame can still distinguish the possible revisions: one after the oldest has a sign.
     fn is_open(&self) -> bool {
         let later = self.revisions.get(self.oldest + 1..=self.youngest).unwrap_or_default();
         later.iter().any(|spec| !spec.shows.is_empty() || !spec.excludes.is_empty())
     }
 
-    /// Whether frames can say nothing more, so that none has to be looked at.
+    /// Returns `true` if further frames cannot add evidence and need no check.
     pub fn is_settled(&self) -> bool {
         self.settled
     }
 
-    /// The revision: the one that was named, or the only one that is left. Of revisions with the same frames it is the oldest.
+    /// Returns the revision in the options, or the only possible one. Of revisions with the same frames returns the
+    /// oldest.
     pub fn revision(&self) -> Option<&'static Spec> {
         let place = self.told.or((!self.is_open()).then_some(self.oldest))?;
         self.revisions.get(place).copied()
     }
 
-    /// Looks at an event. `wrapped` says whether it stood in an envelope.
+    /// Evaluates an event. `wrapped` is `true` if it has an envelope.
     pub fn event(&mut self, kind: &str, body: &str, wrapped: bool) -> Option<Contradiction> {
         if self.settled {
             return None;
@@ -81,7 +82,7 @@ impl Known {
         })
     }
 
-    /// Looks at the data of a successful answer.
+    /// Evaluates the data of a successful answer.
     pub fn answer(&mut self, command: &str, data: Option<&str>) -> Option<Contradiction> {
         let has = |member| data.is_some_and(|data| has(data, member));
         self.look(|sign| match sign {
@@ -107,8 +108,8 @@ impl Known {
         self.narrowed()
     }
 
-    /// The agent does not know a command. Gives the revision that it speaks then, at most, and those that have the
-    /// command; none where its revision says nothing about it.
+    /// Evaluates the agent's failure for an unknown command. Returns the youngest possible revision without the
+    /// command, and the revisions with it. Returns `None` if the command is no evidence for the agent's revision.
     pub fn unknown(&mut self, command: &str) -> Option<(String, String)> {
         let possible = self.told.map_or(self.oldest..=self.youngest, |told| told..=told);
         let without = possible.rev().find(|place| self.revisions[*place].command(command).is_none())?;
@@ -120,8 +121,8 @@ impl Known {
         Some((self.revisions[without].id(), having))
     }
 
-    /// Where no revision that the agent may have has a command, and others have it: the revision of the agent, and
-    /// those that have the command.
+    /// Returns the agent's youngest possible revision and the revisions with the command, if no possible revision has
+    /// it and others do.
     pub fn lacks(&self, command: &str) -> Option<(String, String)> {
         let mut possible = self.told.map_or(self.oldest..=self.youngest, |told| told..=told);
         let youngest = *possible.end();
@@ -132,7 +133,7 @@ impl Known {
         Some((self.revisions[youngest].id(), self.having(command)?))
     }
 
-    /// The revisions that have a command; none where no revision has it.
+    /// Returns the revisions that have a command; `None` if no revision has it.
     fn having(&self, command: &str) -> Option<String> {
         let having = self.revisions.iter().filter(|spec| spec.command(command).is_some());
         let ids: Vec<String> = having.map(|spec| spec.id()).collect();
@@ -141,7 +142,7 @@ impl Known {
 
     fn narrowed(&mut self) -> Option<Contradiction> {
         if self.oldest > self.youngest {
-            // Frames that speak against each other: what an agent has says more than what it has not.
+            // Of contradictory frames, a feature that the agent has is stronger evidence than an absent one.
             self.youngest = self.oldest;
         }
         let contradicted = self.told.filter(|told| *told < self.oldest || *told > self.youngest);
@@ -152,19 +153,19 @@ impl Known {
     }
 }
 
-/// What events of a type may say of the revision.
+/// Evidence for the revision in events of one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Says {
-    /// Nothing, whatever they have.
+    /// No evidence, with any members.
     Nothing,
-    /// Something where they have one of these members.
+    /// Evidence if one of these members is present.
     With(Vec<&'static str>),
-    /// Something.
+    /// Evidence in every event of the type.
     Something,
 }
 
 impl Says {
-    /// What events of that type may say, in a dialect with these revisions.
+    /// Returns the evidence in events of that type, in a dialect with these revisions.
     pub fn of(revisions: &[&'static Spec], kind: &str) -> Self {
         let mut members = Vec::new();
         for sign in revisions.iter().flat_map(|spec| spec.shows.iter().chain(spec.excludes)) {
@@ -178,7 +179,7 @@ impl Says {
         if members.is_empty() { Says::Nothing } else { Says::With(members) }
     }
 
-    /// Whether the event with that object says nothing.
+    /// Returns `true` if the event with that object is no evidence.
     pub fn is_nothing(&self, body: &str) -> bool {
         match self {
             Says::Nothing => true,
@@ -191,7 +192,7 @@ impl Says {
     }
 }
 
-/// Which of some members an object has, found in one pass.
+/// Presence of a few members in an object, determined in one pass.
 #[derive(Default)]
 struct Members {
     asked: [&'static str; 4],
@@ -200,7 +201,7 @@ struct Members {
 }
 
 impl Members {
-    /// Looks for those members, or the first few of them.
+    /// Searches for those members, or the first four of them.
     fn of(object: &str, asked: impl Iterator<Item = &'static str>) -> Self {
         let mut members = Members::default();
         for member in asked {
@@ -218,7 +219,7 @@ impl Members {
                 *found |= scan::is_named(name, asked);
             }
         });
-        // What is no object has no members.
+        // A text that is no object has no members.
         if sound.is_err() {
             members.found = [false; 4];
         }
@@ -234,7 +235,7 @@ impl Members {
     }
 }
 
-/// Whether an object has a member.
+/// Returns `true` if an object has a member.
 fn has(object: &str, name: &'static str) -> bool {
     scan::scan(object, &Wanted::new([member(name)])).is_ok_and(|found| found.get(0).is_some())
 }

@@ -59,7 +59,7 @@ pub enum Routed {
         id: Option<FrameText>,
         /// The command named in the response.
         command: Option<String>,
-        /// True if the command succeeded.
+        /// `true` if the command succeeded.
         success: bool,
         /// The raw data.
         data: Option<FrameText>,
@@ -296,7 +296,7 @@ fn json_rpc(
     }
 }
 
-/// Evaluates the data of a state response; true if work continues.
+/// Evaluates the data of a state response; `true` if work continues.
 pub fn is_busy(data: &str, state: &Barrier) -> Option<bool> {
     let found = scan::scan(data, &Wanted::new([member(state.busy)])).ok()?;
     match state.idle {

@@ -1,6 +1,6 @@
-//! Limits of a run that a client keeps: a meter without I/O, fed with the events of the run.
+//! Limits of a run on the client's side: a meter without I/O, fed with the events of the run.
 //!
-//! The declaration names the events with turns, cost and calls, and the paths of the values.
+//! The declaration contains the events with turns, cost and calls, and the paths of the values.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,8 +21,8 @@ pub struct RunLimits {
     pub max_cost: Option<f64>,
     /// Maximum duration (`max_time`), from the prompt on.
     pub max_time: Option<Duration>,
-    /// The number of failures of one call (`max_equal_calls`): the same tool with the same arguments, with any error. All
-    /// counts restart if a call succeeds with a result that differs from its previous one.
+    /// Maximum number of failures of one call (`max_equal_calls`): the same tool with the same arguments, with any
+    /// error. All counts restart if a call succeeds with a result that differs from its previous one.
     pub max_equal_calls: Option<u64>,
 }
 
@@ -33,9 +33,9 @@ pub struct Measures {
     pub dialect: &'static str,
     /// The event with which a turn begins.
     pub turn: &'static str,
-    /// The event that has the cost of an answer, and the path of that. `None` if the dialect does not report it.
+    /// The event with the cost of an answer, and the path of the cost. `None` if the dialect does not report it.
     pub cost: Option<(&'static str, Path)>,
-    /// A call begins.
+    /// The event with which a call begins.
     pub call: Call,
     /// The result of a call.
     pub result: CallResult,
@@ -47,20 +47,20 @@ pub type Path = &'static [&'static str];
 /// The event with which a call begins.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
-    /// Its type.
+    /// Type of the event.
     pub event: &'static str,
     /// The call's id.
     pub id: Path,
-    /// The tool.
+    /// Name of the tool.
     pub tool: Path,
     /// The arguments.
     pub arguments: Path,
 }
 
-/// The event that has the result of a call.
+/// The event with the result of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct CallResult {
-    /// Its type.
+    /// Type of the event.
     pub event: &'static str,
     /// The call's id.
     pub id: Path,
@@ -71,12 +71,12 @@ pub struct CallResult {
 }
 
 impl RunLimits {
-    /// Returns true if there is no limit.
+    /// Returns `true` if there is no limit.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the meter of a run of that dialect. Fails if the dialect does not report what a limit needs.
+    /// Returns the meter of a run of that dialect. Fails if the dialect does not report a value that a limit needs.
     pub(crate) fn meter(self, dialect: &str) -> Result<RunMeter, String> {
         let measures = MEASURES.iter().find(|measures| measures.dialect == dialect);
         let measures = measures.ok_or_else(|| format!("agents of {dialect} do not tell what a run uses"))?;
@@ -93,7 +93,7 @@ impl RunLimits {
         })
     }
 
-    /// Returns the failure of a run that has lasted as long as it may.
+    /// Returns the failure of a run that has reached its maximum duration.
     pub(crate) fn out_of_time(&self) -> RunFailure {
         let seconds = self.max_time.unwrap_or_default().as_secs_f64();
         failure("max_time", format!("it has lasted {seconds} s, which is its limit"))
@@ -115,7 +115,7 @@ pub(crate) struct RunMeter {
     measures: &'static Measures,
     turns: u64,
     cost: f64,
-    /// Calls that have no result yet, by id.
+    /// Calls without a result, by id.
     calls: HashMap<String, OpenCall>,
     repeats: Repeats,
 }
@@ -182,11 +182,11 @@ fn sorted(raw: &str) -> String {
 #[derive(Debug)]
 struct OpenCall {
     tool: String,
-    /// Of the tool and the arguments.
+    /// Digest of the tool and the arguments.
     digest: Digest,
 }
 
-/// Length and hash of a text, which may be long: equal for equal texts, and hardly for others.
+/// Length and hash of a text of any length: equal for equal texts, and almost never for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Digest {
     length: usize,
@@ -201,7 +201,7 @@ impl Digest {
     }
 }
 
-/// Calls that failed, and how many times; and the last result of those that succeeded.
+/// Failed calls with their counts, and the last results of successful calls.
 #[derive(Debug, Default)]
 struct Repeats {
     failures: HashMap<Digest, u64>,
@@ -229,7 +229,7 @@ mod tests {
 
     use super::*;
 
-    /// The cases that the clients of all languages share.
+    /// The cases shared by the clients of all languages.
     #[test]
     fn the_vectors_of_all_languages() {
         let cases: Vec<Value> =
@@ -275,7 +275,7 @@ mod tests {
             assert_eq!(meter.hear("tool_execution_start", &call.to_string()), None);
             let result = json!({"type": "tool_execution_end", "toolCallId": number.to_string(), "toolName": "write",
                                 "isError": number % 3 == 1, "result": {"content": [{"type": "text", "text": long}]}});
-            // The last ones have no result yet.
+            // The last calls have no result yet.
             if number < 6 {
                 assert_eq!(meter.hear("tool_execution_end", &result.to_string()), None);
             }

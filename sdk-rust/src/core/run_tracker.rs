@@ -54,7 +54,7 @@ pub enum Input {
     Closed,
     /// Response to a state request.
     State {
-        /// True if work continues.
+        /// `true` if work continues.
         busy: bool,
     },
     /// A state request without a usable response.
@@ -82,7 +82,7 @@ pub enum Action {
 pub struct Outcome {
     /// Cause of the end.
     pub ended_by: EndedBy,
-    /// True if no further event of the run can follow. False if the agent did not report its state within the
+    /// `true` if no further event of the run can follow. `false` if the agent did not report its state within the
     /// [limit](crate::spec::Barrier::limit), so that only the last event indicates the end. Also false if the
     /// last event could not be read.
     pub confirmed: bool,
@@ -92,7 +92,7 @@ pub struct Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EndedBy {
-    /// Its last event, after which nothing followed.
+    /// The last event of the run, after which nothing followed.
     Event,
     /// The response to its command, in dialects that respond on completion.
     Answer,
@@ -126,16 +126,16 @@ pub struct RunTracker {
     answered: bool,
     begun: bool,
     idle: u8,
-    /// True if the agent answered the last state request.
+    /// `true` if the agent answered the last state request.
     confirmed: bool,
-    /// True after any event of the session.
+    /// `true` after any event of the session.
     heard: bool,
-    /// True if the last event about the end reported that the run may be over.
+    /// `true` if the last event about the end reported that the run may be over.
     may_be_over: bool,
     /// Time since the acknowledged abort, as the sum of the requested wake times. `None` without an abort, or
     /// if work started after it.
     stopping: Option<Duration>,
-    /// True if an unreadable line may have been the last event and no readable event reported the end.
+    /// `true` if an unreadable line may have been the last event and no readable event reported the end.
     lost: bool,
     /// Number of busy states, and of missing states (`mute`), since that line.
     busy: u8,
@@ -166,7 +166,7 @@ impl RunTracker {
         self.rules = rules;
     }
 
-    /// Returns true if work of the run was observed.
+    /// Returns `true` if work of the run was observed.
     pub fn has_begun(&self) -> bool {
         self.begun
     }

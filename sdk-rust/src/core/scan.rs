@@ -68,7 +68,7 @@ impl<const N: usize> Wanted<N> {
         Self { members, lengths }
     }
 
-    /// Returns true if a member with that name may be in the set.
+    /// Returns `true` if a member with that name may be in the set.
     #[inline]
     fn may_have(&self, key: &cursor::Key<'_>) -> bool {
         key.is_escaped() || self.lengths >> (key.text().len() % 64) & 1 == 1
@@ -125,7 +125,7 @@ pub fn flag(event: &str, name: &'static str) -> Option<bool> {
     scan(event, &Wanted::new([member(name)])).ok()?.boolean(0)
 }
 
-/// Works as [`scan`] and also records the positions of members. These are all members of the object, and the
+/// Works like [`scan`] and also records the positions of members. These are all members of the object, and the
 /// members of inner objects that are not wanted. The text must be shorter than 4 GiB.
 pub fn scan_and_outline<'a, const N: usize>(
     text: &'a str,
@@ -253,7 +253,7 @@ pub fn items<'a, E>(
     Ok(failed.map_or(Ok(()), Err))
 }
 
-/// Returns true if the raw name of a member, with escapes, equals `name`.
+/// Returns `true` if the raw name of a member, with escapes, equals `name`.
 #[inline]
 pub fn is_named(raw: &str, name: &str) -> bool {
     cursor::Key::new(raw).is(name)

@@ -28,7 +28,7 @@ pub fn schema(dialect: &str, side: Side) -> Option<&'static str> {
     SCHEMAS.iter().find(|row| matches(dialect, row.0, row.1) && row.2 == side.name()).map(|row| row.3)
 }
 
-/// Works as [`schema()`], for a served protocol that is not a dialect: `acp`, `agui`.
+/// Works like [`schema()`], for a served protocol that is not a dialect: `acp`, `agui`.
 pub fn protocol(name: &str, side: Side) -> Option<&'static str> {
     PROTOCOLS.iter().find(|row| matches(name, row.0, row.1) && row.2 == side.name()).map(|row| row.3)
 }

@@ -1,16 +1,16 @@
-//! What the runtime knows of a dialect: tables that are generated from the declaration.
+//! Tables of a dialect for the runtime, generated from the declaration.
 
 use std::time::Duration;
 
 pub use crate::outcome::{OutcomeRule, Test, Told};
 use crate::scan;
 
-/// How frames are wrapped.
+/// Framing of a dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// Bare objects with a `type`.
     Flat,
-    /// As flat, with each event inside `{"type": "event", "event": {…}}`.
+    /// Bare objects with a `type`, but with each event inside `{"type": "event", "event": {…}}`.
     Enveloped,
     /// JSON-RPC 2.0.
     JsonRpc {
@@ -19,80 +19,80 @@ pub enum Framing {
     },
 }
 
-/// When a command is answered.
+/// Moment at which a command is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Once, when the work is done.
+    /// Once, after the work.
     Done,
-    /// Once, when it is clear that the work can start.
+    /// Once, when the work can start.
     Accepted,
-    /// At once; a failure with the same id may follow.
+    /// Once, without a wait; a failure with the same id may follow.
     Acknowledged,
     /// Never: in JSON-RPC, a notification of the client.
     Never,
 }
 
-/// What a command has to do with runs.
+/// Relation of a command to runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunRole {
-    /// Nothing.
+    /// No relation.
     None,
-    /// It starts one.
+    /// Starts a run.
     Starts,
-    /// It acts on the one that is going on.
+    /// Acts on the current run.
     Acts,
-    /// It stops the one that is going on.
+    /// Stops the current run.
     Stops,
-    /// It puts something else in its place: the run is over when this is answered.
+    /// Replaces the current run, which is over when this command is answered.
     Replaces,
 }
 
-/// The lane of a server that a command runs in.
+/// The lane of a server in which a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
-    /// At once, never behind other work.
+    /// The command runs at once, never behind other work.
     Immediate,
-    /// One at a time.
+    /// One command at a time.
     Session,
-    /// Side by side, never behind another lane.
+    /// Concurrent commands, never behind another lane.
     Bash,
 }
 
-/// What a command may do to what is on the machine.
+/// Effects that a command may have on the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// It changes nothing.
+    /// No change.
     Read,
-    /// It changes the agent: it lets the model work, or changes the conversation or a setting.
+    /// A change of the agent: work of the model, or a change of the conversation or a setting.
     Act,
-    /// It runs what the client says, without a model in between.
+    /// Execution of a command line of the client, without a model in between.
     Execute,
 }
 
-/// What an event says about the run that is going on.
+/// Report of an event about the current run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEffect {
-    /// Nothing.
+    /// No report.
     None,
-    /// Work goes on.
+    /// Work continues.
     Begins,
     /// The run may be over.
     MayEnd,
     /// The run is not over.
     Holds,
-    /// It may be over, except where the named boolean member is true.
+    /// The run may be over, unless the named boolean member is true.
     MayEndUnless(&'static str),
-    /// It may be over, except where the named boolean member is false.
+    /// The run may be over, unless the named boolean member is false.
     MayEndIf(&'static str),
-    /// It is not over, except where the named boolean member is false.
+    /// The run is not over, unless the named boolean member is false.
     HoldsIf(&'static str),
     /// The run is over.
     Ends,
 }
 
 impl RunEffect {
-    /// What an event with that object says: the member that it depends on is looked at. One of `None`, `Begins`, `MayEnd`,
-    /// `Holds` and `Ends`.
+    /// Returns the report of an event with that object, according to the named member. The result is `None`, `Begins`,
+    /// `MayEnd`, `Holds` or `Ends`.
     pub fn of(self, body: &str) -> RunEffect {
         let flag = |member| scan::flag(body, member);
         let holds = match self {
@@ -105,19 +105,19 @@ impl RunEffect {
     }
 }
 
-/// How a failure of a handler is answered.
+/// Form of the answer after a failure of a handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandlerFailure {
-    /// With the command's name and id.
+    /// A failure with the command's name and id.
     OwnCommandAndId,
-    /// As a `parse` failure without id, but for these commands.
+    /// A `parse` failure without id, except for some commands.
     ParseWithoutId {
         /// Commands whose failures keep their name and id.
         except: &'static [&'static str],
-        /// Those of them that keep them too where their parameters cannot be read.
+        /// Commands among these whose failures keep name and id even if their parameters are unreadable.
         invalid: &'static [&'static str],
     },
-    /// As a JSON-RPC error.
+    /// A JSON-RPC error.
     JsonRpcError,
 }
 
@@ -130,54 +130,55 @@ pub enum ResponseOrder {
     TypeFirst,
 }
 
-/// What the end of stdin does to running work.
+/// Effect of the end of stdin on running work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndOfInput {
-    /// It finishes.
+    /// The work finishes.
     Finish,
-    /// It is aborted.
+    /// The work is aborted.
     Abort,
 }
 
-/// The rules at the edges.
+/// Rules for input that is no valid command, for the form of answers and for the end of input.
 #[derive(Debug, Clone, Copy)]
 pub struct Edges {
-    /// Whether the answer to an unknown command carries the id.
+    /// `true` if the answer to an unknown command carries the id.
     pub unknown_command_echoes_id: bool,
-    /// The text of that answer; `{command}` stands for the name.
+    /// Text of that answer, with `{command}` in place of the name.
     pub unknown_command_text: &'static str,
-    /// How other failures are answered.
+    /// Form of the answers to other failures.
     pub handler_failure: HandlerFailure,
-    /// What failures to read a line begin with.
+    /// Prefix of failures for unreadable lines.
     pub parse_prefix: &'static str,
-    /// The `command` of such an answer.
+    /// The `command` of the answer to an unreadable line.
     pub parse_command: &'static str,
-    /// Whether a blank line or a byte order mark is answered as a failure.
+    /// `true` if a blank line or a byte order mark is answered as a failure.
     pub blank_line_is_error: bool,
-    /// Whether a last line counts that has no LF at its end.
+    /// `true` if a last line without LF is processed.
     pub unfinished_line_counts: bool,
-    /// Whether a success without data carries `{}`.
+    /// `true` if a success without data carries `{}`.
     pub empty_data: bool,
     /// Order of a response's members.
     pub response_order: ResponseOrder,
-    /// What the end of stdin does.
+    /// Effect of the end of stdin.
     pub end_of_input: EndOfInput,
-    /// How long the line of a command may be, in bytes without its end.
+    /// Maximum length of a command's line in bytes, without its end; `None` for no limit.
     pub longest_command: Option<u64>,
 }
 
-/// Behavior of agents in which revisions differ although their frames are the same.
+/// Behavior of agents that differs between revisions with the same frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Behavior {
-    /// True: a request for the model's last text skips each answer without text that did not end normally. False: it
-    /// skips only an aborted answer without content.
+    /// `true` if a request for the model's last text skips each answer without text that did not end normally. `false`
+    /// if it skips only an aborted answer without content.
     pub skips_textless_answers: bool,
-    /// The member of a result's details that names the model, if a tool reads an image and the model takes none. `None`: there is
-    /// no such member.
+    /// Member of a result's details with the name of the model, if a tool reads an image and the model accepts no
+    /// images; `None` if there is no such member.
     pub blind_model_detail: Option<&'static str>,
-    /// Words of a provider's refusal after which the request is retried, in lower case.
+    /// Texts in a provider's rejection after which the request is retried, in lower case.
     pub retried_words: &'static [&'static str],
-    /// True: the client receives an event if a listener of the extensions' event bus fails. False: the failure is logged.
+    /// `true` if the client receives an event after a failure of a listener of the extensions' event bus. `false` if
+    /// the failure is logged.
     pub reports_listener_failures: bool,
 }
 
@@ -196,61 +197,60 @@ impl Behavior {
 pub struct Barrier {
     /// The command's wire name.
     pub command: &'static str,
-    /// The member of its data that says whether work goes on: true while it does, where it is a boolean.
+    /// Member of its data that shows activity: a boolean, true while work continues, or a text.
     pub busy: &'static str,
-    /// The value that this member has while the agent is idle, where it is text.
+    /// Value of this member while the agent is idle, if it is a text.
     pub idle: Option<&'static str>,
-    /// How long its answer is waited for. A run whose barrier was not answered by then ends all the same, and its
-    /// result says so.
+    /// Time limit for its answer. A run without this answer ends anyway, and its result is not confirmed.
     pub limit: Duration,
 }
 
-/// How a client knows that a run is over.
+/// Rules by which a client detects the end of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunEnd {
-    /// The proof that nothing follows.
+    /// The command whose answer proves that no event follows.
     pub barrier: Option<Barrier>,
-    /// The command that says whether work goes on, asked after a line of a run could not be read.
+    /// The command that reports activity, sent after an unreadable line during a run.
     pub state: Option<Barrier>,
-    /// How long something may still follow after that.
+    /// Time after an idle answer in which further work may follow.
     pub gap: Duration,
-    /// Whether the answer to the command that started the run ends it.
+    /// `true` if the answer to the command that started the run ends the run.
     pub answer_ends: bool,
 }
 
-/// What the runtime knows of a command.
+/// Row of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandSpec {
-    /// The helper's name.
+    /// Name of the command's helper.
     pub name: &'static str,
     /// The name on the wire.
     pub wire: &'static str,
-    /// When it is answered.
+    /// Moment of its answer.
     pub answer: Answer,
-    /// What it has to do with runs.
+    /// Relation to runs.
     pub run: RunRole,
-    /// Its lane.
+    /// Lane of the command.
     pub lane: Lane,
-    /// How long a client waits by default; none: without a limit.
+    /// Default time limit of a client; `None` for no limit.
     pub timeout: Option<Duration>,
-    /// Whether it changes nothing: a call that timed out may be made again.
+    /// `true` if the command changes nothing: a call that timed out may be repeated.
     pub reads: bool,
-    /// The parameters that it needs.
+    /// Required parameters.
     pub required: &'static [&'static str],
-    /// Parameters that count as left out where their value is of another type.
+    /// Parameters that are treated as absent if their value has another type.
     pub tolerates: &'static [&'static str],
-    /// The kinds of failure that parameters of another type are refused with. A parameter with a dot at its end stands for
-    /// what is within it.
+    /// Kinds of failure for parameters of another type. A parameter name with a dot at its end stands for the values
+    /// within it.
     pub wrong: &'static [(&'static str, &'static str)],
-    /// Parameters that have another name in some revisions, with both names; in the tables of one revision those that it
-    /// calls otherwise than the oldest.
+    /// Parameters with another name in some revisions, with both names. The tables of one revision list the parameters
+    /// whose name differs from the oldest revision.
     pub renamed: &'static [(&'static str, &'static str)],
-    /// Whether it has parameters. In JSON-RPC nobody looks at those of a command that has none.
+    /// `true` if it has parameters. In JSON-RPC the parameters of a command without any are ignored.
     pub has_params: bool,
 }
 
 impl CommandSpec {
-    /// What the command may do, as its row says: `reads`, and the lane of shell commands.
+    /// Returns the effects that the command may have, according to `reads` and the lane of shell commands.
     pub const fn access(&self) -> Access {
         match (self.reads, self.lane) {
             (true, _) => Access::Read,
@@ -260,59 +260,61 @@ impl CommandSpec {
     }
 }
 
-/// What the runtime knows of an event.
+/// Row of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventSpec {
-    /// Its `type`.
+    /// The event's `type`.
     pub name: &'static str,
-    /// What it says about the run.
+    /// Report about the run.
     pub run: RunEffect,
-    /// Whether a newer one carries all that an older one did.
+    /// `true` if a newer event contains all information of an older one.
     pub snapshot: bool,
-    /// What it tells of how the run stands.
+    /// Rules for the outcome of the run.
     pub outcome: &'static [OutcomeRule],
 }
 
-/// What the runtime knows of a dialog.
+/// Row of a dialog.
 #[derive(Debug, Clone, Copy)]
 pub struct DialogSpec {
-    /// The handler's name.
+    /// Name of the handler.
     pub name: &'static str,
     /// The method on the wire.
     pub wire: &'static str,
-    /// Whether an answer is expected.
+    /// `true` if an answer is expected.
     pub answered: bool,
-    /// The members of the answer: name, JSON type (`any` where several are possible) and whether the member is required.
+    /// The members of the answer: name, JSON type (`any` if several are possible), and `true` if the member is
+    /// required.
     pub answer: &'static [(&'static str, &'static str, bool)],
-    /// The answer that means "no answer", as JSON members; none where an error says so.
+    /// The answer that means "no answer", as JSON members; `None` if the answer is an error.
     pub fallback: Option<&'static str>,
-    /// The member that says after how many milliseconds the agent answers for itself: the question is withdrawn then.
+    /// Member with the time in milliseconds after which the agent answers the question itself: the question is then
+    /// withdrawn.
     pub expires: Option<&'static str>,
-    /// The member that names an open question, by its id, which this one takes back.
+    /// Member with the id of an open question that this dialog withdraws.
     pub withdraws: Option<&'static str>,
-    /// The frames that it stands in, where they are its own.
+    /// Types of its frames, if they differ from those of other dialogs.
     pub frames: Option<OwnFrames>,
 }
 
-/// Types of the frames of one dialog alone.
+/// Types of frames for one dialog only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnFrames {
-    /// Of the question.
+    /// Type of the question.
     pub request: &'static str,
-    /// Of the answer.
+    /// Type of the answer.
     pub answer: Option<&'static str>,
-    /// Of what a client may send before the answer.
+    /// Type of progress, which a client may send before the answer.
     pub progress: Option<&'static str>,
 }
 
-/// Frames that are too long for one line and come in pieces, each an event.
+/// Events for the pieces of frames that are too long for one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunks {
     /// The event that carries a piece.
     pub event: &'static str,
-    /// The member that all pieces of a frame have in common.
+    /// The member that is equal in all pieces of a frame.
     pub id: &'static str,
-    /// The member with the place of the piece, from 0.
+    /// The member with the index of the piece, from 0.
     pub index: &'static str,
     /// The member with the number of pieces.
     pub count: &'static str,
@@ -320,14 +322,14 @@ pub struct Chunks {
     pub length: &'static str,
     /// The member with the bytes, in base64.
     pub data: &'static str,
-    /// How long a whole frame is at most, in bytes.
+    /// Maximum length of a whole frame, in bytes.
     pub most: u64,
 }
 
-/// A failure that the dialect's document names.
+/// A failure in the document of the dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FailureSpec {
-    /// What kind of failure it is, as in `no_api_key`.
+    /// Kind of the failure, as in `no_api_key`.
     pub kind: &'static str,
     /// The JSON-RPC code, in dialects that have codes.
     pub code: Option<i64>,
@@ -338,29 +340,29 @@ pub struct FailureSpec {
 /// Types of the frames that carry dialogs in flat dialects.
 #[derive(Debug, Clone, Copy)]
 pub struct DialogFrames {
-    /// Of a question.
+    /// Type of a question.
     pub request: &'static str,
-    /// Of an answer.
+    /// Type of an answer.
     pub answer: &'static str,
 }
 
-/// Where the text that the model writes stands in events.
+/// Paths of the model's text in events.
 #[derive(Debug, Clone, Copy)]
 pub struct TextPieces {
-    /// The event with which a message begins.
+    /// The event that starts a message.
     pub begins: &'static str,
-    /// The event that carries pieces.
+    /// The event with pieces of text.
     pub event: &'static str,
-    /// The members that lead to the part that carries a piece, or to a list of parts.
+    /// Path of the part with a piece, or of a list of parts.
     pub path: &'static [&'static str],
-    /// The member of the part that says its kind, and the kind that is text; none where every part is text.
+    /// Member with the kind of the part, and the kind of text parts; `None` if every part is text.
     pub kind: Option<(&'static str, &'static str)>,
-    /// The member of the part that is the piece.
+    /// Member of the part that contains the piece.
     pub piece: &'static str,
 }
 
 impl TextPieces {
-    /// The pieces of text that the event of that type carries.
+    /// Returns the pieces of text in an event of that type.
     pub fn of<'a>(&self, event: &str, body: &'a serde_json::Value) -> Vec<&'a str> {
         if event != self.event {
             return Vec::new();
@@ -377,7 +379,7 @@ impl TextPieces {
     }
 }
 
-/// A frame that tells revisions apart.
+/// A frame that distinguishes revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// The event of that type.
@@ -386,51 +388,51 @@ pub enum Sign {
     EventMember(&'static str, &'static str),
     /// The event of that type without that member.
     EventWithout(&'static str, &'static str),
-    /// A successful answer to that command whose data have that member.
+    /// A successful answer to that command with that member in its data.
     AnswerMember(&'static str, &'static str),
-    /// A successful answer to that command whose data lack that member, or that has no data.
+    /// A successful answer to that command without that member in its data, or without data.
     AnswerWithout(&'static str, &'static str),
     /// A successful answer to that command without the member for data.
     AnswerBare(&'static str),
-    /// Any event that stands in no envelope.
+    /// Any event without an envelope.
     BareEvent,
     /// Any event in its envelope.
     WrappedEvent,
 }
 
-/// The tables of one revision of a dialect, or of its clients, which speak with all of them.
+/// The tables of one revision of a dialect, or of its clients, which support all revisions.
 #[derive(Debug)]
 pub struct Spec {
-    /// Its name.
+    /// Name of the dialect.
     pub name: &'static str,
-    /// Its revision.
+    /// Name of the revision.
     pub revision: &'static str,
-    /// The agent that speaks it.
+    /// Name of its agent.
     pub agent: &'static str,
-    /// How frames are wrapped.
+    /// Framing of the dialect.
     pub framing: Framing,
-    /// Whether event types outside the declaration are kept.
+    /// `true` if events with undeclared types are delivered.
     pub events_open: bool,
-    /// Dialogs in flat dialects.
+    /// Types of dialog frames, in flat dialects.
     pub dialog_frames: Option<DialogFrames>,
-    /// How long frames come in pieces, where they may.
+    /// Events for frames in pieces, if the dialect has them.
     pub chunks: Option<Chunks>,
-    /// The member of an event that names its session, where a connection has several.
+    /// Member of an event with its session, for dialects with several sessions per connection.
     pub session_member: Option<&'static str>,
-    /// The command that opens a session and can be sent without knowing anything, where a connection has several: the
-    /// data of its answer have the member that names the session.
+    /// Command that opens a session without parameters, for dialects with several sessions per connection. The data of
+    /// its answer contain the member for the session.
     pub opens_session: Option<&'static str>,
-    /// Where the text that the model writes stands in events.
+    /// Paths of the model's text in events.
     pub text: TextPieces,
-    /// The rules at the edges.
+    /// Rules for invalid input, for the form of answers and for the end of input.
     pub edges: Edges,
-    /// How a run ends.
+    /// Rules for the end of a run.
     pub run_end: RunEnd,
-    /// Behavior of the revision's agent that frames do not show.
+    /// Behavior of the revision's agent that is not visible in frames.
     pub behavior: Behavior,
-    /// In the tables of a client: those of each revision, the oldest first. Empty in those of one revision.
+    /// Tables of each revision, oldest first, in the tables of a client; empty in the tables of one revision.
     pub revisions: &'static [&'static Spec],
-    /// Frames that only this revision and younger ones send.
+    /// Frames that only this revision and younger revisions send.
     pub shows: &'static [Sign],
     /// Frames that only older revisions send.
     pub excludes: &'static [Sign],
@@ -445,61 +447,61 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// A command by its wire name.
+    /// Returns the row of a command by its wire name.
     pub fn command(&self, wire: &str) -> Option<&'static CommandSpec> {
         self.commands.iter().find(|command| command.wire == wire)
     }
 
-    /// An event by its type.
+    /// Returns the row of an event by its type.
     pub fn event(&self, name: &str) -> Option<&'static EventSpec> {
         self.events.iter().find(|event| event.name == name)
     }
 
-    /// The place of an event's row in [`events`](Self::events); none where it is a row of other tables.
+    /// Returns the index of an event's row in [`events`](Self::events); `None` for a row of other tables.
     #[inline]
     pub fn place_of(&self, event: &'static EventSpec) -> Option<usize> {
         let from_start = (std::ptr::from_ref(event) as usize).checked_sub(self.events.as_ptr() as usize)?;
         Some(from_start / size_of::<EventSpec>()).filter(|place| *place < self.events.len())
     }
 
-    /// A dialog by its method.
+    /// Returns the row of a dialog by its method.
     pub fn dialog(&self, wire: &str) -> Option<&'static DialogSpec> {
         self.dialogs.iter().find(|dialog| dialog.wire == wire)
     }
 
-    /// The dialog that has frames of its own, by the type of its question.
+    /// Returns the dialog with frames of its own, by the type of its question.
     pub fn asked_by(&self, kind: &str) -> Option<&'static DialogSpec> {
         self.dialogs.iter().find(|dialog| dialog.frames.is_some_and(|frames| frames.request == kind))
     }
 
-    /// Whether frames of that type are questions or notices.
+    /// Returns `true` if frames of that type are questions or notices.
     pub fn is_request(&self, kind: &str) -> bool {
         self.dialog_frames.is_some_and(|frames| frames.request == kind) || self.asked_by(kind).is_some()
     }
 
-    /// Whether frames of that type answer dialogs, or show something before the answer.
+    /// Returns `true` if frames of that type are answers to dialogs, or their progress.
     pub fn is_answer(&self, kind: &str) -> bool {
         let own = |frames: OwnFrames| frames.answer == Some(kind) || frames.progress == Some(kind);
         self.dialog_frames.is_some_and(|frames| frames.answer == kind)
             || self.dialogs.iter().any(|dialog| dialog.frames.is_some_and(own))
     }
 
-    /// Whether frames of that type show something before the answer to a dialog, which stays open.
+    /// Returns `true` if frames of that type are progress of a dialog, which stays open.
     pub fn is_progress(&self, kind: &str) -> bool {
         let own = |frames: OwnFrames| frames.progress == Some(kind);
         self.dialogs.iter().any(|dialog| dialog.frames.is_some_and(own))
     }
 
-    /// `NAME@REVISION`.
+    /// Returns `NAME@REVISION`.
     pub fn id(&self) -> String {
         format!("{}@{}", self.name, self.revision)
     }
 }
 
-/// What stands in place of a revision for the newest one.
+/// Alias of the newest revision.
 pub const LATEST: &str = "latest";
 
-/// The one of a dialect's revisions that is meant by `REVISION`, `NAME@REVISION` or `latest`.
+/// Returns the revision of a dialect for `REVISION`, `NAME@REVISION` or `latest`.
 pub fn revision_of(revisions: &[&'static Spec], asked: &str) -> Option<&'static Spec> {
     let name = revisions.first()?.name;
     let asked = asked.strip_prefix(name).and_then(|rest| rest.strip_prefix('@')).unwrap_or(asked);
@@ -509,25 +511,25 @@ pub fn revision_of(revisions: &[&'static Spec], asked: &str) -> Option<&'static 
     }
 }
 
-/// The names of revisions, as errors list them.
+/// Returns the names of revisions as a list for errors.
 pub fn revision_names(revisions: &[&Spec]) -> String {
     revisions.iter().map(|spec| spec.revision).collect::<Vec<_>>().join(", ")
 }
 
 /// A dialect as a type parameter.
 pub trait Dialect: Sized + Send + Sync + std::fmt::Debug + 'static {
-    /// The tables of its first revision, which is spoken where none is named.
+    /// Tables of the first revision, which is the default.
     const SPEC: &'static Spec;
-    /// The tables of its clients, which speak with every revision.
+    /// Tables of the clients, which support every revision.
     const CLIENT: &'static Spec;
-    /// The tables of each revision, the oldest first.
+    /// Tables of each revision, oldest first.
     const REVISIONS: &'static [&'static Spec];
-    /// Its events.
+    /// Events of the dialect.
     type Event: crate::wire::Eventful;
-    /// Its commands with their parameters.
+    /// Commands with their parameters.
     type Command: crate::wire::Named + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
-    /// The data of its answers.
+    /// Data of answers.
     type Reply: crate::wire::Answered + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
-    /// Its dialogs with their parameters.
+    /// Dialogs with their parameters.
     type Dialog: crate::wire::Named + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
 }

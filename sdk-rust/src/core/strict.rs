@@ -79,7 +79,7 @@ pub enum StrictError {
 }
 
 impl StrictError {
-    /// Returns true if readers may interpret the frame in different ways, as opposed to a frame that no
+    /// Returns `true` if readers may interpret the frame in different ways, as opposed to a frame that no
     /// reader can use.
     pub fn is_ambiguity(self) -> bool {
         matches!(self, Self::Repeated(_) | Self::Misspelt(_) | Self::AnswerWithMethod)

@@ -1,65 +1,65 @@
-//! Looking at every frame that passes, for tracing.
+//! Observation of every frame, for tracing.
 
 use crate::framing::FramingError;
 
-/// Which way a frame goes.
+/// Direction of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// To the agent.
+    /// A frame to the agent.
     Sent,
-    /// From the agent.
+    /// A frame from the agent.
     Received,
 }
 
-/// Something odd that did not stop the connection.
+/// An irregularity that did not stop the connection.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Diagnostic {
-    /// A line that is not a frame: text that a library or tool printed. It was skipped.
+    /// A skipped line that is not a frame: text printed by a library or a tool.
     Noise {
         /// The beginning of the line.
         text: String,
-        /// Why it is not a frame.
+        /// Reason why it is not a frame.
         reason: String,
     },
-    /// Bytes that are no line. They were skipped.
+    /// Skipped bytes that are no line.
     Framing(FramingError),
-    /// An answer that no call waits for (unknown, late or second). It was skipped.
+    /// A skipped answer without a waiting call: unknown, late or repeated.
     UnmatchedAnswer {
-        /// The id that it carries.
+        /// Id in the answer, if present.
         id: Option<String>,
-        /// The command that it names.
+        /// Command in the answer, if present.
         command: Option<String>,
     },
-    /// A frame whose type is not declared.
+    /// A frame with an undeclared type.
     UnknownFrame {
-        /// Its type.
+        /// Type of the frame.
         kind: String,
     },
-    /// A dialog that was answered by the declared policy: there is no handler for it, its handler failed, or the handler's
-    /// answer does not fit the declaration.
+    /// A dialog answered by the declared policy: it has no handler, its handler failed, or the handler's answer does
+    /// not fit the declaration.
     DialogByPolicy {
         /// The dialog's method.
         method: String,
-        /// How the handler failed, or what is wrong with its answer; `None` where there is no handler.
+        /// Failure of the handler, or the problem with its answer; `None` without a handler.
         reason: Option<String>,
     },
-    /// A dialog that does not fit its declaration, or whose answer is longer than the agent reads; it was answered by the
-    /// declared policy.
+    /// A dialog answered by the declared policy because it does not fit its declaration, or because its answer exceeds
+    /// the agent's limit.
     DialogMalformed {
         /// The dialog's method.
         method: String,
-        /// Which member is wrong, and why; or how long the answer was.
+        /// The wrong member with the reason, or the length of the answer.
         reason: String,
     },
-    /// A frame that the revision which the caller named does not send. That revision is spoken on.
+    /// A frame that the revision in the client's options does not send. The client continues with that revision.
     OtherRevision {
-        /// The revision that was named, as `pi@0.55`.
+        /// The revision in the options, as `pi@0.55`.
         told: String,
-        /// The one that the frame shows.
+        /// The revision to which the frame belongs.
         seen: String,
     },
-    /// A frame that the client's dialect cannot have, before any that it has. Every call fails with
+    /// A frame that the client's dialect cannot have, before any of its own frames. Every call fails with
     /// [`Error::OtherDialect`](crate::Error::OtherDialect).
     OtherDialect {
         /// The dialect of the client, as `pi`.
@@ -67,37 +67,36 @@ pub enum Diagnostic {
         /// The dialects that have such frames, as `opal or acp`.
         seen: String,
     },
-    /// A number that Rust does not hold as it is written: an integer beyond 64 bits, which is read as the nearest double, or a
-    /// number beyond every double, which is read as the largest one. The frame was delivered, and its text is kept. In frames of
-    /// more than 4 KiB it is looked for only if the tap [wants frames](Tap::wants_frames).
+    /// A number without an exact value in Rust: an integer beyond 64 bits, read as the nearest double, or a number
+    /// beyond every double, read as the largest one. The frame was delivered with its text unchanged. Frames of more
+    /// than 4 KiB are searched only if the tap [wants frames](Tap::wants_frames).
     InexactNumber {
-        /// The first such number of the frame, as it is written.
+        /// The first such number of the frame, as written.
         number: String,
     },
-    /// A frame in pieces that could not be put together. What had come of it was dropped.
+    /// A frame that could not be assembled from its pieces. The received part was dropped.
     Chunks {
-        /// What came, and what is wrong with it.
+        /// The received part, and the error in it.
         reason: String,
     },
 }
 
-/// Sees everything that passes. Called on the connection's own tasks: it must not block.
+/// Observer of all frames and irregularities. Called on the connection's own tasks, so it must not block.
 ///
-/// Keys are redacted before a tap sees them. A panic in a tap is caught and the tap is not called
-/// again.
+/// Keys are redacted before a tap receives a frame. After a panic, which is caught, the tap is not called again.
 pub trait Tap: Send + Sync + 'static {
-    /// Whether frames are to be shown at all: taking keys out of them costs time. Asked for every frame.
+    /// Returns `true` if the tap needs frames; called for every frame, because the redaction of keys takes time.
     fn wants_frames(&self) -> bool {
         true
     }
 
-    /// A frame passed. `text` has no line feed and no key in it. One that comes in pieces is shown when it is whole.
-    /// A frame is shown when it is read: up to 128 events before the one that is queued for those who listen.
+    /// Receives a frame. `text` contains no line feed and no key. A frame in pieces is passed when it is complete.
+    /// Frames are passed when they are read: up to 128 events before subscribers receive them.
     fn frame(&self, direction: Direction, text: &str) {
         let _ = (direction, text);
     }
 
-    /// Something odd happened.
+    /// Receives an irregularity.
     fn diagnostic(&self, diagnostic: &Diagnostic) {
         let _ = diagnostic;
     }

@@ -105,7 +105,7 @@ impl Termination {
         }
     }
 
-    /// Returns true if this side ended the connection by closing or dropping the client, independent of the
+    /// Returns `true` if this side ended the connection by closing or dropping the client, independent of the
     /// later exit of the process.
     pub fn is_closed_by_us(&self) -> bool {
         self.0.closed_by_us || self.0.cause == Cause::Closed
@@ -205,7 +205,7 @@ pub(crate) struct RecentFrames {
 #[derive(Debug, Default)]
 struct Beginning {
     text: String,
-    /// True if the frame was longer.
+    /// `true` if the frame was longer.
     cut: bool,
 }
 

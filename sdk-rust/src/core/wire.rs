@@ -1,9 +1,8 @@
-//! What generated types are made of: records that keep unknown members, unions that dispatch on
-//! their tag without buffering, open sets.
+//! Foundation of the generated types: records that keep unknown members, unions that dispatch on their tag without
+//! buffering, open sets.
 //!
-//! Decoding never loses anything: members that are not declared stay in [`Extra`], variants that
-//! are not declared stay in [`Unknown`]. A declared member of the wrong type is an error that
-//! names the member.
+//! Decoding loses no data: undeclared members stay in [`Extra`], undeclared variants stay in [`Unknown`]. A declared
+//! member of the wrong type causes an error with the name of the member.
 
 mod choice;
 mod extra;
@@ -37,29 +36,29 @@ pub(crate) use record::record;
 pub(crate) use strings::strings;
 pub(crate) use tagged::tagged;
 
-/// A generated union whose variant is named by the frame around it.
+/// A generated union whose variant is selected by the surrounding frame.
 pub trait Named: Sized {
     /// The names on the wire.
     const NAMES: &'static [&'static str];
 
-    /// The variant's name on the wire.
+    /// Returns the variant's name on the wire.
     fn name(&self) -> &'static str;
 
-    /// Reads the variant of that name; none where no variant has it.
+    /// Decodes the variant of that name; returns `None` if no variant has it.
     ///
     /// # Errors
-    /// Says which member is missing or wrong.
+    /// The error contains the missing or wrong member.
     fn decode(name: &str, text: &str, envelope: Envelope) -> Option<Result<Self, serde_json::Error>>;
 
-    /// Writes the members.
+    /// Encodes the members.
     ///
     /// # Errors
-    /// Hands on what the serializer says.
+    /// The error of the serializer.
     fn encode<M: serde::ser::SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 
 record! {
-    /// No parameters; members that were sent all the same are kept.
+    /// An object without declared parameters; received members are retained.
     pub struct NoParams() {}
 }
 
@@ -70,20 +69,20 @@ impl Default for NoParams {
     }
 }
 
-/// What the refusal of a value outside a closed set says between the value and the set.
+/// Text in the rejection of a value outside a closed set, between the value and the set.
 pub(crate) const NONE_OF: &str = " is none of ";
 
-/// Decodes a value from JSON text. Lone surrogates in escapes are read as the replacement
-/// character, and numbers beyond every double as the largest one.
+/// Decodes a value from JSON text. Lone surrogates in escapes are read as the replacement character, and numbers beyond
+/// every double as the largest one.
 ///
 /// # Errors
-/// Says which member is wrong and why.
+/// The error contains the wrong member and the reason.
 pub fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     read_leniently(text, |text| serde_json::from_str(text))
 }
 
-/// Reads, and if that fails reads once more: without lone surrogates and numbers that no double holds, and with the last
-/// of two members of one name (a tag that stands twice is dispatched by the first).
+/// Decodes a value, and after a failure decodes it again: without lone surrogates and numbers beyond every double, and
+/// with the last of two members of one name. A repeated tag is dispatched by the first.
 fn read_leniently<T>(
     text: &str,
     read: impl Fn(&str) -> Result<T, serde_json::Error>,
@@ -101,7 +100,7 @@ fn read_leniently<T>(
 /// Encodes a value as one line of JSON text, without the line feed.
 ///
 /// # Errors
-/// Never for generated types; a map of the caller's own with keys that are no strings fails.
+/// Never for generated types; for the caller's own map if a key is not a string.
 pub fn encode<T: serde::Serialize>(value: &T) -> Result<String, serde_json::Error> {
     serde_json::to_string(value)
 }
@@ -110,24 +109,24 @@ pub fn encode<T: serde::Serialize>(value: &T) -> Result<String, serde_json::Erro
 pub trait Eventful:
     serde::Serialize + serde::de::DeserializeOwned + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static
 {
-    /// The event's `type`.
+    /// Returns the event's `type`.
     fn event_type(&self) -> &str;
-    /// Whether the declaration names it.
+    /// Returns `true` if the event is declared.
     fn is_known(&self) -> bool;
 }
 
 /// A generated union of answers.
 pub trait Answered: Sized {
-    /// The wire name of the command that it answers.
+    /// Returns the wire name of the answered command.
     fn command(&self) -> &'static str;
 
-    /// Reads the data of a command's answer; none where there is no such command.
+    /// Decodes the data of a command's answer; returns `None` if there is no such command.
     ///
     /// # Errors
-    /// Says which member is missing or wrong.
+    /// The error contains the missing or wrong member.
     fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>>;
 
-    /// Writes the data; none where the answer has none.
+    /// Encodes the data; returns `None` if the answer has no data.
     ///
     /// # Errors
     /// Never for generated types.

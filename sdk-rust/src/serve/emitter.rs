@@ -1,4 +1,4 @@
-//! What handlers send: answers, events, questions.
+//! Output of handlers: answers, events, questions.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ use crate::scan;
 use crate::spec::{Answer, CommandSpec, Dialect, Spec};
 use crate::wire::{Answered, Named};
 
-/// The questions that wait for an answer.
+/// The open questions.
 #[derive(Default)]
 pub(super) struct Questions {
     state: Mutex<Waiting>,
@@ -28,15 +28,15 @@ pub(super) struct Questions {
 #[derive(Default)]
 struct Waiting {
     answers: HashMap<String, Open>,
-    /// How many questions were asked so far.
+    /// Number of questions so far.
     asked: u64,
-    /// Nobody is there to answer any more.
+    /// `true` if no further answer can arrive.
     closed: bool,
 }
 
-/// A question that waits for its answer.
+/// An open question.
 struct Open {
-    /// Its place in the order of questions.
+    /// Position in the order of questions.
     place: u64,
     answer: oneshot::Sender<Map<String, Value>>,
 }
@@ -58,12 +58,12 @@ impl Questions {
         Some(receiver)
     }
 
-    /// Takes the question with that id. Returns `None` if no question has it.
+    /// Removes the question with that id. Returns `None` if no question has it.
     fn take(&self, id: &str) -> Option<Open> {
         self.state().answers.remove(id)
     }
 
-    /// Takes the question that has waited longest. Returns `None` if none waits.
+    /// Removes the oldest question. Returns `None` if no question is open.
     fn take_oldest(&self) -> Option<Open> {
         let mut state = self.state();
         let oldest = state.answers.iter().min_by_key(|(_, open)| open.place).map(|(id, _)| id.clone())?;
@@ -81,7 +81,7 @@ impl Questions {
     }
 }
 
-/// The events of a call that has no answer yet.
+/// The events of a call before its answer.
 #[derive(Default)]
 struct Held {
     state: Mutex<HeldEvents>,
@@ -101,22 +101,22 @@ impl Held {
 
 /// The parameters of a question in the dialect `D`.
 pub trait Ask<D: Dialect>: Into<D::Dialog> {
-    /// What the person chooses or enters.
+    /// Type of the chosen or entered value.
     type Answer: serde::de::DeserializeOwned;
-    /// The member of the answer that carries it.
+    /// Name of the answer's member that contains the value.
     const MEMBER: &'static str;
 }
 
 /// Sends events and questions to the client. Cheap to clone.
 ///
-/// An emitter that belongs to a [`Call`] holds its events back until the call has its answer, where the command is
-/// answered before its work: the answer stands before the events that the command causes. Questions are sent at once.
+/// The emitter of a [`Call`] delays events until the answer, if the command is answered before its work. The answer
+/// then precedes the events that the command causes. Questions are sent at once.
 pub struct Emitter<D: Dialect> {
     outbox: Arc<Outbox>,
     questions: Arc<Questions>,
-    /// Where events wait for an answer.
+    /// Storage for events that wait for an answer.
     held: Option<Arc<Held>>,
-    /// The revision that is spoken.
+    /// Tables of the served revision.
     spec: &'static Spec,
     dialect: std::marker::PhantomData<fn() -> D>,
 }
@@ -144,13 +144,13 @@ impl<D: Dialect> Emitter<D> {
         Emitter { outbox, questions, held: None, spec, dialect: std::marker::PhantomData }
     }
 
-    /// The tables of the revision that is spoken.
+    /// Returns the tables of the served revision.
     pub fn spec(&self) -> &'static Spec {
         self.spec
     }
 
-    /// Sends an event. Waits while a client that does not read has too much waiting for it; an
-    /// event to a client that is gone is dropped.
+    /// Sends an event. Waits while the unread frames of the client exceed the limit. Drops the event if the client is
+    /// disconnected.
     pub async fn emit(&self, event: &D::Event) {
         match serde_json::to_string(event) {
             Ok(body) => self.emit_body(body).await,
@@ -164,14 +164,13 @@ impl<D: Dialect> Emitter<D> {
         self.emit_body_now(body);
     }
 
-    /// Waits while a client that does not read has too much waiting for it.
+    /// Waits while the unread frames of the client exceed the limit.
     pub async fn room(&self) {
         self.outbox.room().await;
     }
 
-    /// Sends an event from the text of its object without waiting, however much waits already: for
-    /// an event that has to stand in one order with a change of state. Waiting for
-    /// [`Emitter::room`] first keeps memory flat.
+    /// Sends an event from the text of its object without waiting, even above the limit: for an event whose order
+    /// relative to a change of state matters. Waiting for [`Emitter::room`] first bounds the memory.
     pub fn emit_body_now(&self, body: impl Into<Pieces>) {
         let (before, after) = event_ends(self.spec);
         let line = body.into().between(before, after);
@@ -185,20 +184,21 @@ impl<D: Dialect> Emitter<D> {
         self.outbox.push(line);
     }
 
-    /// The same, holding events back until [`Emitter::release`].
+    /// Returns the same emitter, which delays events until [`Emitter::release`].
     fn holding(mut self) -> Self {
         self.held = Some(Arc::default());
         self
     }
 
-    /// Sends the answer of a call, and the events that waited for it. `succeeds` is the command whose success it tells.
+    /// Sends the answer of a call and the delayed events. `succeeds` is the name of the command if the answer reports
+    /// success.
     fn release(&self, answer: Pieces, succeeds: Option<&'static str>) {
         let push = |answer| match succeeds {
             Some(command) => self.outbox.push_answer(command, answer),
             None => self.outbox.push(answer),
         };
         let Some(held) = &self.held else { return push(answer) };
-        // The lock is held meanwhile, so that no event stands before those that waited.
+        // The lock is held meanwhile, so that no event precedes the delayed events.
         let mut events = held.state();
         push(answer);
         for line in events.lines.drain(..) {
@@ -207,26 +207,26 @@ impl<D: Dialect> Emitter<D> {
         events.answered = true;
     }
 
-    /// Asks a question and waits for what was chosen or entered. Gives nothing where it was dismissed, no answer came
-    /// in time, or none can come any more.
+    /// Sends a question and returns the chosen or entered value. Returns `None` if the question was dismissed, no
+    /// answer arrived in time, or no answer can arrive any more.
     pub async fn ask<Q: Ask<D>>(&self, question: Q, timeout: Option<Duration>) -> Option<Q::Answer> {
         let mut members = self.ask_any(&question.into(), timeout).await?;
         serde_json::from_value(members.remove(Q::MEMBER)?).ok()
     }
 
-    /// Sends a notice. Nobody answers it.
+    /// Sends a notice, which has no answer.
     pub fn notify(&self, notice: impl Into<D::Dialog>) {
         drop(self.question(&notice.into()));
     }
 
-    /// Sends a notice, or asks a question and waits for the answer's members. Gives nothing where
-    /// no answer came in time, or none can come any more.
+    /// Sends a notice, or sends a question and returns the members of its answer. Returns `None` for a notice, if no
+    /// answer arrived in time, or if no answer can arrive any more.
     pub async fn ask_any(&self, dialog: &D::Dialog, timeout: Option<Duration>) -> Option<Map<String, Value>> {
         self.question(dialog)?.answer(timeout).await
     }
 
-    /// Sends a notice, or a question, at once; none for a notice, and where nobody can answer any more,
-    /// as after the end of stdin. Its answer is waited for with [`Question::answer`].
+    /// Sends a notice or a question at once. [`Question::answer`] waits for the answer. Returns `None` for a notice,
+    /// and if no answer can arrive any more, as after the end of stdin.
     pub fn question(&self, dialog: &D::Dialog) -> Option<Question> {
         let answered = self.spec.dialog(dialog.name()).is_some_and(|spec| spec.answered);
         let id = uuid::Uuid::new_v4().to_string();
@@ -246,18 +246,18 @@ impl<D: Dialect> Emitter<D> {
     }
 
     pub(super) fn settle_question(&self, id: &str, members: Map<String, Value>) {
-        // An answer to no question (late, second, forged) is ignored, as the documents say.
+        // An answer without an open question (late, second, forged) is ignored, as the documents require.
         match self.questions.take(id) {
             Some(open) => drop(open.answer.send(members)),
             None => tracing::debug!(id, "an answer to no question is ignored"),
         }
     }
 
-    /// Fails the question that a line answers which cannot be read. `text` is the line, or its beginning if it `is_skipped`
+    /// Fails the question whose answer is unreadable. `text` is the line, or the beginning of a line that `is_skipped`
     /// for its length.
     ///
-    /// Only the line's own `id` names a question, never one that it quotes. A skipped line whose own id is not in its
-    /// beginning fails the question that has waited longest, unless it names a command or another id.
+    /// Only the line's own `id` identifies a question, never an id in a quoted text. If the own id of a skipped line is
+    /// beyond its beginning, the oldest question fails, unless the line contains a command.
     pub(super) fn fail_question(&self, text: &str, is_skipped: bool, reason: &str) {
         let glance = glance(text);
         let is_command = match &glance.kind {
@@ -289,7 +289,7 @@ fn fail(open: Option<Open>, reason: &str) {
     drop(open.answer.send(Map::from_iter([("error".to_owned(), error)])));
 }
 
-/// A question that was sent. Dropping it withdraws it: an answer that still comes is ignored.
+/// A sent question. Dropping it withdraws the question: a later answer is ignored.
 #[derive(Debug)]
 #[must_use = "a question that is dropped is withdrawn"]
 pub struct Question {
@@ -298,12 +298,12 @@ pub struct Question {
 }
 
 impl Question {
-    /// Its id, as the client got it.
+    /// Returns the id of the question on the wire.
     pub fn id(&self) -> &str {
         &self.asked.id
     }
 
-    /// The members of the answer. Gives nothing where none came in time, or none can come any more.
+    /// Returns the members of the answer. Returns `None` if no answer arrived in time or can arrive any more.
     pub async fn answer(self, timeout: Option<Duration>) -> Option<Map<String, Value>> {
         let Question { asked, answer } = self;
         let answer = match timeout {
@@ -332,7 +332,7 @@ impl Drop for Asked {
     }
 }
 
-/// One command that is being carried out.
+/// One command in progress.
 ///
 /// `R` is the data of its answer.
 pub struct Call<D: Dialect, R = ()> {
@@ -372,7 +372,7 @@ impl<D: Dialect> Call<D, D::Reply> {
     ) -> Self {
         let emitter = match spec.answer {
             Answer::Accepted => emitter.holding(),
-            // These may tell of their work while it goes on, or are answered already.
+            // Such commands may emit events during their work, or are answered already.
             Answer::Done | Answer::Acknowledged | Answer::Never => emitter,
         };
         let answered = Arc::new(AtomicBool::new(spec.answer == Answer::Never));
@@ -396,31 +396,31 @@ impl<D: Dialect> Call<D, D::Reply> {
 }
 
 impl<D: Dialect, R> Call<D, R> {
-    /// The same call, which is answered with the data of its own command. For whoever implements
-    /// [`Dispatch`](super::Dispatch) and knows the command.
+    /// Returns the same call with the data type of its command. For implementations of [`Dispatch`](super::Dispatch)
+    /// that know the command.
     pub fn typed<T>(self, reply: fn(T) -> D::Reply) -> Call<D, T> {
         let Call { emitter, id, spec, answered, replaced, .. } = self;
         Call { emitter, id, spec, answered, replaced, reply }
     }
 
-    /// Waits until a command has come that ends what is going on (`new_session` and its like) and cannot begin
-    /// before this one is over. For handlers that wait for a person. Never returns where none comes.
+    /// Resolves when a later command (such as `new_session`) replaces the current work and waits for the end of this
+    /// command. For handlers that wait for the user. Never resolves without such a command.
     pub fn replaced(&self) -> impl Future<Output = ()> + Send + use<D, R> {
         self.replaced.clone().cancelled_owned()
     }
 
-    /// The command's id as it came, as JSON; none where it has none.
+    /// Returns the command's id as received, as JSON; `None` if it has no id.
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
-    /// Where events and questions go.
+    /// Returns the emitter for events and questions.
     pub fn emitter(&self) -> &Emitter<D> {
         &self.emitter
     }
 
-    /// Answers now, before the handler is done. Events that were emitted before this are sent behind the answer. What
-    /// the handler returns is then dropped, and an error is logged.
+    /// Answers now, before the handler returns. Events emitted before this call follow the answer. The later result of
+    /// the handler is dropped, and an error is logged.
     pub fn answer(&self, data: R) {
         if self.answered.swap(true, Ordering::AcqRel) {
             return;
@@ -440,22 +440,22 @@ impl<D: Dialect, R> Call<D, R> {
         }
     }
 
-    /// As [`Call::answer`], with data that is JSON text already and fits the declaration: what is stored as text need
-    /// not be read to be sent.
+    /// Works like [`Call::answer`], with data that is already JSON text and fits the declaration, so that stored text
+    /// is sent without parsing.
     pub fn answer_text(&self, data: impl Into<Pieces>) {
         if !self.answered.swap(true, Ordering::AcqRel) {
             self.success(Some(data.into()));
         }
     }
 
-    /// Leaves the command without an answer: for work that the end of input has stopped, in dialects that are silent about
-    /// it. What the handler returns is dropped.
+    /// Leaves the command without an answer: for work stopped by the end of input, in dialects that send no answer
+    /// then. The result of the handler is dropped.
     pub fn leave_unanswered(&self) {
         self.answered.store(true, Ordering::Release);
     }
 
-    /// Takes the answering over from the handler, which may return before the command is answered; what it returns is
-    /// dropped. The command stays without an answer where this one gives none.
+    /// Transfers the duty to answer from the handler to the returned call. The handler may return first; its result is
+    /// dropped. The command remains without an answer if the returned call sends no answer.
     pub fn take_over(&self) -> Self {
         let answered = self.answered.swap(true, Ordering::AcqRel);
         Call { answered: Arc::new(AtomicBool::new(answered)), ..self.clone() }
@@ -481,7 +481,7 @@ impl<D: Dialect, R> Call<D, R> {
 }
 
 impl<D: Dialect, R> Call<D, R> {
-    /// Answers now that the work can start, where the dialect answers this command then; elsewhere nothing is sent. For
+    /// Answers now that the work can start, in dialects that answer this command then; otherwise sends nothing. For
     /// commands whose answer has no data.
     pub fn accept(&self) {
         if self.spec.answer == Answer::Accepted && !self.answered.swap(true, Ordering::AcqRel) {

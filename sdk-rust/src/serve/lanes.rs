@@ -1,4 +1,4 @@
-//! Which command runs when.
+//! Order and concurrency of commands.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,62 +10,62 @@ use tokio_util::sync::CancellationToken;
 use super::outbox::Outbox;
 use crate::spec::Lane;
 
-/// A command at work.
+/// The execution of a command.
 pub(super) type Work = BoxFuture<'static, Ran>;
 
-/// A command that was carried out.
+/// A completed command.
 pub(super) struct Ran {
     pub lane: Lane,
     pub session: Session,
-    /// The length of its line.
+    /// Length of its line in bytes.
     pub bytes: usize,
 }
 
-/// Whose lane it is; none in a dialect with one session.
+/// Session of a lane; `None` in a dialect with one session.
 pub(super) type Session = Option<String>;
 
-/// Commands with longer answers wait while answers have no room, in bytes.
+/// Maximum length of a short answer in bytes. Commands with longer answers wait while answers have no room.
 pub(super) const SHORT_ANSWER: usize = 64 * 1024;
 
-/// So many commands are held at most before reading stops.
+/// Maximum number of held commands; at this number, reading stops.
 const HELD: usize = 1024;
 
-/// A command that has not begun.
+/// A command that has not started.
 pub(super) struct Waiting {
     pub lane: Lane,
     pub session: Session,
-    /// The length of its line.
+    /// Length of its line in bytes.
     pub bytes: usize,
-    /// Whether it may begin before commands that are held.
+    /// `true` if it may start before held commands.
     pub passes: bool,
     pub work: Work,
 }
 
-/// What runs, what waits for its lane, and what is held until answers have room.
+/// Running commands, commands that wait for their lane, and commands held until answers have room.
 #[derive(Default)]
 pub(super) struct Lanes {
     pub running: FuturesUnordered<Work>,
-    /// Those of sessions in which a command is carried out, one after the other.
+    /// The lanes of sessions, each of which executes one command after the other.
     sessions: HashMap<Session, SessionLane>,
     held: VecDeque<Waiting>,
-    /// The lines of all commands that are not done, in bytes.
+    /// Total length of the lines of all unfinished commands, in bytes.
     bytes: usize,
-    /// How many they are.
+    /// Number of unfinished commands.
     in_progress: usize,
 }
 
 #[derive(Default)]
 struct SessionLane {
-    /// Commands of the lane that run or wait, and others that may be replaced.
+    /// Number of commands of the lane that run or wait, and of others that can be replaced.
     begun: usize,
     busy: bool,
     waiting: VecDeque<Work>,
-    /// Cancelled when a command comes that ends what those before it do, and waits for them.
+    /// Cancelled by a command that ends the work of earlier commands and waits for them.
     replaced: CancellationToken,
 }
 
 impl Lanes {
-    /// A command is there; gives what tells it that another one is to take its place.
+    /// Registers a command; returns the token that is cancelled when another command replaces it.
     pub fn enter(&mut self, session: &Session, replaces: bool) -> CancellationToken {
         let lane = self.sessions.entry(session.clone()).or_default();
         lane.begun += 1;
@@ -75,8 +75,8 @@ impl Lanes {
         lane.replaced.clone()
     }
 
-    /// Takes a command that has entered. It begins with [`Lanes::begin`], unless it is held: because answers have no
-    /// room, or behind others that are.
+    /// Adds a registered command. It starts with [`Lanes::begin`], unless it is held: because answers have no room, or
+    /// behind other held commands.
     pub fn add(&mut self, waiting: Waiting, room: bool) {
         self.bytes += waiting.bytes;
         self.in_progress += 1;
@@ -98,14 +98,14 @@ impl Lanes {
         }
     }
 
-    /// Has everything that may run go as far as it goes without waiting.
+    /// Polls all commands that may run until each of them has to wait.
     pub fn begin(&mut self) {
         while let Some(Some(ran)) = self.running.next().now_or_never() {
             self.done(ran);
         }
     }
 
-    /// A command is done.
+    /// Records the end of a command.
     pub fn done(&mut self, ran: Ran) {
         self.bytes -= ran.bytes;
         self.in_progress -= 1;
@@ -117,30 +117,30 @@ impl Lanes {
                 None => of.busy = false,
             }
         }
-        // A dialect with one session keeps its lane: it is used again.
+        // A dialect with one session keeps its lane for reuse.
         if of.begun == 0 && ran.session.is_some() {
             self.sessions.remove(&ran.session);
         }
     }
 
-    /// Whether any command waits for room.
+    /// Returns `true` if any command is held.
     pub fn holds_any(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Whether so many do that no more are read.
+    /// Returns `true` if the number of held commands stops reading.
     pub fn holds_many(&self) -> bool {
         self.held.len() >= HELD
     }
 
-    /// Takes the first of them.
+    /// Starts the first held command.
     pub fn let_one_go(&mut self) {
         if let Some(waiting) = self.held.pop_front() {
             self.start(waiting);
         }
     }
 
-    /// Carries out all commands that have entered.
+    /// Executes all registered commands to their end.
     pub async fn run_out(&mut self, outbox: &Outbox) {
         loop {
             tokio::select! {
@@ -155,12 +155,12 @@ impl Lanes {
         }
     }
 
-    /// Returns the number of commands that are not done.
+    /// Returns the number of unfinished commands.
     pub fn in_progress(&self) -> usize {
         self.in_progress
     }
 
-    /// Whether a command of that length fits the limit. One alone always does.
+    /// Returns `true` if a command of that length fits the limit. A command always fits alone.
     pub fn has_room(&self, bytes: usize, limit: usize) -> bool {
         self.bytes == 0 || self.bytes.saturating_add(bytes) <= limit
     }

@@ -1,4 +1,4 @@
-//! What a line from a client asks for, and the answers of the dialect's edges.
+//! Interpretation of a client's line, and the answers for invalid input as the dialect defines them.
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
@@ -19,35 +19,35 @@ const INVALID_PARAMETERS: &str = "invalid_parameters";
 const SESSION_NOT_FOUND: &str = "session_not_found";
 const INTERNAL_ERROR: &str = "internal_error";
 
-/// What is to be done about a line.
+/// Interpretation of a line.
 pub(super) enum Line<D: Dialect> {
-    /// Nothing.
+    /// No action.
     Ignored,
-    /// This line goes back.
+    /// The line to send back.
     Answer(String),
-    /// It cannot be read, whatever it was to be; this line goes back.
+    /// An unreadable line of unknown kind; the line to send back.
     Unreadable(String),
-    /// It answers a question.
+    /// An answer to a question.
     Question {
         /// The question's id.
         id: String,
         /// The answer's members.
         members: Map<String, Value>,
     },
-    /// It is a command.
+    /// A command.
     Command {
-        /// Its raw id.
+        /// Raw id of the command.
         id: Option<String>,
-        /// What is known of it.
+        /// Row of the command in the tables.
         spec: &'static CommandSpec,
         /// The command.
         command: D::Command,
-        /// The session that it names, where commands of the dialect do.
+        /// The session of the command, in dialects whose commands contain one.
         session: Option<String>,
     },
 }
 
-/// The answer to bytes that are no line.
+/// Returns the answer to bytes that are not a line.
 pub(super) fn unreadable(spec: &Spec, reason: &str) -> String {
     if !spec.framing_is_flat() {
         return rpc_error(spec, None, &Refusal::declared(spec, INVALID_LINE, &[]).with_data(reason));
@@ -56,21 +56,21 @@ pub(super) fn unreadable(spec: &Spec, reason: &str) -> String {
     failure_line(spec, None, Some(spec.edges.parse_command), &Value::from(text))
 }
 
-/// What stands in the text of a failure for a parameter that was left out, as agents of flat dialects write it.
+/// Placeholder for an absent parameter in the text of a failure, as agents of flat dialects write it.
 const LEFT_OUT: &str = "undefined";
 
-/// Where a command failed.
+/// The part of a command that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// In its handler.
+    /// The handler.
     Handler,
-    /// Its parameters cannot be read.
+    /// The parameters, which are unreadable.
     Parameters,
-    /// One of its values is outside a closed set, which keeps its command and id in every dialect.
+    /// A value outside a closed set, whose failure keeps the command and the id in every dialect.
     OutsideSet,
 }
 
-/// The answer to a command that was refused.
+/// Returns the answer to a rejected command.
 pub(super) fn refused(
     spec: &Spec,
     id: Option<&str>,
@@ -97,7 +97,7 @@ pub(super) fn refused(
     }
 }
 
-/// A failure as JSON-RPC writes it.
+/// Returns a failure in the form of JSON-RPC.
 fn rpc_error(spec: &Spec, id: Option<&str>, refusal: &Refusal) -> String {
     let code = refusal.code.or_else(|| Refusal::declared(spec, INTERNAL_ERROR, &[]).code);
     let mut error = json!({"code": code, "message": refusal.message});
@@ -128,9 +128,9 @@ fn unclear(spec: &Spec, text: &str, reason: &str) -> String {
     rpc_error(spec, id, &Refusal::declared(spec, INVALID_REQUEST, &[]).with_data(reason))
 }
 
-/// Looks at a line.
+/// Reads a line.
 pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
-    // Lone surrogates are not sent back, not in an id either.
+    // Lone surrogates are not sent back, even in an id.
     let replaced = replace_lone_surrogates(text);
     let text = replaced.as_deref().unwrap_or(text);
     let found = match client_line(spec, text) {
@@ -144,7 +144,7 @@ pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
         }
         Err(error) => return Line::Unreadable(unreadable(spec, &reason(text, &error))),
     };
-    // The scan looks at structure only: a value that is not JSON shows here.
+    // The scan checks only the structure: this parse finds a value that is not JSON.
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         return Line::Unreadable(unreadable(spec, &error.to_string()));
     }
@@ -173,7 +173,7 @@ pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
         });
     };
     let command_spec = spec.command(&name);
-    // A notification is no method: one that comes with an id could never be answered.
+    // A notification is not a method: a notification with an id would never have an answer.
     let is_notification = command_spec.is_some_and(|command| command.answer == Answer::Never);
     let Some(command_spec) = command_spec.filter(|_| !is_notification || id.is_none()) else {
         // A JSON-RPC notification is never answered.
@@ -208,8 +208,7 @@ pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
     }
 }
 
-/// Reads the parameters of a command. One that the dialect tolerates counts as left out where its value is of another
-/// type.
+/// Decodes the parameters of a command. A tolerated parameter is treated as absent if its value has another type.
 fn decode<D: Dialect>(command: &CommandSpec, params: &str) -> Option<Result<D::Command, serde_json::Error>> {
     let envelope = || command_envelope(D::SPEC);
     let first = D::Command::decode(command.wire, params, envelope())?;
@@ -219,7 +218,7 @@ fn decode<D: Dialect>(command: &CommandSpec, params: &str) -> Option<Result<D::C
     }
     let Ok(Value::Object(mut all)) = serde_json::from_str(params) else { return Some(Err(error)) };
     if !D::SPEC.framing_is_flat() {
-        // In JSON-RPC null is as good as left out.
+        // In JSON-RPC null is equivalent to an absent parameter.
         all.retain(|_, value: &mut Value| !value.is_null());
         let given = D::Command::decode(command.wire, &Value::Object(all.clone()).to_string(), envelope());
         if let Some(Ok(given)) = given {
@@ -233,7 +232,7 @@ fn decode<D: Dialect>(command: &CommandSpec, params: &str) -> Option<Result<D::C
         D::Command::decode(command.wire, &text, envelope()).and_then(Result::ok)
     };
     let given: Vec<&str> = command.tolerates.iter().copied().filter(|name| all.contains_key(*name)).collect();
-    // Only what is wrong is left out: of the sets that make the rest readable, a smallest one.
+    // Only invalid parameters are removed: of the sets whose removal makes the rest readable, a smallest one.
     let mut sets: Vec<u32> = (1..1 << given.len().min(8)).collect();
     sets.sort_by_key(|set| set.count_ones());
     let members = |set: u32| {
@@ -243,8 +242,8 @@ fn decode<D: Dialect>(command: &CommandSpec, params: &str) -> Option<Result<D::C
     Some(sets.into_iter().find_map(|set| without(&members(set))).ok_or(error))
 }
 
-/// What a flat dialect says of a parameter that is missing or of another type, where a failure is declared for it: its text
-/// with the values that were sent.
+/// Returns the failure that a flat dialect declares for a parameter that is missing or has another type: its text with
+/// the sent values.
 fn declared_failure(spec: &Spec, command: &CommandSpec, params: &str) -> Option<Refusal> {
     let Ok(Value::Object(sent)) = serde_json::from_str(params) else { return None };
     let is_wrong = |name: &str| !sent.get(name).is_some_and(Value::is_string);
@@ -259,7 +258,7 @@ fn declared_failure(spec: &Spec, command: &CommandSpec, params: &str) -> Option<
     Some(Refusal::declared(spec, kind, &values))
 }
 
-/// What is said of parameters that cannot be read, in dialects that have texts for it.
+/// Returns the failure for unreadable parameters, in dialects that have texts for it.
 fn wrong_parameters(spec: &Spec, command: &CommandSpec, params: &str, reason: &str) -> Refusal {
     let mut present = Vec::new();
     let read = scan::members(params, |name, value| {
@@ -281,7 +280,7 @@ fn wrong_parameters(spec: &Spec, command: &CommandSpec, params: &str, reason: &s
     }
 }
 
-/// The kind of failure that is declared for the parameter which a reason begins with, as in "`model`: …".
+/// Returns the kind of failure declared for the parameter at the beginning of a reason, as in "`model`: …".
 fn wrong_parameter(spec: &Spec, command: &CommandSpec, reason: &str) -> Option<&'static str> {
     let (name, rest) = reason.strip_prefix('`')?.split_once("`: ")?;
     if spec.session_member == Some(name) {
@@ -295,7 +294,7 @@ fn wrong_parameter(spec: &Spec, command: &CommandSpec, reason: &str) -> Option<&
     declared.map(|(_, kind)| *kind)
 }
 
-/// The session that parameters name; of two members with one name the last one counts.
+/// Returns the session in the parameters; of two members with one name the last one applies.
 fn session(params: &str, member: &str) -> Option<String> {
     let mut named = None;
     let read = scan::members(params, |name, value| {
@@ -316,7 +315,7 @@ fn unknown(spec: &Spec, id: Option<&str>, name: &str) -> String {
     }
 }
 
-/// The answer to an object that names no command.
+/// Returns the answer to an object without a command.
 fn nameless(spec: &Spec, id: Option<&str>, reason: &str) -> String {
     let id = id.filter(|_| spec.edges.unknown_command_echoes_id);
     let text = format!("{}{reason}", spec.edges.parse_prefix);
@@ -327,7 +326,7 @@ fn invalid_request(spec: &Spec, reason: &str) -> String {
     rpc_error(spec, None, &Refusal::declared(spec, INVALID_REQUEST, &[]).with_data(reason))
 }
 
-/// What is wrong with a line that the scan refused: the parser's words where it refuses it too.
+/// Returns the reason for which the scan rejected a line: the text of the JSON parser if that rejects it too.
 fn reason(text: &str, error: &ScanError) -> String {
     match error {
         ScanError::Blank | ScanError::NotAnObject { .. } | ScanError::TooDeep { .. } => error.to_string(),
@@ -337,7 +336,7 @@ fn reason(text: &str, error: &ScanError) -> String {
     }
 }
 
-/// Positions are of no use where the member is named.
+/// Removes the position from a reason, which is of no use if the reason contains the name of the member.
 fn without_position(reason: &str) -> String {
     match reason.rfind(" at line ") {
         Some(at) => reason[..at].to_owned(),

@@ -92,7 +92,7 @@ impl Outbox {
         self.put(line, None);
     }
 
-    /// Works as [`Outbox::push`], for the response to a command, and records its length.
+    /// Works like [`Outbox::push`], for the response to a command, and records its length.
     pub fn push_answer(&self, command: &'static str, line: Pieces) {
         self.put(line, Some(command));
     }
@@ -130,7 +130,7 @@ impl Outbox {
         self.state().longest.iter().filter_map(longest).max().unwrap_or_default()
     }
 
-    /// Returns true if responses have room now; see [`Outbox::room_for_answers`].
+    /// Returns `true` if responses have room now; see [`Outbox::room_for_answers`].
     pub fn has_room_for_answers(&self) -> bool {
         let state = self.state();
         state.bytes < self.cap.saturating_mul(2) || state.closed || state.broken
@@ -183,7 +183,7 @@ impl Outbox {
         }
     }
 
-    /// Waits for items to write. Returns false if no further item can follow.
+    /// Waits for items to write. Returns `false` if no further item can follow.
     async fn take(&self, queue: &mut VecDeque<Waiting>) -> bool {
         loop {
             let filled = self.filled.notified();
@@ -266,7 +266,7 @@ struct Ready {
 
 impl Ready {
     /// Takes more of the waiting items: all of them, or one part of a text that is copied during the write.
-    /// Returns false if no item waits.
+    /// Returns `false` if no item waits.
     fn get(&mut self, waiting: &mut VecDeque<Waiting>) -> bool {
         while let Some(next) = waiting.front_mut() {
             match next {

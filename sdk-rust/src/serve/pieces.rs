@@ -62,7 +62,7 @@ impl Pieces {
         self.before.len() + self.own.len() + self.shared.iter().map(|(_, text)| text.len()).sum::<usize>()
     }
 
-    /// Returns true if there is no text.
+    /// Returns `true` if there is no text.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -75,7 +75,7 @@ impl Pieces {
         self
     }
 
-    /// Returns true if the text is so long and has so many pieces that it is copied during the write.
+    /// Returns `true` if the text is so long and has so many pieces that it is copied during the write.
     pub(super) fn is_written_in_parts(&self) -> bool {
         self.shared.len() >= Self::MANY && self.len() >= 2 * Parts::LENGTH
     }
@@ -128,7 +128,7 @@ impl Parts {
     pub const LENGTH: usize = 128 << 10;
 
     /// Appends about [`Parts::LENGTH`] more bytes to `out`, or a long piece with the text before it. `memory`
-    /// is the buffer for short pieces; it is reused after they are dropped. Returns true if text is left.
+    /// is the buffer for short pieces; it is reused after they are dropped. Returns `true` if text is left.
     pub fn next(&mut self, memory: &mut BytesMut, out: &mut VecDeque<Bytes>) -> bool {
         memory.reserve(Self::LENGTH);
         memory.extend_from_slice(std::mem::take(&mut self.before).as_bytes());

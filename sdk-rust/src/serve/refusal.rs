@@ -1,43 +1,43 @@
-//! Refusals: answers to commands that are not carried out.
+//! Refusals: answers to rejected and failed commands.
 
 use serde_json::Value;
 
 use crate::spec::Spec;
 
-/// Why a command was not carried out.
+/// Reason for the rejection or failure of a command.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct Refusal {
-    /// What the answer says.
+    /// Text of the answer.
     pub message: String,
-    /// The JSON-RPC code; -32603 where there is none.
+    /// The JSON-RPC code; if `None`, -32603.
     pub code: Option<i64>,
-    /// More about it, in JSON-RPC answers.
+    /// Additional data in JSON-RPC answers.
     pub data: Option<Value>,
-    /// Whether a value of the command is what is wrong, or a [`Gate`](super::Gate) did not let it through. Dialects that answer other
-    /// failures without the command's name and id answer this one with them.
+    /// `true` if a value of the command is the cause, or a [`Gate`](super::Gate) rejected it. Dialects that omit the
+    /// command's name and id from other failures include them in this one.
     pub of_value: bool,
 }
 
 impl Refusal {
-    /// With a text.
+    /// Creates a refusal with a text.
     pub fn new(message: impl Into<String>) -> Self {
         Refusal { message: message.into(), code: None, data: None, of_value: false }
     }
 
-    /// The same for a value of the command that cannot be used: a file that is none of those it loads, say.
+    /// Marks a value of the command as the cause, such as a file that cannot be loaded.
     pub fn of_value(self) -> Self {
         Refusal { of_value: true, ..self }
     }
 
-    /// With a text and a JSON-RPC code.
+    /// Creates a refusal with a text and a JSON-RPC code.
     pub fn with_code(message: impl Into<String>, code: i64) -> Self {
         Refusal { code: Some(code), ..Refusal::new(message) }
     }
 
-    /// A failure that the dialect's tables name, with its text and code; `values` stand in place of `{name}` in the
-    /// text. Of several texts of one kind that one counts which has a place for each of them.
+    /// Creates a failure from the dialect's tables, with its text and code; `values` replace `{name}` in the text. Of
+    /// several texts of one kind, the text with a place for each value applies.
     pub fn declared(spec: &Spec, kind: &str, values: &[(&str, &str)]) -> Self {
         let fits = |text: &str| {
             (values.is_empty() || text.matches('{').count() == values.len())
@@ -47,7 +47,7 @@ impl Refusal {
         let Some(failure) = of_kind().find(|failure| fits(failure.text)).or_else(|| of_kind().next()) else {
             return Refusal::new(kind.replace('_', " "));
         };
-        // In one pass: a value may look like a place.
+        // One pass suffices: a value may look like a place.
         let mut message = String::new();
         let mut rest = failure.text;
         while let Some((before, (name, after))) =
@@ -56,7 +56,7 @@ impl Refusal {
             message.push_str(before);
             match values.iter().find(|(known, _)| *known == name) {
                 Some((_, value)) => message.push_str(value),
-                // Braces that are no place are text.
+                // Braces without the name of a value are text.
                 None => message.push_str(&format!("{{{name}}}")),
             }
             rest = after;
@@ -65,12 +65,12 @@ impl Refusal {
         Refusal { code: failure.code, ..Refusal::new(message) }
     }
 
-    /// The same with more about it, in JSON-RPC answers.
+    /// Adds data, for JSON-RPC answers.
     pub fn with_data(self, data: impl Into<Value>) -> Self {
         Refusal { data: Some(data.into()), ..self }
     }
 
-    /// The command is declared and this server does not have it.
+    /// Creates the refusal of a declared command that this server does not support.
     pub fn not_available(command: &str) -> Self {
         Refusal::new(format!("`{command}` is not available in this server"))
     }

@@ -28,9 +28,9 @@ record! {
     Run {
         /// Summary of the activity.
         state: RunState,
-        /// True during a run.
+        /// `true` during a run.
         working: bool,
-        /// True after an abort, until the end of the run.
+        /// `true` after an abort, until the end of the run.
         aborting: bool,
     } {
         /// The pending retry.

@@ -25,7 +25,7 @@ pub struct Conversation {
     /// Messages in the order of their arrival, including messages that are no longer in the model's context.
     #[serde(with = "shared")]
     pub messages: Vec<Arc<Message>>,
-    /// False if the agent has messages that no frame has reported, because the session was replaced or is
+    /// `false` if the agent has messages that no frame has reported, because the session was replaced or is
     /// older. The response to the history command reports them.
     pub complete: bool,
     /// Input of the user that is not in the conversation yet, including queued input.
@@ -137,7 +137,7 @@ pub enum Block {
         /// The reasoning.
         #[serde(default)]
         text: String,
-        /// True if the reasoning is unreadable.
+        /// `true` if the reasoning is unreadable.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         redacted: Option<bool>,
         /// Opaque data for the provider, to be returned with the message.
@@ -242,9 +242,9 @@ record! {
         tokens_before: u64,
         /// Structured details for a front end.
         details: Value,
-        /// True if the message is no longer in the model's context.
+        /// `true` if the message is no longer in the model's context.
         gone: bool,
-        /// True if the message is not for display.
+        /// `true` if the message is not for display.
         hidden: bool,
     }
 }
@@ -260,13 +260,13 @@ impl Message {
         self.blocks.iter().filter_map(text).collect()
     }
 
-    /// Returns true if the message is no longer in the model's context.
+    /// Returns `true` if the message is no longer in the model's context.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.gone == Some(true)
     }
 
-    /// Returns true if the message is incomplete.
+    /// Returns `true` if the message is incomplete.
     #[must_use]
     pub fn is_growing(&self) -> bool {
         self.state == MessageState::Growing

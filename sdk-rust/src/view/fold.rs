@@ -131,7 +131,7 @@ impl Folding {
         self.apply(conversation, &self.meaning.refused, name, id, &value);
     }
 
-    /// Returns true if the frame belongs to the session of the conversation, for dialects with several
+    /// Returns `true` if the frame belongs to the session of the conversation, for dialects with several
     /// sessions per connection.
     fn is_ours(&self, conversation: &Conversation, params: &Value) -> bool {
         let Some(member) = &self.meaning.session else { return true };

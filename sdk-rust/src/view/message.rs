@@ -63,7 +63,7 @@ pub enum ToolState {
 }
 
 impl ToolState {
-    /// Returns true for a final state.
+    /// Returns `true` for a final state.
     pub(crate) fn is_over(self) -> bool {
         !matches!(self, ToolState::Coming | ToolState::Running)
     }

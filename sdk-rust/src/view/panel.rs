@@ -75,7 +75,7 @@ record! {
         placeholder: String,
         /// Initial text of the field.
         prefill: String,
-        /// True if the answer is a secret.
+        /// `true` if the answer is a secret.
         secret: bool,
         /// Time in milliseconds after which the agent answers the question itself.
         timeout_ms: f64,
@@ -154,7 +154,7 @@ record! {
         name: String,
         /// The context window in tokens.
         window: u64,
-        /// True if the model supports reasoning.
+        /// `true` if the model supports reasoning.
         reasoning: bool,
         /// The wire format of the API, as named by the agent.
         api: String,

@@ -23,7 +23,7 @@ pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     (!found.is_null()).then_some(found)
 }
 
-/// Returns true if all conditions hold.
+/// Returns `true` if all conditions hold.
 pub(crate) fn holds(tests: &[Test], value: &Value) -> bool {
     tests.iter().all(|test| match test {
         Test::Is(path, wanted) => at(value, path).and_then(word).is_some_and(|word| word == wanted.as_str()),

@@ -19,9 +19,9 @@ const QUESTIONS: usize = 1024;
 struct Hello {
     /// `hello`; any other value is not a greeting.
     agentese: String,
-    /// True if the server resumes the lost connection.
+    /// `true` if the server resumes the lost connection.
     back: bool,
-    /// True if the server cannot resume the connection.
+    /// `true` if the server cannot resume the connection.
     lost: bool,
     /// The events of the current run.
     begun: Vec<String>,
@@ -52,7 +52,7 @@ pub(super) enum Heard {
 struct Line {
     /// The raw id.
     id: String,
-    /// True for an answer to a question, false for a command.
+    /// `true` for an answer to a question, false for a command.
     is_answer: bool,
     text: String,
 }
@@ -163,7 +163,7 @@ impl Book {
         self.questions.push_back(id.to_owned());
     }
 
-    /// Returns true if a frame with that id responds to a command. The answers sent before that command have
+    /// Returns `true` if a frame with that id responds to a command. The answers sent before that command have
     /// then arrived, too.
     fn settled(&mut self, id: &str) -> bool {
         let Some(at) = self.unsettled.iter().position(|line| !line.is_answer && line.id == id) else {

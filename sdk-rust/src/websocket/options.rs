@@ -17,7 +17,7 @@ pub struct Options {
     pub(super) patience: Duration,
     pub(super) timeout: Duration,
     pub(super) dial: Dial,
-    /// True if the caller has set `dial`.
+    /// `true` if the caller has set `dial`.
     pub(super) dials: bool,
 }
 

@@ -281,7 +281,7 @@ async fn the_end_of_the_stream_settles_everything_at_once() {
     assert!(client.send_raw("{}").is_err());
 }
 
-/// An answer that only a line with other text brings fails its call, so that a prompt does not wait for ever.
+/// If an answer occurs only within a line with other text, its call fails, so that a prompt does not wait forever.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_a_line_quotes_fails_its_call_unless_it_comes() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());

@@ -1,4 +1,4 @@
-//! Limits of a run: the client has the agent stop it, and it fails with the limit's name.
+//! Limits of a run: at a limit the client requests the stop, and the run fails with the limit's name.
 
 use std::time::Duration;
 

@@ -110,7 +110,8 @@ async fn a_frame_against_the_named_revision_is_reported_once() {
     assert_eq!(revision(&client), Some("0.55"));
 }
 
-/// No frame tells pi 1.6 from 1.5: the older one is meant unless the newer one is named, and that is no contradiction.
+/// No frame distinguishes pi 1.6 from 1.5: the client assumes the older one unless the options name the newer one,
+/// which is no contradiction.
 #[tokio::test]
 async fn of_revisions_with_the_same_frames_the_oldest_is_meant_unless_one_is_named() {
     for (named, wanted) in [(None, "1.5"), (Some("pi@1.5"), "1.5"), (Some("pi@1.6"), "1.6")] {

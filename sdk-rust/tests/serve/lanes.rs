@@ -366,7 +366,7 @@ async fn a_server_with_a_gate_refuses_frames_that_name_two_commands() {
         assert!(answer["error"].as_str().unwrap().contains("`"), "{answer}");
     }
     assert_eq!(wire.ask(r#"{"id":"s","type":"get_state"}"#).await["success"], true);
-    // Whatever the page of `agentese web` refuses, in the words of the dialect.
+    // The gate rejects the same frames as the page of `agentese web`, in the form of the dialect.
     for text in [
         r#"{"id":"1"}"#,
         r#"{"id":"1","type":["get_state"]}"#,
@@ -382,7 +382,7 @@ async fn a_server_with_a_gate_refuses_frames_that_name_two_commands() {
         );
         assert_eq!(wire.ask(text).await["success"], false, "{text}");
     }
-    // A notification that is none is refused, too; one of another kind is ignored, as ever.
+    // A notification name in a request is rejected too; a notification of another kind is still ignored.
     let mut rpc = start::<opal::Opal, Sessions>(Arc::default(), gated());
     rpc.say(r#"{"jsonrpc":"2.0","method":"nobody/knows"}"#).await;
     assert_eq!(rpc.ask(r#"{"jsonrpc":"2.0","method":"nobody\u0000"}"#).await["error"]["code"], -32600);

@@ -99,7 +99,7 @@ async fn a_broken_line_that_names_no_question_ends_none() {
     assert_eq!(wire.hear().await["error"], "\"Yes\"");
 }
 
-/// Only the own id of a line that cannot be read names a question: not one that it quotes.
+/// Only a line's own id identifies a question, even in an unreadable line: an id in a quoted text does not.
 #[tokio::test]
 async fn a_broken_line_ends_the_question_that_it_names_itself() {
     let mut options = Options::default();
@@ -122,7 +122,7 @@ async fn a_broken_line_ends_the_question_that_it_names_itself() {
     ] {
         assert_eq!(wire.ask(&quoting).await["command"], "parse", "{quoting:.80}");
     }
-    // Of a skipped answer whose id is not seen nothing better is known than which question is the oldest.
+    // If the id of a skipped answer is not visible, the oldest question is the best guess.
     wire.say(&format!(r#"{{"type":"extension_ui_response","value":"{long}","id":"{id}"}}"#)).await;
     let answers = [wire.hear().await, wire.hear().await];
     assert!(answers.iter().any(|answer| answer["error"] == "nothing"), "{answers:?}");

@@ -74,7 +74,7 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// Admits a connection that has shown the token. Returns false if the limit is reached.
+    /// Admits a connection that has shown the token. Returns `false` if the limit is reached.
     fn admit(&self) -> bool {
         if self.permit.get().is_none() {
             let Ok(permit) = self.connections.guests.clone().try_acquire_owned() else { return false };

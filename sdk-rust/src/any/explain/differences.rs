@@ -25,9 +25,9 @@ pub struct Difference {
     /// * `events`: everything that events report about the current run, until its end
     /// * `goesOn`: the presence of a run of the agent's own after an automatic summary
     pub places: Vec<String>,
-    /// True if the difference applies only to a command during a run.
+    /// `true` if the difference applies only to a command during a run.
     pub busy: bool,
-    /// True if acceptance or rejection of the command may differ from an agent of the front end's dialect.
+    /// `true` if acceptance or rejection of the command may differ from an agent of the front end's dialect.
     pub refuses: bool,
     /// The command parameters that trigger the difference, any of them; empty if the difference applies
     /// without them.

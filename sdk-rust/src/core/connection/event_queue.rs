@@ -11,54 +11,54 @@ use crate::run_tracker::Outcome;
 use crate::scan::Outline;
 use crate::spec::RunEffect;
 
-/// How a run ended, and how it came out.
+/// The end of a run, with its outcome.
 #[derive(Debug, Clone)]
 pub(crate) struct RunEnded {
     pub outcome: Outcome,
     pub verdict: Verdict,
 }
 
-/// An event as it came.
+/// An event as received.
 #[derive(Debug, Clone)]
 pub(crate) struct EventFrame {
-    /// Its type.
+    /// The type of the event.
     pub kind: EventKind,
-    /// The raw event object, where it is not the whole line.
+    /// The raw event object, if it is not the whole line.
     pub inner: Option<FrameText>,
-    /// Where the members of a long line that is the event object itself stand.
+    /// Positions of the members, for a long line that is itself the event object.
     pub outline: Option<Arc<Outline>>,
     /// The whole line.
     pub frame: FrameText,
 }
 
 impl EventFrame {
-    /// The raw event object.
+    /// Returns the raw event object.
     pub fn body(&self) -> &FrameText {
         self.inner.as_ref().unwrap_or(&self.frame)
     }
 
-    /// The raw event object, taken.
+    /// Converts the event into its raw object.
     pub fn into_body(self) -> FrameText {
         self.inner.unwrap_or(self.frame)
     }
 
-    /// How many bytes of a queue it takes.
+    /// Returns its size in a queue, in bytes.
     pub fn size(&self) -> usize {
         self.frame.len() + self.outline.as_ref().map_or(0, |outline| outline.size())
     }
 
-    /// Whether it could be the last one of a run.
+    /// Returns `true` if it can be the last event of a run.
     pub fn may_end(&self) -> bool {
         self.kind.spec().is_some_and(|spec| matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends))
     }
 }
 
-/// Where a subscriber reads its events.
+/// The queue from which a subscriber reads events.
 pub(crate) type EventQueue = Receiver<EventFrame, Result<RunEnded, Error>>;
-/// Where its events are queued.
+/// The writing end of such a queue.
 pub(super) type EventSender = Sender<EventFrame, Result<RunEnded, Error>>;
 
-/// Someone who listens to all events of the connection.
+/// A subscriber to all events of the connection.
 pub(super) struct Subscriber(pub EventSender);
 
 impl Subscriber {

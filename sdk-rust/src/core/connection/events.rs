@@ -1,4 +1,4 @@
-//! Events on their way to those who listen.
+//! Delivery of events to subscribers and runs.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,18 +17,19 @@ use crate::run_tracker::Input;
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
 
-/// A listener that is so many events or bytes behind sets the pace of the reader: what is read further ahead only
-/// leaves the processor's caches before it is looked at.
+/// Number and bytes of queued events above which the reader waits for a receiver. Events read further ahead only leave
+/// the processor's caches before they are processed.
 const AHEAD: (usize, usize) = (2048, 4 << 20);
-/// The least that is kept of a run whose caller has no handle of it yet, in bytes; of larger queues, four times their size.
+/// Minimum limit for the events of a run without a handle, in bytes. Four times the capacity of the queue applies if it
+/// is greater.
 const UNHEARD: usize = 16 << 20;
-/// How long the reader waits for a listener that reads nothing meanwhile.
+/// Maximum waiting time of the reader for a receiver that reads nothing meanwhile.
 const PATIENCE: Duration = Duration::from_millis(2);
-/// How long it waits for a listener that reads, before it reads on without waiting until all have caught up: an answer
-/// or a question may stand behind what is held up.
+/// Maximum waiting time for a receiver that reads, until all receivers have caught up: an answer or a question may
+/// follow the delayed events.
 const BUDGET: Duration = Duration::from_millis(10);
 
-/// How long the reader may still wait for who listens, before they have caught up.
+/// The remaining waiting time of the reader for receivers that have not caught up.
 pub(super) struct Pace {
     left: Duration,
 }
@@ -39,15 +40,15 @@ impl Default for Pace {
     }
 }
 
-/// What became of an event that was offered to all who listen.
+/// Result of offering an event to all receivers.
 struct Offered {
     delivered: bool,
-    /// Those that have no room for it.
+    /// The receivers without room for the event.
     full: Vec<(EventSender, EventFrame)>,
 }
 
 impl Shared {
-    /// Starts listening to all events.
+    /// Subscribes to all events.
     pub fn subscribe(&self) -> Result<EventQueue, Error> {
         let mut state = self.state();
         if let Some(termination) = &state.ended {
@@ -58,8 +59,8 @@ impl Shared {
         Ok(receiver)
     }
 
-    /// Queues an event for all who listen. `recent` says whether it may be one of the last before an end. The caller
-    /// has to wake those that wait, with [`Shared::wake_listeners`].
+    /// Queues an event for all receivers. `recent` is `true` if it may be one of the last before an end. The caller
+    /// must wake waiting receivers with [`Shared::wake_listeners`].
     pub(super) async fn event(self: &Arc<Self>, event: EventFrame, session: Option<&str>, recent: bool) {
         self.look_at_event(&event);
         let spec = self.own_row(&event);
@@ -68,14 +69,14 @@ impl Shared {
         }
         let input = spec.and_then(|spec| effect(spec.run, &event));
         self.tell_runs(spec, &event, session);
-        // Nothing else takes the place of another.
+        // Only with this policy may an event replace another.
         let coalesces = self.settings.overflow == Overflow::Coalesce;
         let key = spec.filter(|_| coalesces).and_then(|spec| self.key_of(spec, session));
         let Offered { mut delivered, full } = self.offer(event, key, session, recent);
         if !full.is_empty() {
-            // Nobody makes room who does not know that there is something to read.
+            // A receiver must know of unread events in order to make room.
             self.wake_listeners();
-            // At once for all, so that one who reads has the event whatever the others do.
+            // All waits run concurrently, so that a receiver that reads gets the event independently of the others.
             let waiting = full.into_iter().map(|(sender, event)| self.wait_for_room(sender, event, key));
             let pushed = futures::future::join_all(waiting);
             self.reader_blocked.store(true, Ordering::Relaxed);
@@ -85,13 +86,13 @@ impl Shared {
         if !delivered {
             self.dropped_events.fetch_add(1, Ordering::Relaxed);
         }
-        // The run hears of its end after the event is in its queue.
+        // The run processes its end after the event is in its queue.
         if let Some(input) = input {
             self.feed_runs(session, input);
         }
     }
 
-    /// Tells the runs of a session what an event says of how they stand.
+    /// Updates the runs of a session with the outcome and usage in an event.
     fn tell_runs(
         self: &Arc<Self>,
         spec: Option<&'static EventSpec>,
@@ -109,16 +110,17 @@ impl Shared {
         limited.into_iter().for_each(|token| self.stop_limited(token));
     }
 
-    /// Whether an event, one of no session, may be queued with others like it, by [`Shared::plain_events`]: it is declared, says
-    /// nothing of the revision and takes no other's place.
+    /// Returns `true` if an event without a session may be queued with others by [`Shared::plain_events`]: it is
+    /// declared, is no evidence for a revision and replaces no other event.
     pub(super) fn is_plain(&self, event: &EventFrame) -> bool {
         let takes_places = self.settings.overflow == Overflow::Coalesce;
         self.own_row(event).is_some_and(|spec| !(spec.snapshot && takes_places))
             && self.says_nothing_of_revision(event)
     }
 
-    /// Queues plain events for the one who listens, as long as there is room and no run has to hear of them; none where several
-    /// listen. The first that is left in `events` has to go by [`Shared::event`]. The caller has to wake who waits.
+    /// Queues plain events for the only receiver, while there is room and no run must process them; queues no event if
+    /// there are several receivers. The first event left in `events` requires [`Shared::event`]. The caller must wake
+    /// waiting receivers.
     pub(super) fn plain_events(&self, events: &mut VecDeque<EventFrame>) {
         let mut state = self.state();
         let State { subscribers, runs, .. } = &mut *state;
@@ -154,15 +156,15 @@ impl Shared {
         let unheard = self.settings.queue_bytes.saturating_mul(4).max(UNHEARD);
         let mut event = Some(event);
         while let Some((sender, is_held)) = listeners.next() {
-            // Most of the time there is one, and nothing is cloned for it.
+            // In most cases there is one receiver, and the event is not cloned.
             let given = if listeners.peek().is_some() { event.clone() } else { event.take() };
             let Some(given) = given else { break };
             match sender.try_push_quietly(given, size, key) {
                 Ok(Pushed::Queued | Pushed::Coalesced) => offered.delivered = true,
                 Ok(pushed) => gone |= pushed == Pushed::NoSubscriber,
                 Err(event) if is_held => offered.full.push((sender.clone(), event)),
-                // Its handle comes with an answer that may stand behind this event: nobody could make room. An answer that
-                // does not come for very long has the run cut off.
+                // The caller gets the handle with an answer that may follow this event, so it cannot make room before.
+                // A run whose answer is overdue is cut off at the larger limit.
                 Err(event) => {
                     offered.delivered |= sender.push_beyond(event, size, key, unheard) == Pushed::Queued;
                 }
@@ -174,7 +176,7 @@ impl Shared {
         offered
     }
 
-    /// Wakes all who listen and have something to read.
+    /// Wakes all waiting receivers with unread events.
     pub(super) fn wake_listeners(&self) {
         let wakers: Vec<Waker> = {
             let state = self.state();
@@ -185,9 +187,9 @@ impl Shared {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Waits a while for a listener that is behind, as long as it goes on reading: one that does not is not waited for
-    /// again before it has caught up. Where somebody waits for the agent, or the agent for somebody or for nobody any
-    /// more, and where events make room for each other, the reader reads on.
+    /// Waits for a slow receiver while it keeps reading; after a pause in its reading, waits again only when it has
+    /// caught up. Does not wait during pending calls, open questions or after the exit of the agent, nor with a policy
+    /// other than [`Overflow::Block`].
     pub(super) async fn keep_pace(&self, pace: &mut Pace) {
         let behind = {
             let state = self.state();
@@ -217,8 +219,8 @@ impl Shared {
         }
     }
 
-    /// Queues an event as soon as there is room, and at once where the process behind the connection has ended: what
-    /// is left in its pipe is little, and has to be read before its end is told.
+    /// Queues an event as soon as there is room, or at once after the end of the agent's process: the rest in its pipe
+    /// is small, and must be read before the end is reported.
     async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<Key>) -> bool {
         let size = event.size();
         let mut event = event;
@@ -236,7 +238,7 @@ impl Shared {
         matches!(pushed, Pushed::Queued | Pushed::Coalesced)
     }
 
-    /// What an event that replaces older ones is known by: its type and its session.
+    /// Returns the key of an event that replaces older ones: a hash of its type and its session.
     fn key_of(&self, spec: &'static EventSpec, session: Option<&str>) -> Option<Key> {
         use std::hash::BuildHasher as _;
         spec.snapshot.then(|| Key(self.sessions.hash_one((std::ptr::from_ref(spec) as usize, session))))
@@ -249,7 +251,7 @@ fn is_behind((events, bytes): (usize, usize)) -> bool {
 
 fn effect(effect: RunEffect, event: &EventFrame) -> Option<Input> {
     match effect.of(event.body().as_str()) {
-        // Nothing has come of a prompt, whether something was seen of it or not.
+        // The prompt started no work, even if earlier events reported some.
         RunEffect::MayEnd if matches!(effect, RunEffect::HoldsIf(_)) => Some(Input::Replaced),
         RunEffect::Begins => Some(Input::Begins),
         RunEffect::MayEnd => Some(Input::MayEnd),

@@ -1,4 +1,4 @@
-//! Lines that could not be read: an answer among them fails its call, and runs ask whether they are still going on.
+//! Handling of unreadable lines: an answer among them fails its call, and runs request the agent's state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::spec::{Framing, RunRole};
 /// Time limit for the response to a call after a line that quotes it.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
-/// What the id of an answer says of its call.
+/// The call of an answer, by its id.
 pub(super) enum AnswerId {
     /// The key of a call.
     Key(String),
-    /// A value of a JSON type that no call has been sent with.
+    /// A value of a JSON type that ids of this client never have.
     OtherType(String),
 }
 
@@ -32,21 +32,21 @@ impl Shared {
         match (self.is_json_rpc(), scan::string(raw)) {
             (false, Some(text)) => AnswerId::Key(text.into_owned()),
             (true, None) => match raw.parse::<f64>() {
-                // However the number is written.
+                // The notation of the number does not matter.
                 Ok(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
                     AnswerId::Key(format!("{number:.0}"))
                 }
                 Ok(_) => AnswerId::Key(raw.to_owned()),
                 Err(_) => AnswerId::OtherType(raw.to_owned()),
             },
-            // A text in place of a number may be the id of somebody else's call.
+            // A text in place of a number may be the id of another client's call.
             (true, Some(text)) if !self.state().pending.waits(&text) => AnswerId::Key(text.into_owned()),
             (_, text) => AnswerId::OtherType(text.map_or_else(|| raw.to_owned(), |text| text.into_owned())),
         }
     }
 
-    /// The key of the call that an answer belongs to whose id has another JSON type: the one with that id as text, or the
-    /// only one that waits. `command` is the command that the answer names.
+    /// Returns the key of the call for an answer whose id has another JSON type: the call with that id as text, or the
+    /// only waiting call. `command` is the name in the answer.
     pub(super) fn call_of_other_id(&self, id: &str, command: Option<&str>) -> Option<String> {
         let state = self.state();
         if state.pending.waits(id) {
@@ -58,7 +58,7 @@ impl Shared {
         }
     }
 
-    /// Fails a call whose answer came and cannot be read. Returns whether somebody waited for it.
+    /// Fails a call whose answer is unreadable. Returns `true` if a caller or a run waited for the answer.
     pub(super) fn fail_call(self: &Arc<Self>, key: &str, reason: &str, frame: &str) -> bool {
         let settled = self.state().pending.settle(key);
         let Some(settled) = settled else { return false };
@@ -80,8 +80,8 @@ impl Shared {
         true
     }
 
-    /// Fails a call whose answer stands behind other text, unless its answer comes within [`ANSWER_WITHIN`]: the line may be a
-    /// log that quotes the answer.
+    /// Fails a call whose answer follows other text in its line, unless its answer arrives within [`ANSWER_WITHIN`]:
+    /// the line may be a log that quotes the answer.
     fn fail_call_later(self: &Arc<Self>, key: String, reason: &str, frame: &str) {
         if !self.state().pending.waits(&key) {
             return;
@@ -92,7 +92,7 @@ impl Shared {
         });
     }
 
-    /// Looks at a line that could not be read, of which `text` is the beginning.
+    /// Handles an unreadable line; `text` is its beginning.
     pub(super) fn lost_line(self: &Arc<Self>, text: &str, reason: &str) {
         let Glance { id, kind, method, is_own } = glance(text);
         let is_answer = match self.is_json_rpc() {
@@ -111,7 +111,7 @@ impl Shared {
                 _ => {}
             }
         }
-        // Text that something else printed is no line of the run.
+        // Text without a brace comes from another source and is no line of the run.
         if text.contains('{') {
             self.feed_runs(None, Input::Lost);
         }

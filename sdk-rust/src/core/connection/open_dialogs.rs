@@ -26,7 +26,7 @@ impl OpenDialogs {
         self.questions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if a question is open.
+    /// Returns `true` if a question is open.
     pub fn any(&self) -> bool {
         !self.questions().is_empty()
     }

@@ -15,7 +15,7 @@ use crate::tap::Diagnostic;
 /// Length of the excerpt of a frame in an error, in characters.
 const SHOWN: usize = 100;
 
-/// Returns true if the client's dialect declares the frame, so that the agent speaks this dialect.
+/// Returns `true` if the client's dialect declares the frame, so that the agent speaks this dialect.
 pub(super) fn is_own(spec: &Spec, routed: &Routed) -> bool {
     match routed {
         Routed::Answer { .. } => true,
@@ -25,7 +25,7 @@ pub(super) fn is_own(spec: &Spec, routed: &Routed) -> bool {
 }
 
 impl Shared {
-    /// Checks a frame that precedes every frame of the client's dialect. Returns true if the frame belongs to
+    /// Checks a frame that precedes every frame of the client's dialect. Returns `true` if the frame belongs to
     /// another dialect. In that case every call and run fails. Later calls fail too, until the agent sends a
     /// frame of the client's dialect.
     pub(super) fn is_of_other_dialect(self: &Arc<Self>, frame: &FrameText) -> bool {

@@ -9,7 +9,7 @@ use crate::spec::Spec;
 /// Evidence for the revision from the frames of a connection.
 pub(super) struct Seen {
     known: Mutex<Known>,
-    /// True if further frames cannot add evidence. This is the usual state, and it can be read without the
+    /// `true` if further frames cannot add evidence. This is the usual state, and it can be read without the
     /// lock.
     pub is_settled: AtomicBool,
     /// The revision, once it is known.

@@ -58,7 +58,7 @@ impl Shared {
         }
     }
 
-    /// Returns true if an event is known to be no evidence for a revision.
+    /// Returns `true` if an event is known to be no evidence for a revision.
     pub(super) fn says_nothing_of_revision(&self, event: &EventFrame) -> bool {
         if self.revision.is_settled.load(Ordering::Relaxed) {
             return true;

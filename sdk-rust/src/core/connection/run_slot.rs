@@ -7,7 +7,7 @@ use crate::run_limits::RunMeter;
 use crate::run_tracker::{Action, EndedBy, Input, Outcome, RunTracker};
 use crate::spec::{EventSpec, RunEffect};
 
-/// A run that is being followed.
+/// The state of a run that has not ended.
 pub(super) struct Slot {
     pub token: u64,
     pub command_id: String,
@@ -17,9 +17,9 @@ pub(super) struct Slot {
     pub wake: u64,
     /// Number of unanswered queries of the state.
     pub asked: u8,
-    /// Whether its handle was given to the caller: nobody can read its events before.
+    /// `true` if the caller has the handle of the run, which it needs to read events.
     pub held: bool,
-    /// How it stands.
+    /// Outcome of the run so far.
     pub standing: Standing,
     /// Usage of the run, if it has limits.
     pub meter: Option<RunMeter>,
@@ -36,12 +36,12 @@ impl Slot {
         &self.sender
     }
 
-    /// Whether somebody can read its events.
+    /// Returns `true` if the caller can read the events of the run.
     pub fn is_held(&self) -> bool {
         self.held
     }
 
-    /// Whether events of that session belong to the run.
+    /// Returns `true` if events of that session belong to the run.
     pub fn hears(&self, session: Option<&str>) -> bool {
         match (&self.session, session) {
             (Some(own), Some(other)) => own == other,
@@ -49,31 +49,32 @@ impl Slot {
         }
     }
 
-    /// Something of its session came.
+    /// Records an event of the session.
     pub fn hear(&mut self) {
         let _ = self.tracker.feed(Input::Heard);
     }
 
-    /// Returns true if the run has limits.
+    /// Returns `true` if the run has limits.
     pub fn is_metered(&self) -> bool {
         self.meter.is_some() && self.limit.is_none()
     }
 
-    /// Updates the outcome and the usage by an event of the session. Returns true if the run has reached a limit.
+    /// Updates the outcome and the usage by an event of the session. Returns `true` if the run has reached a limit.
     pub fn tell(&mut self, spec: &'static EventSpec, body: &str) -> bool {
         let meter = self.meter.as_mut().filter(|_| self.limit.is_none());
         let reached = meter.and_then(|meter| meter.hear(spec.name, body));
         let is_reached = reached.is_some();
         self.limit = self.limit.take().or(reached);
         self.standing.hear(spec.outcome, body);
-        // An end of which nothing else is told may be that of earlier work.
+        // An end without any other evidence may be the end of earlier work.
         if !matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends) || self.standing.is_amiss() {
             self.hear();
         }
         is_reached
     }
 
-    /// Ends it. A refusal that comes while its work goes on is how the work failed, where no document names another reason.
+    /// Ends the run. A rejection after the start of its work is a failure of the run, unless the document lists that
+    /// reason.
     pub fn finish(mut self, result: Result<Outcome, Error>) {
         let ended = |outcome, verdict| Ok(RunEnded { outcome, verdict });
         if let Some(failure) = self.limit.take() {
@@ -96,7 +97,7 @@ impl Slot {
         });
     }
 
-    /// Ends it because the connection has ended, for that reason where its work was not over.
+    /// Ends the run after the end of the connection; with that error if the run was not over.
     pub fn close(mut self, error: Error) {
         let result = match self.tracker.feed(Input::Closed) {
             Action::End(outcome) => Ok(outcome),

@@ -1,4 +1,4 @@
-//! The runs that clients hold handles of.
+//! The runs of a connection that have a handle.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use crate::run_limits::RunMeter;
 use crate::run_tracker::{Action, EndedBy, Input, Outcome, RunTracker};
 use crate::spec::{Answer, CommandSpec, RunRole};
 
-/// What a run's handle reads from.
+/// Queue and answer for the handle of a run.
 pub(crate) struct RunQueue {
-    /// Its events; closed with how the run ended.
+    /// The events of the run; closed with its end.
     pub events: EventQueue,
-    /// The answer to the command that started it.
+    /// The answer to the command that started the run.
     pub answer: oneshot::Receiver<Result<RawAnswer, Error>>,
-    /// Its number on this connection.
+    /// Number of the run on this connection.
     pub token: u64,
 }
 
 impl Shared {
-    /// Sends a command that starts a run. The run listens before the command is on its way, so
-    /// that it misses nothing.
+    /// Sends a command that starts a run. The queue of the run exists before the command is sent, so the run misses no
+    /// event.
     pub fn start_run(
         &self,
         command: &str,
@@ -37,7 +37,7 @@ impl Shared {
     ) -> Result<RunQueue, Error> {
         let (events, receiver) = queue::channel(self.settings.queue_bytes, self.settings.overflow);
         let (sender, answer) = oneshot::channel();
-        // Where the answer comes at the end, the handle does not wait for it.
+        // If the answer is the end of the run, the caller gets the handle before it.
         let held = self.spec.command(command).is_some_and(|row| row.answer == Answer::Done);
         let mut token = 0;
         self.send_command(command, members, Waiter::Caller(sender), |state, key| {
@@ -90,7 +90,7 @@ impl Shared {
         });
     }
 
-    /// Forgets a run whose handle is gone; the work goes on.
+    /// Removes a run whose handle was dropped; its work continues.
     pub fn forget_run(&self, token: u64) {
         let mut state = self.state();
         if let Some(at) = state.runs.iter().position(|run| run.token == token) {
@@ -99,19 +99,19 @@ impl Shared {
         }
     }
 
-    /// The command that started a run was answered: its caller gets the handle.
+    /// Records that the caller gets the handle of the run, because its command was answered.
     pub(super) fn hold_run(&self, token: u64) {
         if let Some(run) = self.state().runs.iter_mut().find(|run| run.token == token) {
             run.held = true;
         }
     }
 
-    /// The run that the command with that id started.
+    /// Returns the run that the command with that id started.
     pub(super) fn run_of_command(&self, key: &str) -> Option<u64> {
         self.state().runs.iter().find(|run| run.command_id == key).map(Slot::token)
     }
 
-    /// The agent has acknowledged that it stops what goes on in a session.
+    /// Handles the agent's acknowledgement of an abort in a session.
     pub(super) fn stop_runs(self: &Arc<Self>, session: Option<&str>) {
         for run in self.state().runs.iter_mut().filter(|run| run.hears(session)) {
             run.standing.stop();
@@ -119,7 +119,7 @@ impl Shared {
         self.feed_runs(session, Input::Stopped);
     }
 
-    /// Tells all runs of a session.
+    /// Feeds an input to all runs of a session.
     pub(super) fn feed_runs(self: &Arc<Self>, session: Option<&str>, input: Input) {
         let tokens: Vec<u64> =
             self.state().runs.iter().filter(|run| run.hears(session)).map(Slot::token).collect();
@@ -128,7 +128,7 @@ impl Shared {
         }
     }
 
-    /// Tells one run and does what it wants.
+    /// Feeds an input to one run and executes its action.
     pub(super) fn feed_run(self: &Arc<Self>, token: u64, input: Input) {
         let rules = self.run_end();
         let (action, wake) = {
@@ -136,7 +136,7 @@ impl Shared {
             let Some(run) = state.runs.iter_mut().find(|run| run.token == token) else { return };
             run.tracker.follow(rules);
             let action = run.tracker.feed(input);
-            // A new wish for time makes earlier ones void.
+            // A new wake request makes earlier ones void.
             run.wake += u64::from(matches!(action, Action::Wake(_)));
             (action, run.wake)
         };
@@ -153,11 +153,12 @@ impl Shared {
         }
     }
 
-    /// Queries the state, with the declared time limit: a mute agent must not keep a run open forever. `is_lost` is true
-    /// just after a lost line.
+    /// Queries the state, with the declared time limit: a mute agent must not keep a run open forever. `is_lost` is
+    /// `true` just after a lost line.
     fn ask_state(self: &Arc<Self>, token: u64, is_lost: bool) {
         let Some(asked) = self.run_end().state else { return };
-        // A pending query suffices, because its response follows all earlier events; but the lost line may have been it.
+        // A pending query suffices, because its response follows all earlier events; but that response may have been
+        // lost.
         if !self.may_ask(token, 1 + u8::from(is_lost)) {
             return;
         }
@@ -172,7 +173,7 @@ impl Shared {
         }
     }
 
-    /// The parameters of a command that is about the session of a run.
+    /// Returns the parameters of a command for the session of a run.
     fn session_members(&self, token: u64) -> String {
         let state = self.state();
         let run = state.runs.iter().find(|run| run.token == token);
@@ -182,7 +183,7 @@ impl Shared {
         }
     }
 
-    /// Fails a run whose command is not answered in time, where the answer is its end.
+    /// Fails a run whose command is not answered in time, if the answer is the end of the run.
     pub fn limit_run(self: &Arc<Self>, token: u64, command: &str, after: Duration) {
         let command = command.to_owned();
         self.later(after, move |shared| drop(shared.time_out_run(token, &command, after)));
@@ -216,14 +217,15 @@ impl Shared {
         }
     }
 
-    /// Counts another query of a run about the state if fewer than `most` are unanswered. Returns true if it must be sent.
+    /// Adds an unanswered state query of a run. Returns `true` if the query must be sent: fewer than `most` were
+    /// unanswered.
     fn may_ask(&self, token: u64, most: u8) -> bool {
         let mut state = self.state();
         let run = state.runs.iter_mut().find(|run| run.token == token && run.asked < most);
         run.map(|run| run.asked += 1).is_some()
     }
 
-    /// Does something after a while, unless the connection has ended by then.
+    /// Calls `act` after a delay, unless the connection has ended by then.
     pub(super) fn later(self: &Arc<Self>, after: Duration, act: impl FnOnce(&Arc<Self>) + Send + 'static) {
         let shared = Arc::downgrade(self);
         let stop = self.stop.clone();

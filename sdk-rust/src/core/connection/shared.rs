@@ -118,7 +118,7 @@ pub(crate) struct Shared {
     pub(super) read_to_end: CancellationToken,
     /// Number of reads.
     pub(super) reads: AtomicU64,
-    /// True after this side started to close the connection.
+    /// `true` after this side started to close the connection.
     pub(super) closing: AtomicBool,
     /// Hash state that makes the keys of events distinct for each session.
     pub(super) sessions: std::hash::RandomState,

@@ -1,4 +1,4 @@
-//! Taking what was read: each line is looked at once and goes where it belongs.
+//! Processing of the agent's output: each line is classified once and dispatched.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use crate::run_tracker::Input;
 use crate::tap::{Diagnostic, Direction};
 use crate::termination::RECENT_FRAMES;
 
-/// How much of a line that is no frame is shown, in characters.
+/// Maximum length of a reported line that is not a frame, in characters.
 const NOISE_SHOWN: usize = 200;
 
-/// So many plain events are queued at once: one who reads meanwhile has something to read soon.
+/// Maximum number of plain events queued at once: a concurrent receiver gets its first events soon.
 const PLAIN: usize = 128;
 
-/// What cannot be done about a line at once.
+/// Remaining work for a line after its classification.
 enum Sorted {
-    /// As many plain events lie ready as are queued at once.
+    /// The maximum number of plain events is ready.
     Plain,
-    /// An event, and the session that it names.
+    /// An event with its session.
     Event { event: EventFrame, session: Option<String> },
     /// An answer or a question.
     Other { frame: FrameText, routed: Routed },
@@ -33,17 +33,17 @@ enum Sorted {
     Unreadable { frame: FrameText, reason: String },
 }
 
-/// What takes the lines of one connection.
+/// Processor of the lines of one connection.
 pub(super) struct Taking {
     shared: Arc<Shared>,
     router: Router,
-    /// The pieces of a frame that comes in several.
+    /// Assembler for the pieces of a frame.
     pieces: Assembler,
-    /// Events that are to be queued together, the oldest first; empty between two reads.
+    /// Events to be queued together, oldest first; empty between two reads.
     plain: VecDeque<EventFrame>,
-    /// Whether events were queued that nobody was woken for.
+    /// `true` if events were queued and their receivers not yet woken.
     wake_pending: bool,
-    /// Whether a frame of the client's dialect has come.
+    /// `true` after a frame of the client's dialect.
     is_own: bool,
 }
 
@@ -60,16 +60,16 @@ impl Taking {
         }
     }
 
-    /// Takes all that one read brought. Who listens is woken once for all of it, and before anything else that came with it
-    /// is acted on. `heads` are the beginnings of lines that were not delivered, `may_be_sealed` says whether one of them may
-    /// be a frame of which nothing is shown but its type.
+    /// Processes all lines of one read. Receivers are woken once for all events, and before any other frame takes
+    /// effect. `heads` are the beginnings of undelivered lines. `may_be_sealed` is `true` if one of the lines may be a
+    /// frame whose type alone may be shown.
     pub async fn take_all(&mut self, batch: &mut Vec<Incoming>, heads: Vec<String>, may_be_sealed: bool) {
         let mut heads = heads.into_iter();
         let mut left = batch.len();
         for incoming in batch.drain(..) {
             left -= 1;
             match incoming {
-                // Of many frames the first ones are not among the last.
+                // The first of many frames are not among the last ones.
                 Incoming::Frame(frame) => {
                     let recent = left < RECENT_FRAMES;
                     if let Some(sorted) = self.sort(frame, recent, may_be_sealed) {
@@ -77,7 +77,7 @@ impl Taking {
                     }
                 }
                 Incoming::Fault(fault) => {
-                    // A run is told of it after the events before it.
+                    // A run is notified of the fault after the events before it.
                     self.queue_plain().await;
                     let reason = fault.to_string();
                     self.shared.diagnose(Diagnostic::Framing(fault));
@@ -89,7 +89,7 @@ impl Taking {
         self.wake();
     }
 
-    /// The connection has ended.
+    /// Handles the end of the connection.
     pub fn end(&mut self) {
         if let Some(reason) = self.pieces.interrupted("the end of the connection") {
             self.shared.diagnose(Diagnostic::Chunks { reason });
@@ -114,13 +114,13 @@ impl Taking {
         }
     }
 
-    /// Looks at a line. Gives what has to be waited for; most lines are plain events, and only noted.
+    /// Classifies a line. Returns the remaining work; most lines are plain events without any.
     fn sort(&mut self, frame: FrameText, recent: bool, may_be_sealed: bool) -> Option<Sorted> {
         if frame.as_str().trim_ascii().is_empty() {
             return None;
         }
         let (frame, routed) = self.route(frame, may_be_sealed);
-        // Nobody sees a key in a piece.
+        // Assembly precedes the tap, because a key in a piece would not be recognized.
         let (frame, routed) = self.put_together(frame, routed)?;
         self.shared.tap_frame(Direction::Received, frame.as_str());
         self.shared.watch(Direction::Received, frame.as_str());
@@ -150,8 +150,8 @@ impl Taking {
         }
     }
 
-    /// Says what a line is. Drops what an event carries beside a key, so that nobody can show it: in all dialects, for the agent
-    /// may speak another than it was taken to.
+    /// Routes a line. Removes the members of an event with a key, so that no receiver can show the key. This applies in
+    /// all dialects, because the agent may speak another than expected.
     fn route(&mut self, frame: FrameText, may_be_sealed: bool) -> (FrameText, Result<Routed, String>) {
         let routed = self.router.route(&frame);
         let shown = match &routed {
@@ -185,7 +185,7 @@ impl Taking {
         }
     }
 
-    /// A frame that stands on one line, or the one whose last piece this line is; none for other pieces.
+    /// Returns a frame on one line, or the frame whose last piece this line is; `None` for other pieces.
     fn put_together(
         &mut self,
         frame: FrameText,
@@ -206,15 +206,15 @@ impl Taking {
         Some(self.route(whole?, true))
     }
 
-    /// A frame that came in pieces could not be put together.
+    /// Reports a frame that could not be assembled from its pieces.
     fn lost_pieces(&self, reason: String) {
         self.shared.diagnose(Diagnostic::Chunks { reason });
         self.shared.feed_runs(None, Input::Lost);
     }
 
-    /// Takes what is no event.
+    /// Processes a frame that is no event.
     fn take_other(&mut self, frame: &FrameText, routed: Routed, recent: bool) {
-        // What an answer or a question follows is told before it.
+        // The events before an answer or a question are delivered first.
         self.wake();
         let shared = &self.shared;
         if recent {

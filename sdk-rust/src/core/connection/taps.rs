@@ -1,4 +1,4 @@
-//! Whoever looks at what passes.
+//! Calls of the tap and of the internal watcher.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -36,8 +36,8 @@ impl Shared {
         self.with_tap(|tap| tap.diagnostic(&diagnostic));
     }
 
-    /// Reports the first number of a frame that is not read exactly. Frames are searched only if there is a tap, and long ones
-    /// only if it sees frames: reading them takes less time than searching them.
+    /// Reports the first number of a frame that is not read exactly. Frames are searched only if there is a tap, and
+    /// long ones only if it receives frames: reading them takes less time than searching them.
     pub(super) fn report_inexact(&self, text: &str) {
         let mut is_searched = false;
         self.with_tap(|tap| is_searched = text.len() <= SEARCHED || tap.wants_frames());
@@ -47,7 +47,7 @@ impl Shared {
         }
     }
 
-    /// Shows a whole frame to the watcher within this library.
+    /// Passes a whole frame to the watcher within this library.
     pub(super) fn watch(&self, direction: Direction, text: &str) {
         if let Some(watch) = &self.settings.watch {
             watch(direction, text);

@@ -12,10 +12,10 @@ use crate::wire::{Envelope, Named};
 /// Encoding of empty JSON-RPC parameters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum EmptyParams {
-    /// As `{}`.
+    /// The value `{}`.
     #[default]
     Object,
-    /// As `null`.
+    /// The value `null`.
     Null,
     /// The member is absent.
     Absent,
@@ -48,9 +48,9 @@ pub(crate) struct ClientLine<'a> {
     pub params: &'a str,
     /// Encoding of empty JSON-RPC parameters.
     pub empty: EmptyParams,
-    /// True if the line answers a dialog.
+    /// `true` if the line answers a dialog.
     pub is_answer: bool,
-    /// True if the line names the protocol, for dialects that require it.
+    /// `true` if the line names the protocol, for dialects that require it.
     pub is_of_protocol: bool,
 }
 

@@ -27,7 +27,7 @@ pub struct Line<'a> {
     pub text: &'a str,
     /// Start of the line in the stream, in bytes.
     pub offset: u64,
-    /// True if an LF ended the line. Only the last line of a stream can lack one.
+    /// `true` if an LF ended the line. Only the last line of a stream can lack one.
     pub terminated: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct Framer {
     searched: usize,
     /// The stream offset of the first byte of `tail`, or of the next byte if `tail` is empty.
     base: u64,
-    /// True if the current line was too long and has been reported: everything up to its LF is discarded.
+    /// `true` if the current line was too long and has been reported: everything up to its LF is discarded.
     discarding: bool,
     /// The beginnings of the undelivered lines of a reader, oldest first.
     heads: Vec<String>,
@@ -199,7 +199,7 @@ impl Framer {
         Ok(Line { text, offset, terminated })
     }
 
-    /// Returns true if a line of this length exceeds the limit, unless `last` can be the CR before its LF.
+    /// Returns `true` if a line of this length exceeds the limit, unless `last` can be the CR before its LF.
     #[inline]
     fn too_long(&self, length: usize, last: Option<&u8>) -> bool {
         length > self.options.max_line && !(length - 1 == self.options.max_line && last == Some(&CR))
@@ -248,7 +248,7 @@ impl Framer {
         self.searched = self.tail.len();
     }
 
-    /// Ends a reader's stream like [`finish`](Self::finish). Returns true if a last line lacked its LF.
+    /// Ends a reader's stream like [`finish`](Self::finish). Returns `true` if a last line lacked its LF.
     pub(super) fn drain_end(&mut self, out: &mut Vec<Incoming>) -> bool {
         let unterminated = self.discarding || !self.tail.is_empty();
         let last = head(&self.tail);

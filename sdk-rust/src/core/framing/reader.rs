@@ -43,7 +43,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.next_batch_of(out, &mut |_| ()).await
     }
 
-    /// Works as [`next_batch`](Self::next_batch). If short lines were split from one text, as in nearly all
+    /// Works like [`next_batch`](Self::next_batch). If short lines were split from one text, as in nearly all
     /// cases, `look` receives this text first.
     pub(crate) async fn next_batch_of(
         &mut self,
@@ -74,7 +74,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.framer.take_heads()
     }
 
-    /// Returns true if the stream ended inside a line, without an LF after its last byte.
+    /// Returns `true` if the stream ended inside a line, without an LF after its last byte.
     pub fn unterminated(&self) -> bool {
         self.unterminated
     }

@@ -44,7 +44,7 @@ impl FrameText {
         self.0.len()
     }
 
-    /// Returns true for empty text: a blank line.
+    /// Returns `true` for empty text: a blank line.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -74,7 +74,7 @@ impl<T, R: Clone> Receiver<T, R> {
         }
     }
 
-    /// Works as [`recv`](Self::recv), for hand-written futures and streams.
+    /// Works like [`recv`](Self::recv), for hand-written futures and streams.
     pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Result<T, QueueEnd<R>>> {
         let item = {
             let mut state = self.shared.state();

@@ -66,7 +66,7 @@ impl<T, R> Sender<T, R> {
         pushed
     }
 
-    /// Works as [`try_push`](Self::try_push), but does not wake a waiting subscriber until a call of
+    /// Works like [`try_push`](Self::try_push), but does not wake a waiting subscriber until a call of
     /// [`wake`](Self::wake) or the end of the queue. For callers that queue many items at once.
     pub fn try_push_quietly(&self, value: T, size: usize, key: Option<Key>) -> Result<Pushed, T> {
         let shared = &*self.shared;
@@ -199,7 +199,7 @@ impl<T, R> Sender<T, R> {
         (state.items.len(), state.bytes)
     }
 
-    /// Returns true while the receiver exists.
+    /// Returns `true` while the receiver exists.
     pub fn has_subscriber(&self) -> bool {
         self.shared.state().subscribed
     }

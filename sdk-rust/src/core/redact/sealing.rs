@@ -15,7 +15,7 @@ static SEARCHES: LazyLock<Vec<(&str, Finder<'static>)>> =
 /// Search for the escapes of letters.
 static ESCAPES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
 
-/// Returns true if a frame of a text may be sealed: the text contains such a type, or escapes that may hide
+/// Returns `true` if a frame of a text may be sealed: the text contains such a type, or escapes that may hide
 /// one. One search for many short frames is faster than one search for each.
 pub(crate) fn may_be_sealed(text: &str) -> bool {
     let mut all = SEARCHES.iter().map(|(_, search)| search).chain([&*ESCAPES]);
@@ -38,7 +38,7 @@ pub fn sealed(frame: &str) -> Option<String> {
     }
 }
 
-/// Works as [`sealed`], for a frame with a known outline, which decides nearly all cases independent of the
+/// Works like [`sealed`], for a frame with a known outline, which decides nearly all cases independent of the
 /// length.
 pub(crate) fn sealed_by(frame: &str, outline: &Outline) -> Option<String> {
     let part = |from: u32, to: u32| frame.get(from as usize..to as usize).unwrap_or_default();
@@ -78,7 +78,7 @@ fn types_in(text: &str, is_frame: bool) -> Option<Vec<Cow<'_, str>>> {
     (walked.is_ok() && is_sound).then_some(inner)
 }
 
-/// Returns true if a text contains the needle as a whole string.
+/// Returns `true` if a text contains the needle as a whole string.
 fn is_quoted(text: &str, search: &Finder<'_>) -> bool {
     let bytes = text.as_bytes();
     let length = search.needle().len();

@@ -28,7 +28,7 @@ impl<'a> Key<'a> {
         self.text
     }
 
-    /// Returns true if the name has escapes, so that its length is not significant.
+    /// Returns `true` if the name has escapes, so that its length is not significant.
     #[inline]
     pub(super) fn is_escaped(&self) -> bool {
         self.escaped
@@ -213,7 +213,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Consumes a string with both quotes, starting at the opening quote. Returns true if the string is known
+    /// Consumes a string with both quotes, starting at the opening quote. Returns `true` if the string is known
     /// to have no escapes.
     ///
     /// The search hops from quote to quote and checks each quote for an escape: an odd number of preceding
@@ -273,7 +273,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns true if the byte after `before` is escaped: `before` ends with an odd number of backslashes.
+/// Returns `true` if the byte after `before` is escaped: `before` ends with an odd number of backslashes.
 #[inline]
 fn escaped(before: &[u8]) -> bool {
     before.iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1

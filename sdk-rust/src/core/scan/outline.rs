@@ -13,7 +13,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Returns true if positions in a text of that length fit.
+    /// Returns `true` if positions in a text of that length fit.
     pub fn fits(length: usize) -> bool {
         u32::try_from(length).is_ok()
     }

@@ -27,7 +27,7 @@ pub fn unsigned(raw: &str) -> Option<u64> {
     if digits { raw.parse().ok() } else { None }
 }
 
-/// Returns true if the raw JSON value is `null`.
+/// Returns `true` if the raw JSON value is `null`.
 pub fn is_null(raw: &str) -> bool {
     raw == "null"
 }

@@ -175,7 +175,7 @@ pub struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// Returns true if the whole group has ended or was killed.
+    /// Returns `true` if the whole group has ended or was killed.
     pub fn is_over(&self) -> bool {
         self.progress.borrow().over
     }

@@ -17,7 +17,7 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// Returns true if the process exited with code 0.
+    /// Returns `true` if the process exited with code 0.
     pub fn success(&self) -> bool {
         self.code == Some(0)
     }

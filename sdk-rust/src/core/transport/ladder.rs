@@ -27,7 +27,7 @@ const DROP_WAIT_MS: u32 = 500;
 pub(super) struct Progress {
     /// The exit of the leader, after it has ended.
     pub(super) exit: Option<Exit>,
-    /// True if the whole group has ended or was killed.
+    /// `true` if the whole group has ended or was killed.
     pub(super) over: bool,
 }
 
@@ -72,7 +72,7 @@ impl ShutdownLadder {
         self.over();
     }
 
-    /// Waits until leader and group have ended. Returns false if they have not ended in time.
+    /// Waits until leader and group have ended. Returns `false` if they have not ended in time.
     async fn settle(&mut self, grace: Duration) -> bool {
         let mut deadline = std::pin::pin!(sleep(grace));
         let mut pause = FIRST_LOOK;

@@ -94,7 +94,7 @@ impl StderrDrain {
         }
     }
 
-    /// Works as [`take_ready`](Self::take_ready), for a process that has just ended. If the system cannot
+    /// Works like [`take_ready`](Self::take_ready), for a process that has just ended. If the system cannot
     /// peek into a pipe, reads it to its end for a short time, because other processes may keep it open.
     pub(super) async fn take_rest(&mut self) {
         self.take_ready();

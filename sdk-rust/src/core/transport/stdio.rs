@@ -14,7 +14,7 @@ pub fn stdio() -> io::Result<Transport> {
     Ok(Transport { reader, writer, child: None })
 }
 
-/// Works as [`stdio`], and diverts all other uses of the two streams. Later output of libraries to stdout
+/// Works like [`stdio`], and diverts all other uses of the two streams. Later output of libraries to stdout
 /// goes to stderr. Later readers of stdin, including child processes, read an empty file.
 pub fn guard_stdio() -> io::Result<Transport> {
     let transport = stdio()?;

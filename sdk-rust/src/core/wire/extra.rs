@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 pub struct Extra(Option<Box<Map<String, Value>>>);
 
 impl Extra {
-    /// Returns true if there are no members.
+    /// Returns `true` if there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|members| members.is_empty())
     }

@@ -29,7 +29,7 @@ impl<T> Maybe<T> {
         }
     }
 
-    /// Returns true if the member is absent.
+    /// Returns `true` if the member is absent.
     pub fn is_absent(&self) -> bool {
         matches!(self, Maybe::Absent)
     }

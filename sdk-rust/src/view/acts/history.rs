@@ -124,7 +124,7 @@ fn merged(old: &[Arc<Message>], told: &[Arc<Message>]) -> Vec<Arc<Message>> {
     gone.chain(told).chain(growing).cloned().collect()
 }
 
-/// Returns true if the messages have the agent's order. The agent lists a summary first; here a summary keeps
+/// Returns `true` if the messages have the agent's order. The agent lists a summary first; here a summary keeps
 /// its place.
 fn is_ordered(all: &[Arc<Message>], told: &[Arc<Message>]) -> bool {
     fn keys(list: &[Arc<Message>]) -> impl Iterator<Item = &str> {

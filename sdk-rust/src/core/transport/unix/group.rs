@@ -52,7 +52,7 @@ impl Group {
         *self.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
 
-    /// Returns true if no member is alive. Must be called only after the leader has been reaped.
+    /// Returns `true` if no member is alive. Must be called only after the leader has been reaped.
     pub(in super::super) fn is_empty(&self) -> bool {
         match test_kill_process_group(self.id) {
             Err(Errno::SRCH) => true,
@@ -62,7 +62,7 @@ impl Group {
     }
 }
 
-/// Returns true if a member is alive. The system includes ended members that are not reaped, and their new
+/// Returns `true` if a member is alive. The system includes ended members that are not reaped, and their new
 /// parent may never reap them, as the first process of a container. Therefore this function reads the state
 /// of each member.
 #[cfg(target_os = "linux")]

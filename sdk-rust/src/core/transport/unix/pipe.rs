@@ -63,7 +63,7 @@ impl PipeWriter {
     }
 }
 
-/// Returns true if a pipe is full. The system reports new room only after a pipe was full.
+/// Returns `true` if a pipe is full. The system reports new room only after a pipe was full.
 fn is_full(pipe: &OwnedFd) -> bool {
     let mut watched = [PollFd::new(pipe, PollFlags::OUT)];
     matches!(poll(&mut watched, Some(&Timespec::default())), Ok(0))

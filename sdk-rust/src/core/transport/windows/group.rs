@@ -62,7 +62,7 @@ impl Group {
         self.job().take();
     }
 
-    /// Returns true if no process is left. If the job cannot be queried, it is considered not empty.
+    /// Returns `true` if no process is left. If the job cannot be queried, it is considered not empty.
     pub(in super::super) fn is_empty(&self) -> bool {
         self.job().as_ref().is_none_or(|job| job.active().is_ok_and(|count| count == 0))
     }
