@@ -93,7 +93,7 @@ async fn pass_on(
         |source| BridgeError::Io { context, source }
     };
     let stop = CancellationToken::new();
-    let mut watch = Watch::new();
+    let mut watch = Watch::start();
     let signals = stdio::end_on_signals(stop.clone()).map_err(failed("signals"))?;
     let (said, to_client, _) = agentese::transport::guard_stdio().map_err(failed("stdio"))?.into_parts();
     let (told, to_agent, child) = agent.into_parts();

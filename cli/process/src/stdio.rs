@@ -23,7 +23,7 @@ pub async fn serve(server: Server, options: Options, stderr: &Stderr) -> Result<
         |source| Error::Io { context, source }
     };
     let (stop, finish) = (options.stop.clone(), options.finish.clone());
-    let mut watch = Watch::new();
+    let mut watch = Watch::start();
     let signals = end_on_signals(stop.clone()).map_err(failed("signals"))?;
     let transport = agentese::transport::guard_stdio().map_err(failed("stdio"))?;
     let overdue = async {

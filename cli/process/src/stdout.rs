@@ -15,9 +15,9 @@ impl Watch {
     ///
     /// A separate thread observes it, because stdout may be shared and must not become non-blocking for other
     /// processes. The thread ends with the process.
-    pub fn new() -> Self {
+    pub fn start() -> Self {
         let (sender, receiver) = oneshot::channel();
-        let start = || -> io::Result<()> {
+        let spawn = || -> io::Result<()> {
             let descriptor = io::stdout().as_fd().try_clone_to_owned()?;
             let watch = move || {
                 if is_broken(&descriptor) {
@@ -27,7 +27,7 @@ impl Watch {
             std::thread::Builder::new().name("agentese-stdout".to_owned()).spawn(watch)?;
             Ok(())
         };
-        Self(start().is_ok().then_some(receiver))
+        Self(spawn().is_ok().then_some(receiver))
     }
 
     /// Resolves when the other side has closed stdout.
