@@ -24,7 +24,7 @@ async function run(name, program, file, source) {
   const path = join(folder, file);
   const log = join(folder, `${file}.log`);
   await writeFile(path, source);
-  const env = { ...process.env, PATH: `${join(root, "interop/bin")}:${process.env.PATH}`, AGENTESE_INTEROP_LOG: log };
+  const env = { ...process.env, PATH: `${join(root, "conformance/interop/bin")}:${process.env.PATH}`, AGENTESE_INTEROP_LOG: log };
   const child = spawn(program, [path], { cwd: root, env, detached: true, stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
   child.stdout.on("data", (data) => (printed += data));

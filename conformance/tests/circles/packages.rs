@@ -16,6 +16,7 @@ pub struct Package {
 pub fn all(root: &Path) -> Vec<Package> {
     let mut packages = read(&root.join("Cargo.toml"));
     let listed = Command::new("git").args(["ls-files", "*Cargo.toml"]).current_dir(root).output().unwrap();
+    assert!(listed.status.success(), "git lists no files: {}", String::from_utf8_lossy(&listed.stderr));
     let listed = String::from_utf8(listed.stdout).unwrap();
     let members: BTreeSet<PathBuf> = packages.iter().map(|(manifest, _)| manifest.clone()).collect();
     for manifest in listed.lines().map(|path| root.join(path)).filter(|path| path.exists()) {
