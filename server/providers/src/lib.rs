@@ -1,6 +1,6 @@
-//! Providers on the network: a model is asked in the wire format of its API, over HTTP.
+//! Providers on the network, each called over HTTP in the wire format of its API.
 //!
-//! The trait that they implement, and all that an engine knows of models, is in `agentese-server-models`.
+//! The crate `agentese-server-models` has the trait of providers and the part of them that an engine depends on.
 //!
 //! | file | concept |
 //! |---|---|
