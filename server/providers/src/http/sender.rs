@@ -8,7 +8,7 @@ use crate::Settings;
 use crate::apis::KnownForms;
 use crate::world::Clock;
 
-/// Whatever sends.
+/// The client of a provider, with its limits.
 #[derive(Clone)]
 pub(crate) struct Sender {
     pub client: Arc<Client>,
