@@ -13,8 +13,8 @@ use super::levels::{Efforts, is_strong, levels_with};
 use super::remote::Remote;
 use super::{Failure, FailureKind, Provider, Request, StreamEvent, number};
 
-/// Models as of 2026-11-22: id, name, context window in tokens, `true` if the model thinks, `true` if it has the
-/// highest level. Other models are available by their ids.
+/// Models as of 2026-11-22: id, name, context window in tokens, `true` if the model thinks, `true` if it has
+/// `xhigh`. Other models are available by their ids.
 const MODELS: &[(&str, &str, u64, bool, bool)] = &[
     ("claude-sonnet-4", "Claude Sonnet 4", 128_000, true, false),
     ("claude-opus-4.6", "Claude Opus 4.6", 128_000, true, true),
