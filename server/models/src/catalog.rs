@@ -120,7 +120,7 @@ impl Catalog {
         self.providers.iter().flat_map(|provider| provider.available()).collect()
     }
 
-    /// Returns the names of the available models as `provider/id`, for messages that list them.
+    /// Returns the names of all models as `provider/id`, for messages that list them.
     pub fn names(&self) -> Vec<String> {
         self.models().map(name).collect()
     }

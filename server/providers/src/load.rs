@@ -156,7 +156,7 @@ fn json(path: &Path, text: String) -> Result<String, String> {
 /// Headers with values that are ordinary words and no secrets.
 const OPEN_HEADERS: &[&str] = &["accept", "content-type", "user-agent"];
 
-/// Returns the values of keys and headers in the files, each once.
+/// Returns the keys and headers in the files with their descriptions, each value once.
 fn configured(providers: &[Parts]) -> Vec<(String, ConfigValue)> {
     let mut all: Vec<(String, ConfigValue)> = Vec::new();
     let mut add = |what: String, value: &ConfigValue| {

@@ -41,8 +41,8 @@ impl Remote {
         Self { name, models, details, key, keys, sender }
     }
 
-    /// Returns the facts about a model. An id that the provider does not list gets those of its first model, because a
-    /// user may name a model that is newer than the table.
+    /// Returns the facts about a model. An id that the provider does not list gets those of its first model: a user may
+    /// name a model that is newer than the table.
     fn known(&self, model: &Model) -> Option<(&Model, &Details)> {
         let at = self.models.iter().position(|known| known.id == model.id).unwrap_or(0);
         Some((self.models.get(at)?, self.details.get(at)?))
@@ -103,7 +103,7 @@ impl Preparation {
         let forms = draft.preparation.sender.forms.of(&draft.preparation.request.model);
         let (api, repeats) = (draft.preparation.api, draft.preparation.request.repeats);
         let (wire, reader, draft, forms) = match draft.preparation.request.messages.is_long() {
-            // Writing takes long, so that a blocking thread does it and the runtime's threads stay free.
+            // Writing takes long, so a blocking thread does it and the runtime's threads stay free.
             true => tokio::task::spawn_blocking(move || draft.write(forms)).await.map_err(|error| {
                 Failure::new(FailureKind::BadRequest, format!("The request cannot be written: {error}."))
             })??,

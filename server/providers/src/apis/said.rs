@@ -42,8 +42,8 @@ enum Open {
     Call,
 }
 
-/// Collects events into a well-formed sequence, independent of the provider's order. One block is open at a time, all
-/// blocks are closed before the end, and no event follows the end.
+/// Collects events into a well-formed sequence for any data of a provider. One block is open at a time, all blocks are
+/// closed before the end, and no event follows the end.
 #[derive(Debug, Default)]
 pub(crate) struct StreamEventBuilder {
     events: VecDeque<StreamEvent>,

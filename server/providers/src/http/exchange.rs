@@ -177,7 +177,7 @@ pub(crate) fn read(
     })
 }
 
-/// Notifies a reader of the end of the body. A body without events that reports an error becomes that error.
+/// Notifies a reader of the end of the body. A body without events, or an error in an unfinished event, fails the answer.
 pub(crate) fn finish(events: &mut Events, reader: &mut dyn Reader, said: &mut StreamEventBuilder) {
     let failure = match events.rest() {
         Some(Rest::Text(text)) => Some(error_in_text(&text)),

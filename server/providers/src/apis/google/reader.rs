@@ -81,7 +81,7 @@ impl Reader for Parts {
 impl Parts {
     fn part(&mut self, part: &Value, said: &mut StreamEventBuilder) {
         let signature = part["thoughtSignature"].as_str().filter(|mark| !mark.is_empty());
-        // An empty part may have only a mark: the mark of the block before it if the kind is the same, else its own.
+        // An empty part may have only a mark. The mark belongs to the open block of the same kind, else to a new block.
         if signature.is_some() && part["text"].as_str().is_some_and(str::is_empty) {
             if part["thought"] == true { said.go_on_thinking() } else { said.open_text() }
         }
