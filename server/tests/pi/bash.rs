@@ -40,7 +40,7 @@ impl Listening {
 }
 
 impl Listening {
-    /// The texts of the tools' results in the last request.
+    /// Returns the texts of the tools' results in the last request.
     fn results(&self) -> Vec<String> {
         let heard = self.heard.lock().unwrap();
         let texts = heard.last().unwrap().messages.iter().filter_map(|message| match &*message {

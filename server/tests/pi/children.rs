@@ -306,7 +306,7 @@ async fn limits_reach_agents_that_a_tool_sets_to_work() {
         let answer = heard[0].as_ref().unwrap();
         assert_eq!(answer.stop, StopReason::Error);
         assert!(answer.error.as_ref().unwrap().contains(reason), "{answer:?}");
-        // The run that set it to work goes on.
+        // The run that started the child continues.
         assert_eq!(engine.last_assistant_text().as_deref(), Some("over"));
     }
 }

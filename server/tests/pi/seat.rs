@@ -41,7 +41,7 @@ impl EventSink for Diary {
     }
 }
 
-/// Client that is not there.
+/// Client that is absent.
 struct Nobody;
 
 impl Ui for Nobody {

@@ -122,7 +122,7 @@ fn head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
 pub struct Received {
     pub head: String,
     pub body: Value,
-    /// The body as it came.
+    /// Body of the request, unchanged.
     pub text: String,
 }
 
@@ -291,7 +291,7 @@ impl Home {
         self.load_with(|_| {})
     }
 
-    /// The same, with sources that were changed.
+    /// Loads the catalogue like `load`, with changed sources.
     pub fn load_with(&self, change: impl FnOnce(&mut Sources)) -> (Catalog, Vec<Complaint>) {
         let variables = self.variables.clone();
         let environment = move |name: &str| {
