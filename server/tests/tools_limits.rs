@@ -222,7 +222,7 @@ fn without_processes() {
                     "EAGAIN: resource temporarily unavailable",
                 );
             }
-            // Room for one more at a time: for the guard, then for its thread, then for the command.
+            // One more process is allowed at a time: for the guard, then for its thread, then for the command.
             for room in 0..8 {
                 set_limit(Resource::Nproc, processes() + room);
                 for (tool, arguments) in calls() {

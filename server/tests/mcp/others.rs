@@ -94,7 +94,7 @@ fn use_everything(place: &Place, definition: Value) {
     assert_eq!(image.unwrap_or_else(|| panic!("{}", ends[2]))["mimeType"], "image/png");
     let structure = &ends[3]["result"]["details"]["structuredContent"];
     assert_eq!((&structure["temperature"], &structure["conditions"]), (&json!(33), &json!("Cloudy")));
-    // Arguments of another form than declared are not even sent.
+    // Arguments that do not match the declaration are not sent.
     assert!(ends[4]["isError"] == true && said(ends[4]).contains("must be number"), "{}", ends[4]);
     assert!(ends[5]["result"]["content"].to_string().contains("demo://resource/"), "{}", ends[5]);
     assert!(said(ends[6]).starts_with("Long running operation completed"), "{}", ends[6]);

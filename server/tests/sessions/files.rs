@@ -195,7 +195,7 @@ fn what_somebody_else_adds_is_not_fused_with() {
     let path = place.path().join("s.jsonl");
     let mut session = Session::create_at(&path, start(place.path())).unwrap();
     session.append(user("one"));
-    // Another program without locks, in the middle of a line.
+    // Another program writes without a lock, in the middle of a line.
     let mut text = fs::read_to_string(&path).unwrap();
     text.push_str("{\"type\":");
     fs::write(&path, &text).unwrap();

@@ -83,7 +83,7 @@ impl Then {
     }
 }
 
-/// Repeated operations produce the same bytes.
+/// Repeated operations produce the same bytes as pi.
 #[test]
 fn what_is_written_is_what_pi_writes() {
     let place = tempfile::tempdir().unwrap();

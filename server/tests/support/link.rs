@@ -41,7 +41,7 @@ impl Link {
         (Self::to(builder.build()), place)
     }
 
-    /// Starts an agent of another dialect than pi.
+    /// Starts an agent of a dialect other than pi.
     pub fn speaking<D: Dialect>(builder: Builder) -> Self {
         Self::speaking_in::<D>(&D::SPEC.id(), builder)
     }
