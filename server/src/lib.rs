@@ -30,7 +30,7 @@
 //! | [`ui`] | the user of the client, as a trait |
 //! | [`resources`] | skills and prompt templates |
 //! | [`prompt`] | system prompts |
-//! | [`providers`], [`tools`], [`session`], [`config`] | models, their tools, stored conversations, paths and the user's decisions |
+//! | [`providers`], [`tools`], [`session`], [`config`] | models, tools, conversations, paths and the user's decisions |
 //! | [`export`] | sessions as readable pages |
 //! | [`world`] | time and chance |
 

@@ -9,7 +9,7 @@
 //! | `assemble`, `partial_json`, `price` | assembly of a message from events |
 //! | `history`, `blank` | the part of a conversation that is sent to a model; texts without visible characters |
 //! | `catalog`, `select`, `levels` | models by name, the initial model, thinking levels |
-//! | `keys`, `key`, `auth_file`, `auth_entry`, `auth_seen`, `value` | keys: their sources, and their absence from texts |
+//! | `keys`, `key`, `auth_file`, `auth_entry`, `auth_seen`, `value` | sources and redaction of keys |
 //! | `device_login` | login with a device code |
 //! | `declarations` | tools in the form that the API of a model accepts |
 //! | `http` | the HTTP client |

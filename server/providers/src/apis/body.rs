@@ -27,7 +27,7 @@ pub(crate) enum Body {
     File {
         /// The file, which is read by position.
         file: Arc<File>,
-        /// Its length in bytes.
+        /// Length of the file in bytes.
         length: u64,
     },
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// A part of a request that can be sent in another form, or left out.
 #[derive(Debug)]
 pub(crate) struct Form {
-    /// Its name.
+    /// Name of the part.
     pub name: &'static str,
     /// Names of the part in refusals.
     pub words: &'static [&'static str],

@@ -177,7 +177,8 @@ pub(crate) fn read(
     })
 }
 
-/// Notifies a reader of the end of the body. A body without events, or an error in an unfinished event, fails the answer.
+/// Notifies a reader of the end of the body. The answer fails for a body without events, or an error in an unfinished
+/// event.
 pub(crate) fn finish(events: &mut Events, reader: &mut dyn Reader, said: &mut StreamEventBuilder) {
     let failure = match events.rest() {
         Some(Rest::Text(text)) => Some(error_in_text(&text)),
