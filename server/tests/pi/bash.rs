@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::link::{Link, builder};
 use crate::support::{script, soon};
 
-/// Embedded model that records its requests.
+/// An embedded model that records its requests.
 struct Listening {
     inner: Scripted,
     heard: Mutex<Vec<Request>>,

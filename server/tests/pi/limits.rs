@@ -324,7 +324,7 @@ async fn cost_ends_a_run_once_the_calls_that_were_paid_for_are_carried_out() {
     }
 }
 
-/// Tool that fails with another text each time.
+/// A tool that fails with another text each time.
 struct Fickle;
 
 impl Tool for Fickle {

@@ -64,7 +64,7 @@ async fn a_server_that_never_answers_is_given_up_within_the_limit_and_the_error_
     assert_eq!(failure(&ask(&catalog, question(model(&catalog), "hi")).await).text, expected("0.07"));
 }
 
-/// Clock that a test moves; a wait ends when the clock has moved by its duration.
+/// A clock that a test moves; a wait ends when the clock has moved by its duration.
 #[derive(Default)]
 struct MovedClock {
     now: watch::Sender<Duration>,
