@@ -1,4 +1,4 @@
-//! Content of the page for a reader.
+//! The content of the page for a reader.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

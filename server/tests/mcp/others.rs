@@ -29,7 +29,7 @@ fn everything() -> Value {
     json!({"command": "node", "args": [program("server-everything"), "stdio"], "env": {"ZOO_KEY": "canary-of-the-file"}})
 }
 
-/// Same server over streamable HTTP; it ends together with this value.
+/// The same server over streamable HTTP; it ends together with this value.
 struct Listening {
     child: Child,
     port: u16,

@@ -234,7 +234,7 @@ fn fm_f100_a_directory_that_takes_no_files_stops_nothing() {
     assert_eq!(lines(session.file().unwrap()).len(), 4);
 }
 
-/// Clock that goes backwards.
+/// A clock that goes backwards.
 struct Backwards(AtomicI64);
 
 impl Clock for Backwards {
@@ -247,7 +247,7 @@ impl Clock for Backwards {
     }
 }
 
-/// Stopped clock.
+/// A stopped clock.
 struct Stands;
 
 impl Clock for Stands {

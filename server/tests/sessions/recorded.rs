@@ -48,7 +48,7 @@ fn every_line_is_an_entry_and_stays_what_it_is() {
     }
 }
 
-/// Time and ids at the recording of a file.
+/// The time and ids at the recording of a file.
 #[derive(Default)]
 struct Then {
     now: AtomicI64,

@@ -82,7 +82,7 @@ async fn the_limits_hold_for_bytes_that_are_no_text() {
     assert_eq!(succeeds(&place.context(), "read", json!({"path": "latin"})).await, "caf\u{fffd}\n");
 }
 
-/// PNG of one pixel, as in the recordings.
+/// A PNG of one pixel, as in the recordings.
 const DOT: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 
