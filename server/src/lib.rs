@@ -1,5 +1,5 @@
-//! The reference agent of agentese, as a library: a headless coding agent that speaks to a client
-//! in lines of JSON.
+//! The reference agent of agentese, as a library: a headless coding agent that communicates with a client in lines of
+//! JSON.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -15,23 +15,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate is a facade: its modules are in crates of their own, which compile side by side (`agentese-server-base`,
+//! This crate is a facade: its modules are in separate crates, which compile side by side (`agentese-server-base`,
 //! `-tools`, `-sessions`, `-models`, `-providers`, `-engine`, `-extensions`, `-subagents`, `-dialects`).
 //!
-//! Layers, each knowing only those below it:
+//! Layers, each dependent only on those below it:
 //!
-//! | layer | what it knows |
+//! | layer | purpose |
 //! |---|---|
-//! | [`server`] | how the parts become one agent |
-//! | [`fronts`] | one dialect each: from the wire to the desk and back |
+//! | [`server`] | assembly of the parts to one agent |
+//! | [`fronts`] | one dialect each: conversion between the wire and the desk |
 //! | [`desk`] | one conversation: the work on a command, in every dialect |
 //! | [`extensions`], [`mcp`] | programs that the user adds, in the agent's own protocol and in MCP |
 //! | [`engine`] | prompts, runs, queues |
-//! | [`ui`] | the person behind the client, as a trait |
+//! | [`ui`] | the user of the client, as a trait |
 //! | [`resources`] | skills and prompt templates |
-//! | [`prompt`] | what a model is told beforehand |
-//! | [`providers`], [`tools`], [`session`], [`config`] | models, what they can do, what was said, where things are and what the user has decided |
-//! | [`export`] | sessions as pages that people read |
+//! | [`prompt`] | system prompts |
+//! | [`providers`], [`tools`], [`session`], [`config`] | models, tools, conversations, paths and the user's decisions |
+//! | [`export`] | sessions as readable pages |
 //! | [`world`] | time and chance |
 
 pub use agentese_server_base::{config, ui, world};
@@ -45,7 +45,7 @@ pub use agentese_server_subagents as subagents;
 pub use agentese_server_tools as tools;
 pub use server::{Builder, Served, Server};
 
-/// Models, and the providers that answer for them.
+/// Models and their providers.
 pub mod providers {
     pub use agentese_server_models::{
         Answer, Assembler, AuthError, AuthFile, Budgets, Cache, Catalog, Chosen, Complaint, DeviceCode,

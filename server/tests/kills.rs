@@ -19,7 +19,7 @@ mod support;
 
 const THREADS: u64 = 4;
 const KILLS: u64 = 200;
-/// Latest moment of a kill after the prompt; a whole run takes about as long.
+/// The latest moment of a kill after the prompt; a whole run takes about as long.
 const WITHIN: Duration = Duration::from_millis(350);
 
 /// Returns turns with tools whose processes would live for another minute.

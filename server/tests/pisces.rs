@@ -54,7 +54,7 @@ fn scripted(members: Value, script: Value) -> (Link, tempfile::TempDir) {
     (Link::speaking::<Pisces>(builder), place)
 }
 
-/// Starts the same agent in a repository with one commit of `base.txt`.
+/// Starts the agent of [`scripted`] in a repository with one commit of `base.txt`.
 fn in_repository(members: Value, script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = prepared(members, script);
     repository(&place.path().join("work"));

@@ -105,7 +105,7 @@ fn fm_f79_endings_are_exact() {
     });
 }
 
-/// As under `nohup`, and in the background of a script.
+/// Tests a caller that ignores signals, as under `nohup` and in the background of a script.
 fn what_the_caller_ignores_is_not_ignored_by_commands() {
     let status = Command::new("/bin/sh")
         .args(["-c", r#"trap '' HUP INT QUIT; exec "$0" fm_f79_endings_are_exact"#])
@@ -192,7 +192,7 @@ fn server(command: &str, directory: &Path) -> ! {
     std::process::exit(1);
 }
 
-/// Starts such a server, and returns it with the process ids that its command reports.
+/// Starts a process that runs [`server`]; returns it with the process ids that its command reports.
 fn start_server(place: &Place, command: &str, count: usize) -> (Child, Vec<i32>) {
     let mut server = Command::new(this_binary())
         .args([SERVER, command])

@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// User without processes, because the limit of processes does not apply to the superuser.
+/// A user without processes, because the limit of processes does not apply to the superuser.
 const NOBODY_ELSE: u32 = 64_917;
 
 fn in_a_child(name: &str) -> bool {
@@ -222,7 +222,7 @@ fn without_processes() {
                     "EAGAIN: resource temporarily unavailable",
                 );
             }
-            // Room for one more at a time: for the guard, then for its thread, then for the command.
+            // One more process is allowed at a time: for the guard, then for its thread, then for the command.
             for room in 0..8 {
                 set_limit(Resource::Nproc, processes() + room);
                 for (tool, arguments) in calls() {
@@ -344,7 +344,7 @@ fn of_somebody_else() {
     assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
 }
 
-/// Variable for the process with its own mounts: the mounted file.
+/// The variable for the process with its own mounts: the mounted file.
 const MOUNTED: &str = "AGENTESE_TEST_MOUNTED";
 
 fn on_a_mount() {

@@ -1,4 +1,4 @@
-//! From a provider's events to the assistant's message.
+//! Assembly of the assistant's message from a provider's events.
 
 use agentese::types::{
     AssistantBlock, AssistantMessage, AssistantMessageBuilder, Model, ModelCost, StopReason, TextContent,
@@ -16,23 +16,23 @@ mod update;
 
 pub use update::Update;
 
-/// A complete message, and which of its tool calls cannot be executed.
+/// A complete message, with the tool calls in it that cannot be executed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The message.
+    /// The assistant's message.
     pub message: AssistantMessage,
-    /// The calls whose arguments are no whole JSON object.
+    /// Calls with arguments that are no complete JSON object.
     pub unusable: Vec<UnusableCall>,
-    /// Why there is no complete answer, where the request failed.
+    /// The failure of the request; `None` if the answer is complete.
     pub failure: Option<Failure>,
 }
 
 /// A call that must not be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnusableCall {
-    /// Its id.
+    /// Id of the call.
     pub id: String,
-    /// The text that tells the model why.
+    /// The reason as a text for the model.
     pub reason: String,
 }
 
@@ -40,19 +40,19 @@ pub struct UnusableCall {
 const CUT: &str = "The call was not executed: its arguments were cut off because the answer reached the output \
                    limit. Ask again with shorter arguments, or in several calls.";
 
-/// Builds a message step by step. What does not fit (a delta without a block) is left out and logged.
+/// Builds a message step by step. An event that does not fit, such as a delta without a block, is ignored and logged.
 #[derive(Debug)]
 pub struct Assembler {
     message: AssistantMessage,
     prices: ModelCost,
-    /// The JSON text of the call that is open.
+    /// The JSON text of the open call.
     arguments: String,
-    /// Reads it as it comes.
+    /// Parser of this text as it arrives.
     growing: Growing,
     open: Option<Open>,
     /// Calls whose arguments are no JSON object.
     unusable: Vec<UnusableCall>,
-    /// What only the provider knows of an answer is kept in it.
+    /// `true` if the message includes details that only the provider knows.
     details: bool,
 }
 
@@ -64,7 +64,7 @@ enum Open {
 }
 
 impl Assembler {
-    /// An empty message of that model, begun at that time.
+    /// Creates an empty message of that model, started at that time.
     pub fn new(model: &Model, timestamp: i64) -> Self {
         let usage = price::usage(TokenCounts::default(), &model.cost);
         Self {
@@ -87,21 +87,21 @@ impl Assembler {
         }
     }
 
-    /// Whether the message keeps what only the provider knows of it: its id, the word for why it stopped, which tokens
-    /// went into reasoning or stay cached for an hour, and who reckoned the cost; and of a call whose arguments are no
-    /// JSON, what they were, so that nobody runs it with a part of them. Else it does not.
+    /// Sets whether the message includes details that only the provider knows: id, stop reason, reasoning tokens,
+    /// tokens cached for an hour, and the source of the cost. The details include the text of arguments that are no
+    /// JSON, so that the call is not executed with a part of them. By default the message leaves them out.
     pub fn keeping_details(mut self, kept: bool) -> Self {
         self.details = kept;
         self
     }
 
-    /// The message so far.
+    /// Returns the message so far.
     pub fn message(&self) -> &AssistantMessage {
         &self.message
     }
 
-    /// Takes one event; says how the message grew, where it did. The two terminal events belong to
-    /// [`Assembler::done`] and [`Assembler::failed`] and change nothing here.
+    /// Applies an event and returns the change of the message, if any. The two terminal events belong to
+    /// [`Assembler::done`] and [`Assembler::failed`] and have no effect here.
     pub fn apply(&mut self, event: StreamEvent) -> Option<Update> {
         match event {
             StreamEvent::Start | StreamEvent::Done(_) | StreamEvent::Error(_) => None,
@@ -207,7 +207,7 @@ impl Assembler {
         }
     }
 
-    /// The event that closes the open block; none where no block is open.
+    /// Returns the event that closes the open block; `None` if no block is open.
     pub fn closing(&self) -> Option<StreamEvent> {
         Some(match self.open? {
             Open::Text => StreamEvent::TextEnd,
@@ -216,7 +216,7 @@ impl Assembler {
         })
     }
 
-    /// The answer is complete.
+    /// Returns the complete answer.
     pub fn done(mut self, reason: Done) -> Answer {
         self.close_call();
         self.message.stop_reason = match reason {
@@ -234,14 +234,14 @@ impl Assembler {
         Answer { message: self.message, unusable, failure: None }
     }
 
-    /// The request failed; what came before stays.
+    /// Returns the answer of a failed request, with the content so far.
     pub fn failed(mut self, failure: Failure) -> Answer {
         self.message.stop_reason = StopReason::Error;
         self.message.error_message = Some(failure.text.clone());
         Answer { message: self.message, unusable: Vec::new(), failure: Some(failure) }
     }
 
-    /// The request was aborted; what came before stays.
+    /// Returns the answer of an aborted request, with the content so far.
     pub fn aborted(mut self, reason: impl Into<String>) -> Answer {
         self.message.stop_reason = StopReason::Aborted;
         self.message.error_message = Some(reason.into());
@@ -257,8 +257,8 @@ impl Assembler {
         self.message.content.len() - 1
     }
 
-    /// The id, or one made from it where it is empty or another call of this message has it: results
-    /// are told apart by it, and providers refuse a conversation in which they cannot be.
+    /// Returns the id, or a new id made from it if it is empty or another call of this message has it. Results refer to
+    /// calls by id, and providers refuse a conversation with ambiguous ids.
     fn unused(&self, id: String) -> String {
         let ids = || {
             self.message.content.iter().filter_map(|block| match block {

@@ -4,33 +4,33 @@ use reqwest::Url;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
-/// The name of the provider that is asked with what the login gives.
+/// Name of the provider that requires the device-code login.
 pub const PROVIDER: &str = "copilot";
 
-/// What is stored for a provider.
+/// The stored credentials of a provider.
 #[derive(Debug, Clone)]
 pub enum Stored {
     Key(SecretString),
-    /// The token of a login, and when it ends, in milliseconds since the epoch.
+    /// The token of a login, and its expiry in milliseconds since the epoch.
     Login {
         token: SecretString,
         expires: i64,
     },
-    /// What a login with a device code left.
+    /// The result of a login with a device code.
     Device {
-        /// What models are asked with.
+        /// The token for requests to models.
         token: SecretString,
-        /// What the user granted: a new token is had for it.
+        /// The token that the user granted, which is exchanged for a new `token`.
         granted: SecretString,
-        /// When the token ends, in seconds since the epoch.
+        /// Expiry of the token in seconds since the epoch.
         expires_at: i64,
-        /// Where models are asked.
+        /// The address for requests to models.
         base_url: String,
     },
 }
 
 impl Stored {
-    /// What an entry says. Fails with what is wrong with it.
+    /// Reads an entry. Fails with the fault if the entry is not valid.
     pub fn of(provider: &str, entry: &Value) -> Result<Self, String> {
         let member = |name: &str| {
             let found = entry[name].as_str().filter(|text| !text.trim().is_empty()).map(SecretString::from);
@@ -48,7 +48,7 @@ impl Stored {
 }
 
 impl Stored {
-    /// What a login with a device code left at the top level of the file; none where nobody has logged in.
+    /// Reads the result of a device-code login at the top level of the file; `None` before a login.
     pub fn of_device(members: &Map<String, Value>) -> Option<Result<Self, String>> {
         let text = |name: &str| members.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let (token, granted) = (text("copilot_token"), text("github_token"));
@@ -72,14 +72,14 @@ impl Stored {
     }
 }
 
-/// Whether tokens may be sent there.
+/// Returns whether tokens may be sent to that address.
 pub fn is_safe(base_url: &str) -> bool {
     Url::parse(base_url).is_ok_and(|url| {
         url.scheme() == "https" || (url.scheme() == "http" && url.host_str().is_some_and(is_local))
     })
 }
 
-/// Whether a host, with or without a port, is this machine.
+/// Returns whether a host, with or without a port, is this machine.
 pub fn is_local(domain: &str) -> bool {
     let host = match domain.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,

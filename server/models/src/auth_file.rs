@@ -1,4 +1,4 @@
-//! `auth.json`: the keys that a user has stored.
+//! `auth.json`: the user's stored keys.
 
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
@@ -13,28 +13,28 @@ use super::auth_entry::Stored;
 use super::auth_seen::{self, AuthSeen, Problem};
 use crate::replace;
 
-/// How long another process may hold the lock.
+/// The longest wait for a lock that another process holds.
 const LOCK_LIMIT: Duration = Duration::from_secs(10);
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// Why the file could not be read or written. Shows nothing of what is in it.
+/// The reason why the file cannot be read or written. The message shows no content of the file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// The file system refused.
+    /// The file system reported an error.
     #[error("{path} cannot be used: {source}")]
     Io {
         /// The file, or its directory.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         source: std::io::Error,
     },
-    /// The file is not what it should be; it was left as it is.
+    /// The file is not valid; it was left unchanged.
     #[error("{path} is not valid: {reason}")]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// Location and description of the fault.
         reason: String,
     },
     /// Another process holds the lock.
@@ -45,7 +45,7 @@ pub enum AuthError {
     },
 }
 
-/// The file of an agent directory. It is looked at for every request, so that several agents share it.
+/// The file of an agent directory. The file is checked for every request, so that several agents share it.
 #[derive(Clone)]
 pub struct AuthFile {
     path: PathBuf,
@@ -59,42 +59,41 @@ impl std::fmt::Debug for AuthFile {
 }
 
 impl AuthFile {
-    /// The file in that directory; neither need exist.
+    /// Returns the file in that directory; neither has to exist.
     pub fn in_dir(agent_dir: &Path) -> Self {
         Self { path: agent_dir.join("auth.json"), seen: AuthSeen::new() }
     }
 
-    /// Checks that the file can be read, where there is one.
+    /// Checks that the file can be read, if it exists.
     pub fn check(&self) -> Result<(), AuthError> {
         self.read().map(drop)
     }
 
-    /// Stores a key for a provider and leaves all others as they are. Fails, and changes nothing, where
-    /// the file cannot be read, written or locked; waits up to 10 s for another process's lock, and
-    /// blocks the thread while it does.
+    /// Stores a key for a provider and leaves all others unchanged. Fails without a change if the file cannot be read,
+    /// written or locked. Blocks the thread, for up to 10 s during another process's lock.
     pub fn set_key(&self, provider: &str, key: &SecretString) -> Result<(), AuthError> {
         self.change(|entries| {
             entries.insert(provider.to_owned(), json!({"type": "api_key", "key": key.expose_secret()}));
         })
     }
 
-    /// Forgets what is stored for a provider. Fails as [`AuthFile::set_key`] does.
+    /// Removes the entry of a provider. Fails as [`AuthFile::set_key`] does.
     pub fn remove(&self, provider: &str) -> Result<(), AuthError> {
         self.change(|entries| {
             entries.remove(provider);
         })
     }
 
-    /// What is stored for a provider. Fails for an entry of a kind that this version does not know. Never waits long:
-    /// where the disk does not answer, what it said before counts.
+    /// Returns the stored credentials of a provider. Fails for an entry of a kind that this version does not know.
+    /// Never waits long: if the disk does not answer, the last known content applies.
     pub fn stored(&self, provider: &str) -> Result<Option<Stored>, AuthError> {
         self.seen.stored(&self.path, provider).map_err(|problem| self.failed(problem))
     }
 
-    /// The keys and tokens of all entries, also of those that this version does not know.
+    /// Returns the keys and tokens of all entries, also of entries that this version does not know.
     pub fn secrets(&self) -> Result<Vec<SecretString>, AuthError> {
         let entries = self.read()?;
-        // A login with a device code stands at the top level.
+        // A login with a device code is at the top level.
         let members = entries.iter().chain(entries.values().filter_map(Value::as_object).flatten());
         let is_secret =
             |name: &str| matches!(name, "key" | "access" | "refresh") || agentese::redact::holds_key(name);
@@ -102,7 +101,7 @@ impl AuthFile {
         Ok(secrets.map(SecretString::from).collect())
     }
 
-    /// The providers for which a key is stored, in the order of the file. Fails where it cannot be read.
+    /// Returns the providers with a stored key, in the order of the file. Fails if the file cannot be read.
     pub fn with_keys(&self) -> Result<Vec<String>, AuthError> {
         let entries = self.read()?;
         let keyed =
@@ -135,7 +134,7 @@ impl AuthFile {
         change(&mut entries);
         let mut text = serde_json::to_vec_pretty(&entries).map_err(|error| self.io(error.into()))?;
         text.push(b'\n');
-        // Those who keep it elsewhere link to it. Keys go nowhere but where they are.
+        // The file may be a link to another place; keys are written to the target alone.
         let target = replace::target(&self.path).map_err(|error| self.io(error))?;
         let scratch = target.parent().unwrap_or(directory);
         let options = replace::Options { scratch, mode: 0o600, exact_mode: Some(0o600) };
@@ -145,7 +144,7 @@ impl AuthFile {
         Ok(())
     }
 
-    /// Holds the lock of the directory while the file it gives is open.
+    /// Locks the directory for as long as the returned file is open.
     fn lock(&self, directory: &Path) -> Result<File, AuthError> {
         let handle = File::open(directory).map_err(|error| self.io(error))?;
         let begun = Instant::now();

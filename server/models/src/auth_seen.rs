@@ -1,7 +1,7 @@
-//! What `auth.json` says, for those who must not wait for a disk.
+//! Cached content of `auth.json`, for callers that must not wait for a disk.
 //!
-//! A thread of its own looks at the file. Whoever asks waits for its look, and where that takes long goes on with
-//! what was seen last. The file is read again where its time, size or identity has changed.
+//! A separate thread checks the file. A caller waits for its check; if that takes long, the caller continues with the
+//! last known content. The file is read again if its time, size or identity has changed.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -18,16 +18,16 @@ use serde_json::{Map, Value};
 
 use super::auth_entry::{PROVIDER, Stored};
 
-/// How long the first look may take: there is nothing else to go by.
+/// The longest wait for the first check, before any content is known.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
-/// How long others may.
+/// The longest wait for further checks.
 const LOOK: Duration = Duration::from_millis(100);
-/// A file that was changed so shortly before it was read may have changed again without another time.
+/// Age of a file's last change below which the file may change again without a new time.
 const SETTLED: Duration = Duration::from_secs(1);
-/// Nobody has so many keys.
+/// The greatest size of the file in bytes, far above that of real files.
 const LARGEST: u64 = 16 << 20;
 
-/// Why nothing can be said.
+/// The reason why the content is unknown.
 #[derive(Debug, Clone)]
 pub(super) enum Problem {
     Io(ErrorKind, String),
@@ -40,17 +40,17 @@ impl From<io::Error> for Problem {
     }
 }
 
-/// The entries by provider; of one that is not as it should be, why.
+/// Entries by provider; an invalid entry is replaced by its fault.
 type Entries = HashMap<String, Result<Stored, String>>;
 
-/// What a look found.
+/// The result of a check.
 #[derive(Clone)]
 struct Seen {
     stamp: Option<Stamp>,
     entries: Arc<Result<Entries, Problem>>,
 }
 
-/// Changes where the file does.
+/// Metadata that change with the file.
 #[derive(Clone, PartialEq, Eq)]
 struct Stamp {
     file: (u64, u64),
@@ -70,22 +70,22 @@ impl Stamp {
 
 #[derive(Default)]
 struct Looking {
-    /// Looks that were asked for, and those that are over.
+    /// Numbers of requested checks and of completed checks.
     asked: u64,
     done: u64,
     seen: Option<Seen>,
-    /// Number of times that this process has written the file.
+    /// Number of writes to the file by this process.
     written: u64,
 }
 
 type Shared = Arc<(Mutex<Looking>, Condvar)>;
 
-/// Looks at one file.
+/// The cache of one file.
 #[derive(Clone)]
 pub(super) struct AuthSeen {
     shared: Shared,
     work: Arc<Mutex<Option<Sender<u64>>>>,
-    /// Time limit of waiting for a look if the contents of the file are already known.
+    /// The longest wait for a check if the content of the file is already known.
     patience: Duration,
 }
 
@@ -98,14 +98,16 @@ impl AuthSeen {
         Self { shared: Shared::default(), work: Arc::default(), patience: LOOK }
     }
 
-    /// Takes what this process has just written to the file, so that it applies however long the next look takes.
+    /// Records the content that this process has just written, so that it applies regardless of the duration of the
+    /// next check.
     pub fn wrote(&self, members: Map<String, Value>) {
         let mut state = lock(&self.shared.0);
         state.written += 1;
         state.seen = Some(Seen { stamp: None, entries: Arc::new(Ok(entries(members))) });
     }
 
-    /// What is stored for a provider. Waits a moment for the disk, and only once where it is stuck.
+    /// Returns the stored credentials of a provider. Waits a moment for the disk, and only once if the disk does not
+    /// answer.
     pub fn stored(&self, path: &Path, provider: &str) -> Result<Option<Stored>, Problem> {
         match &*self.look(path).map_err(Problem::from)? {
             Err(problem) => Err(problem.clone()),
@@ -144,7 +146,7 @@ impl AuthSeen {
                 };
                 let seen = look(&path, before);
                 let mut state = lock(looking);
-                // A look that began before the file was written may have found what was there before.
+                // A check that began before the write may have found the earlier content.
                 if state.written == written {
                     state.seen = Some(seen);
                 }
@@ -158,11 +160,11 @@ impl AuthSeen {
     }
 }
 
-/// Reads the file where it is another one than before.
+/// Reads the file if it differs from the one before.
 fn look(path: &Path, before: Option<Seen>) -> Seen {
     let now = SystemTime::now();
     let stamp = std::fs::metadata(path).map(|metadata| {
-        // A time that lies in the future says nothing.
+        // The age of a time in the future is unknown.
         let age = metadata.modified().ok().and_then(|time| now.duration_since(time).ok());
         (Stamp::of(&metadata), age.is_some_and(|age| age > SETTLED))
     });
@@ -171,15 +173,16 @@ fn look(path: &Path, before: Option<Seen>) -> Seen {
     {
         return before;
     }
-    // One that may change again within the same moment is read again the next time.
+    // A file that may change again within the same moment is read again the next time.
     let stamp = stamp.ok().filter(|(_, settled)| *settled).map(|(stamp, _)| stamp);
     Seen { stamp, entries: Arc::new(read(path).map(entries)) }
 }
 
-/// The members of the file; none where there is no file. Never waits for the other end of a pipe.
+/// Reads the members of the file; returns no members if the file does not exist. Never waits for the other end of a
+/// pipe.
 pub(super) fn read(path: &Path) -> Result<Map<String, Value>, Problem> {
     let corrupt = |reason: &str| Problem::Corrupt(reason.to_owned());
-    // Opening a pipe or a device may do more than reading it.
+    // Opening a pipe or a device may have further effects than reading it.
     let kind = |metadata: &Metadata| match metadata.is_file() {
         true => Ok(()),
         false => Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file")),
@@ -201,13 +204,13 @@ pub(super) fn read(path: &Path) -> Result<Map<String, Value>, Problem> {
         Err(error) if error.kind() == ErrorKind::InvalidData => return Err(corrupt("it is not UTF-8")),
         Err(error) => return Err(error.into()),
     }
-    // Wiped from memory when it has been read.
+    // The text is wiped from memory after use.
     let text = SecretString::from(text);
     let text = text.expose_secret();
     match serde_json::from_str(text.strip_prefix('\u{feff}').unwrap_or(text)) {
         Ok(Value::Object(entries)) => Ok(entries),
         Ok(_) => Err(corrupt("it is not an object")),
-        // serde_json's own words can repeat what is in the file.
+        // serde_json's own message can repeat content of the file.
         Err(error) => {
             Err(Problem::Corrupt(format!("line {}, column {} is not JSON", error.line(), error.column())))
         }
@@ -220,7 +223,7 @@ fn entries(members: Map<String, Value>) -> Entries {
         (provider, stored)
     };
     let device = Stored::of_device(&members).map(|login| (PROVIDER.to_owned(), login));
-    // A key of that name was stored on purpose: it counts before the login.
+    // A key of that name was stored on purpose, so it takes precedence over the login.
     device.into_iter().chain(members.into_iter().map(entry)).collect()
 }
 
@@ -288,7 +291,7 @@ mod tests {
     fn fm_f121_where_the_disk_is_stuck_what_was_seen_last_counts() {
         let path = Path::new("auth.json");
         let seen = AuthSeen::new();
-        // A thread that never comes back.
+        // The thread never answers.
         let (sender, numbers) = channel();
         *lock(&seen.work) = Some(sender);
         let began = Instant::now();
@@ -297,7 +300,7 @@ mod tests {
         let entries = serde_json::json!({"p": {"type": "api_key", "key": "old"}});
         let found = entries.as_object().cloned().map(entries_of).unwrap();
         lock(&seen.shared.0).seen = Some(found);
-        // Nobody asks a second time, so nobody waits a second time.
+        // No further check is requested, so no caller waits a second time.
         for _ in 0..100 {
             assert_eq!(key(&seen, path), Ok(Some("old".to_owned())));
         }
@@ -308,7 +311,7 @@ mod tests {
     fn what_this_process_has_written_applies_at_once() {
         let path = Path::new("auth.json");
         let seen = AuthSeen::new();
-        // A thread that never comes back.
+        // The thread never answers.
         let (sender, _numbers) = channel();
         *lock(&seen.work) = Some(sender);
         for written in ["old", "new"] {

@@ -1,7 +1,7 @@
-//! Texts that show nothing.
+//! Texts without visible characters.
 
-/// Returns whether a text has no visible character: it is empty, or white space, control characters and characters that
-/// Unicode calls default ignorable (zero-width spaces, joiners, byte order marks) are all that it has.
+/// Returns whether a text has no visible character. Such a text is empty or consists of white space, control characters
+/// and Unicode's default ignorable characters (zero-width spaces, joiners, byte order marks).
 pub fn is_blank(text: &str) -> bool {
     text.chars()
         .all(|character| character.is_whitespace() || character.is_control() || is_ignorable(character))

@@ -12,7 +12,7 @@ use super::keys::{Keys, NotReady};
 use super::levels::{levels, nearest};
 use super::provider::Provider;
 
-/// A model, and the level that came with its name.
+/// A model, with the level after its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
     /// The model.
@@ -21,11 +21,11 @@ pub struct Chosen {
     pub thinking: Option<ThinkingLevel>,
 }
 
-/// Why a key was not stored.
+/// The reason why a key was not stored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreKeyError {
-    /// There is no place for it.
+    /// There is no file for keys.
     #[error("there is no home directory to keep keys in")]
     NoFile,
     /// The file cannot be read or written.
@@ -52,7 +52,7 @@ fn name(model: &Model) -> String {
 }
 
 impl Catalog {
-    /// The models of those providers.
+    /// Creates a catalogue of those providers' models.
     pub fn new(providers: Vec<Arc<dyn Provider>>) -> Self {
         Self { providers, keys: None, login: None }
     }
@@ -71,36 +71,36 @@ impl Catalog {
         self
     }
 
-    /// How users log in with a device code, where they can.
+    /// Returns the login with a device code, if the catalogue has one.
     pub fn login(&self) -> Option<&DeviceLogin> {
         self.login.as_ref()
     }
 
-    /// Whether a provider of that name is there.
+    /// Returns whether the catalogue has a provider of that name.
     pub fn has_provider(&self, name: &str) -> bool {
         self.provider(name).is_some()
     }
 
-    /// Whether there is a key for a provider, stored, in the environment or configured, as far as that is known
-    /// without waiting.
+    /// Returns whether a provider has a key (stored, in the environment or configured), as far as this is known without
+    /// waiting.
     pub fn has_key(&self, provider: &str) -> bool {
         self.keys.as_ref().is_some_and(|keys| keys.find(provider, None).is_ok())
     }
 
-    /// Stores a key for a provider in `auth.json`. Blocks. Fails where there is no such file and none can be made.
+    /// Stores a key for a provider in `auth.json`. Blocks. Fails if the file does not exist and cannot be created.
     pub fn store_key(&self, provider: &str, key: &SecretString) -> Result<(), StoreKeyError> {
         let file = self.keys.as_ref().and_then(Keys::file).ok_or(StoreKeyError::NoFile)?;
         Ok(file.set_key(provider, key)?)
     }
 
-    /// The providers whose keys are in `auth.json`. Blocks; none where it cannot be read.
+    /// Returns the providers with keys in `auth.json`; an empty list if the file cannot be read. Blocks.
     pub fn stored_keys(&self) -> Vec<String> {
         let file = self.keys.as_ref().and_then(Keys::file);
         file.and_then(|file| file.with_keys().ok()).unwrap_or_default()
     }
 
-    /// The model of that provider with that id, whether it is listed or not: one that is not is taken to be like the
-    /// provider's first model. None where there is no such provider, or where it has no models.
+    /// Returns the model of that provider with that id, also if the provider does not list it. An unlisted model gets
+    /// the properties of the provider's first model. Returns `None` if the provider is unknown or has no models.
     pub fn model_like(&self, provider: &str, id: &str) -> Option<Model> {
         if let Some(model) = self.get(provider, id) {
             return Some(model.clone());
@@ -110,33 +110,32 @@ impl Catalog {
         Some(model)
     }
 
-    /// Every model, whether it can be asked or not.
+    /// Returns every model, available or not.
     pub fn models(&self) -> impl Iterator<Item = &Model> {
         self.providers.iter().flat_map(|provider| provider.models())
     }
 
-    /// The models that can be asked: those whose provider has a key or needs none. Stored keys are
-    /// looked up anew each time.
+    /// Returns the available models, of providers with a key or without need of one. Each call checks the stored keys.
     pub fn available(&self) -> Vec<&Model> {
         self.providers.iter().flat_map(|provider| provider.available()).collect()
     }
 
-    /// Their names, as `provider/id`, for texts that say what there is.
+    /// Returns the names of all models as `provider/id`, for messages that list them.
     pub fn names(&self) -> Vec<String> {
         self.models().map(name).collect()
     }
 
-    /// The model of that provider with that id.
+    /// Returns the model of that provider with that id.
     pub fn get(&self, provider: &str, id: &str) -> Option<&Model> {
         self.models().find(|model| model.provider == provider && model.id == id)
     }
 
-    /// As [`Catalog::get`], of those that can be asked.
+    /// Returns the same as [`Catalog::get`] if the model is available.
     pub fn get_available(&self, provider: &str, id: &str) -> Option<&Model> {
         self.get(provider, id).filter(|model| self.ready(model).is_ok())
     }
 
-    /// Whoever answers for a model.
+    /// Returns the provider of a model.
     pub fn provider_of(&self, model: &Model) -> Option<&Arc<dyn Provider>> {
         self.provider(&model.provider)
     }
@@ -145,18 +144,18 @@ impl Catalog {
         self.providers.iter().find(|provider| provider.name() == name)
     }
 
-    /// Whether a model can be asked now. Fails for want of a key, with a text for the user; a key that
-    /// a command gives is taken to be there.
+    /// Checks that a model is available. Fails with a text for the user if the key is missing. A key from a command is
+    /// assumed to be present.
     pub fn ready(&self, model: &Model) -> Result<(), NotReady> {
         self.provider_of(model).map_or(Ok(()), |provider| provider.ready(model))
     }
 
-    /// The thinking levels that a model has, weakest first, as it is configured.
+    /// Returns the thinking levels of a model as configured, weakest first.
     pub fn levels(&self, model: &Model) -> Vec<ThinkingLevel> {
         self.provider_of(model).map_or_else(|| levels(model), |provider| provider.levels(model))
     }
 
-    /// A model with what is known of it besides what every client gets to see.
+    /// Adds the further facts about a model, which not all clients receive.
     pub fn describe(&self, model: Model) -> Model {
         match self.provider_of(&model).cloned() {
             Some(provider) => provider.describe(model),
@@ -164,22 +163,21 @@ impl Catalog {
         }
     }
 
-    /// Of those levels the nearest one: the next stronger, or else the strongest.
+    /// Returns the nearest of the model's levels: the next stronger, or else the strongest.
     pub fn nearest_level(&self, model: &Model, wanted: ThinkingLevel) -> ThinkingLevel {
         nearest(&self.levels(model), wanted)
     }
 
-    /// Gives a key for a provider, before all others, for the life of this catalogue and its clones. It
-    /// is not stored.
+    /// Sets a key for a provider for the life of this catalogue and its clones. This key precedes all others and is not
+    /// stored.
     pub fn set_api_key(&self, provider: &str, key: SecretString) {
         if let Some(keys) = &self.keys {
             keys.give(provider, key);
         }
     }
 
-    /// Every key that there is, whether or not a provider is asked with it, so that they can be kept out of what is
-    /// written for others; with them the reasons why some are not known. Commands of `models.json` run for it, each
-    /// once in the life of the catalogue.
+    /// Returns every key, in use or not, so that output for others can leave the keys out. Also returns the reasons for
+    /// keys that are unknown. Commands in `models.json` run for this, each once in the life of the catalogue.
     pub async fn secrets(&self) -> (Vec<SecretString>, Vec<String>) {
         match &self.keys {
             Some(keys) => keys.known().await,
@@ -187,21 +185,21 @@ impl Catalog {
         }
     }
 
-    /// The provider of that name, whatever its case, as it is written.
+    /// Returns the provider of that name, regardless of case.
     pub fn provider_named(&self, wanted: &str) -> Option<&Arc<dyn Provider>> {
         self.providers.iter().find(|provider| provider.name().eq_ignore_ascii_case(wanted))
     }
 
-    /// The model that a pattern means: `provider/id`, an id, or a part of either or of a name, with an
-    /// optional `:level`. Whole names win over parts; of several that have the part, one without a date
-    /// wins over dated ones, and then the highest id.
+    /// Returns the model for a pattern: `provider/id`, an id, or a part of either or of a name, with an optional
+    /// `:level`. Whole names precede parts. Of several models with the part, one without a date precedes dated ones,
+    /// and then the highest id.
     pub fn find(&self, pattern: &str) -> Option<Chosen> {
         find_in(&self.models().collect::<Vec<_>>(), pattern)
     }
 
-    /// The models that a list of patterns means, each once, in the order of the patterns; and the
-    /// patterns that mean none. A pattern with `*`, `?` or `[` means all models whose `provider/id` or id
-    /// it matches; each takes an optional `:level`.
+    /// Returns the models for a list of patterns, each once, in the order of the patterns, and the patterns without a
+    /// match. A pattern with `*`, `?` or `[` stands for all models with a match in `provider/id` or id. Each pattern
+    /// has an optional `:level`.
     pub fn scope<'a>(&self, patterns: impl IntoIterator<Item = &'a str>) -> (Vec<Chosen>, Vec<&'a str>) {
         let mut chosen: Vec<Chosen> = Vec::new();
         let mut unknown = Vec::new();
@@ -240,7 +238,7 @@ fn matcher(glob: &str) -> Option<GlobMatcher> {
     glob.ok().map(|glob| glob.compile_matcher())
 }
 
-/// As [`Catalog::find`], among some models.
+/// Returns a model like [`Catalog::find`], from the given models.
 pub fn find_in(models: &[&Model], pattern: &str) -> Option<Chosen> {
     let chosen = |pattern: &str, thinking| {
         let pattern = pattern.to_lowercase();
@@ -252,13 +250,13 @@ pub fn find_in(models: &[&Model], pattern: &str) -> Option<Chosen> {
         };
         let best = || {
             let parts = models.iter().copied().filter(|model| part(model));
-            // Of equals the first one stays first.
+            // Of equal models the first is chosen.
             parts.reduce(|best, model| if rank(model) > rank(best) { model } else { best })
         };
         let model = models.iter().copied().find(|model| whole(model)).or_else(best)?;
         Some(Chosen { model: model.clone(), thinking })
     };
-    // An id may have a colon of its own.
+    // An id may contain a colon itself.
     chosen(pattern, None).or_else(|| {
         let (pattern, level) = pattern.rsplit_once(':')?;
         chosen(pattern, Some(level.parse().ok()?))
@@ -269,7 +267,7 @@ fn rank(model: &Model) -> (bool, &str) {
     (!is_dated(&model.id), &model.id)
 }
 
-/// Whether an id names a version by its day, as in `-20250929` or `-2025-04-14`.
+/// Returns whether an id ends in the date of a version, as in `-20250929` or `-2025-04-14`.
 fn is_dated(id: &str) -> bool {
     let digits =
         |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());

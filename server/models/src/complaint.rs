@@ -3,12 +3,12 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Something in the user's files that is not used, and why. Shows no secret.
+/// A warning about a part of the user's files that is ignored. The message shows no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub reason: String,
 }
 

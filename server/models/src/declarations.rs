@@ -1,8 +1,8 @@
-//! Tools as the API of a model takes them.
+//! Tools in the form that the API of a model accepts.
 //!
-//! Tools come from servers and extensions whose authors know one API. Names of tools and of properties that an API refuses
-//! are sent in another form and come back as they were; schemas are rewritten, so that they say the same in what the API
-//! takes of JSON Schema. A tool whose schema cannot be rewritten is left out.
+//! Tools come from servers and extensions with knowledge of one API. Names of tools and properties that another API
+//! refuses are sent in another form and restored in the answer. Schemas are rewritten with the same meaning in the
+//! API's part of JSON Schema. A tool is left out if its schema cannot be rewritten.
 
 mod names;
 mod references;
@@ -24,7 +24,7 @@ pub use rules::{ANTHROPIC, GOOGLE, OPENAI, ToolRules};
 pub use schema::problem;
 pub use stream::restored;
 
-/// Rewrites the tools of a request, and the calls of its conversation with them.
+/// Rewrites the tools of a request, and the calls of them in its conversation.
 pub fn fit(request: &mut Request, rules: &'static ToolRules) -> Renames {
     let mut renames = Renames::default();
     let mut taken: BTreeSet<String> =
@@ -61,11 +61,11 @@ pub fn fit(request: &mut Request, rules: &'static ToolRules) -> Renames {
 }
 
 impl Renames {
-    /// Returns a copy of a message with the names of requests; `None` if it names nothing that was renamed.
+    /// Returns a copy of a message with the names of requests; `None` if the message has no renamed name.
     fn message(&self, message: &AgentMessage, rules: &ToolRules) -> Option<AgentMessage> {
         let sent = |own: &str| match self.sent.get(own) {
             Some(sent) => Some(sent.clone()),
-            // A tool that is not there any more, or never was.
+            // A tool that was removed, or never existed.
             None => (!rules.takes(own)).then(|| rules.name(own)),
         };
         match message {

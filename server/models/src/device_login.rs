@@ -1,7 +1,8 @@
-//! Logging in with a device code: the user enters a short code elsewhere, and this program asks until that is done.
+//! Login with a device code: the user enters a short code elsewhere, and this program polls until the login is
+//! complete.
 //!
-//! What comes of it stands in `auth.json` at the top level, as Opal writes it: `github_token` (what the user granted),
-//! `copilot_token` (what models are asked with), `expires_at` (seconds since the epoch) and `base_url`.
+//! The result is at the top level of `auth.json`, in Opal's format: `github_token` (granted by the user),
+//! `copilot_token` (for requests to models), `expires_at` (seconds since the epoch) and `base_url`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,86 +19,86 @@ use super::key::secret_header;
 use crate::config::{Environment, Login};
 use crate::world::Clock;
 
-/// A token that ends within this time is exchanged for a new one, in seconds.
+/// Remaining validity, in seconds, below which a token is exchanged for a new one.
 const SOON: i64 = 300;
 
-/// How long an answer of the login server may take.
+/// The longest wait for an answer of the login server.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The longest answer of the login server that is read, in bytes.
+/// The greatest length of an answer of the login server, in bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// How much longer the pause is after the server found the questions too many, in seconds.
+/// Increase of the pause, in seconds, after the server requested slower polling.
 const SLOWER: u64 = 5;
 
-/// Pauses between two questions, in seconds.
+/// Allowed pauses between two polls, in seconds.
 const PAUSES: std::ops::RangeInclusive<u64> = 1..=300;
 
-/// What is asked for on the user's behalf.
+/// The permission that is requested from the user.
 const SCOPE: &str = "read:user";
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-/// What the user has to do.
+/// The code with the instructions for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceCode {
-    /// What the user enters.
+    /// The code that the user enters.
     pub user_code: String,
-    /// Where.
+    /// The page for the code.
     pub verification_uri: String,
-    /// What [`DeviceLogin::poll`] asks with.
+    /// The code for [`DeviceLogin::poll`].
     pub device_code: String,
-    /// The pause between two questions, in seconds.
+    /// Pause between two polls in seconds.
     pub interval: u64,
 }
 
-/// Why nobody is logged in. Shows no token.
+/// The reason for a missing login. The message shows no token.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoginError {
-    /// Nothing says where the login server is.
+    /// No login server is configured.
     #[error("no login server is configured: {0} names its domain")]
     NoServer(&'static str),
-    /// It cannot be reached.
+    /// The login server cannot be reached.
     #[error("the login server at {domain} cannot be reached: {reason}")]
     Unreachable {
-        /// Its domain.
+        /// Domain of the login server.
         domain: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It refuses.
+    /// The login server refuses the request.
     #[error("the login server answered {status}: {reason}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// What it says.
+        /// The reason in its answer.
         reason: String,
     },
     /// The user has not entered the code in time.
     #[error("expired_token: the code has expired, begin the login again")]
     Expired,
-    /// The user has said no.
+    /// The user rejected the login.
     #[error("access_denied: the login was refused")]
     Denied,
-    /// It answers something that no login server answers.
+    /// The answer is not that of a login server.
     #[error("the login server's answer has no {0}")]
     Unreadable(&'static str),
-    /// What it gave leads to a place that no token is sent to.
+    /// The address in the answer is not safe for tokens.
     #[error("the login server names a model server that is not reached over https: {0}")]
     Insecure(String),
-    /// The token cannot be kept.
+    /// The token cannot be stored.
     #[error(transparent)]
     File(#[from] AuthError),
-    /// There is no directory to keep it in.
+    /// There is no directory to store the token in.
     #[error("there is no home directory to keep the login in")]
     NoHome,
-    /// Nobody has logged in.
+    /// No user has logged in.
     #[error("nobody is logged in: use the login of this agent, or an API key of another provider")]
     LoggedOut,
 }
 
-/// Where models are asked, and with what.
+/// Address and token for requests to models.
 pub struct Access {
     pub token: SecretString,
     pub base_url: String,
@@ -135,7 +136,7 @@ impl DeviceLogin {
         Self { variables, domain, client_id, file, client, clock }
     }
 
-    /// Begins a login. Fails where no login server is configured, reached or willing.
+    /// Starts a login. Fails if no login server is configured or reached, or if the server refuses.
     pub async fn begin(&self) -> Result<DeviceCode, LoginError> {
         let body = self.asked(json!({"scope": SCOPE}));
         let request = self.client()?.post(self.url("", "/login/device/code")?);
@@ -150,8 +151,8 @@ impl DeviceLogin {
         })
     }
 
-    /// Waits until the user has entered the code, asking every `interval` seconds, and keeps what that gives. Fails where
-    /// the user refuses or takes too long. Dropping it ends the waiting.
+    /// Polls every `interval` seconds until the user has entered the code, and stores the result. Fails if the user
+    /// rejects the login or takes too long. Dropping the future ends the polling.
     pub async fn poll(&self, device_code: &str, interval: u64) -> Result<(), LoginError> {
         let mut pause = interval.clamp(*PAUSES.start(), *PAUSES.end());
         let body = self.asked(json!({"device_code": device_code, "grant_type": GRANT}));
@@ -172,8 +173,8 @@ impl DeviceLogin {
         self.exchange(&granted).await.map(drop)
     }
 
-    /// Where models are asked now, and with what. A token that ends soon is exchanged for a new one; one that has not
-    /// ended yet counts where that fails.
+    /// Returns the current address and token for requests to models. A token that expires soon is exchanged for a new
+    /// one. If the exchange fails, a token that is still valid is returned.
     pub async fn access(&self) -> Result<Access, LoginError> {
         let stored = self.file.as_ref().ok_or(LoginError::NoHome)?.stored(PROVIDER)?;
         let Some(Stored::Device { token, granted, expires_at, base_url }) = stored else {
@@ -192,7 +193,7 @@ impl DeviceLogin {
         }
     }
 
-    /// Gets the token that models are asked with for what the user granted, and keeps both.
+    /// Exchanges the user's grant for a token for requests to models, and stores both.
     async fn exchange(&self, granted: &SecretString) -> Result<Access, LoginError> {
         let bearer = secret_header(&format!("Bearer {}", granted.expose_secret()));
         let bearer = bearer.ok_or(LoginError::Unreadable("access_token"))?;
@@ -232,7 +233,7 @@ impl DeviceLogin {
         }
     }
 
-    /// An address of the login server; one on this machine needs no encryption and has no further names.
+    /// Returns an address of the login server. A server on this machine needs no encryption and has no subdomains.
     fn url(&self, host: &str, path: &str) -> Result<Url, LoginError> {
         let domain = self.domain.as_deref().ok_or(LoginError::NoServer(self.variables.domain))?;
         let local = is_local(domain);
@@ -248,7 +249,7 @@ impl DeviceLogin {
         body
     }
 
-    /// The body of an answer. Fails for a very long one.
+    /// Reads the body of an answer. Fails if the body is very long.
     async fn read(&self, mut answer: Response) -> Result<Vec<u8>, LoginError> {
         let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| self.unreachable(error.without_url()))? {
@@ -262,7 +263,7 @@ impl DeviceLogin {
 
     async fn send(&self, request: RequestBuilder) -> Result<Value, LoginError> {
         let request = request.header(ACCEPT, "application/json").timeout(PATIENCE);
-        // reqwest's own text of an error may show an address; there is no secret in one here.
+        // reqwest's own text of an error may show an address, which contains no secret here.
         let answer = request.send().await.map_err(|error| self.unreachable(error.without_url()))?;
         let status = answer.status();
         let body: Value = serde_json::from_slice(&self.read(answer).await?).unwrap_or_default();
@@ -278,7 +279,8 @@ fn with_body(request: RequestBuilder, body: &Value) -> RequestBuilder {
     request.header(CONTENT_TYPE, "application/json").body(body.to_string())
 }
 
-/// What a server says about a failure. Nothing else of its answer is shown: it may hold a token.
+/// Returns the reason for a failure from a server's answer. No other part of the answer is shown, because it may
+/// contain a token.
 fn reason(answer: &Value) -> String {
     let said = ["error_description", "error", "message"].into_iter().find_map(|name| answer[name].as_str());
     agentese::redact(said.unwrap_or("it says nothing more")).into_owned()

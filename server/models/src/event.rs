@@ -1,81 +1,81 @@
-//! What a provider says while it answers.
+//! Events that a provider sends during an answer.
 
 use super::Failure;
 
-/// Tokens as a provider reports them.
+/// Token counts as reported by a provider.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenCounts {
-    /// Input that did not come from a cache.
+    /// Number of input tokens that did not come from a cache.
     pub input: u64,
-    /// Output.
+    /// Number of output tokens.
     pub output: u64,
-    /// Input read from a cache.
+    /// Number of input tokens read from a cache.
     pub cache_read: u64,
-    /// Input written to a cache.
+    /// Number of input tokens written to a cache.
     pub cache_write: u64,
-    /// Those of `cache_write` that the cache keeps for an hour, where the provider's API tells them apart.
+    /// Number of tokens in `cache_write` that the cache keeps for an hour; absent if the provider's API does not report
+    /// it.
     pub cache_write_hour: Option<u64>,
-    /// Those of `output` that went into reasoning, where the provider's API tells them apart.
+    /// Number of tokens in `output` for reasoning; absent if the provider's API does not report it.
     pub reasoning: Option<u64>,
 }
 
-/// Why an answer ended well.
+/// The reason for the successful end of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// The model had nothing more to say.
+    /// The model finished its answer.
     Stop,
-    /// It reached the limit of its output.
+    /// The model reached its output limit.
     Length,
-    /// It wants tools to run.
+    /// The model requests tool calls.
     ToolUse,
 }
 
 /// One step of an answer. Blocks open and close one after the other.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
-    /// The provider is at work.
+    /// The provider has started to answer.
     Start,
     /// The provider's id of the answer.
     Id(String),
-    /// Why the model stopped, in the provider's own word.
+    /// The stop reason as the provider names it.
     StopWord(String),
-    /// The tokens so far; replaces what was reported before.
+    /// The tokens so far; replaces the previous report.
     Usage(TokenCounts),
     /// A text block opens.
     TextStart,
-    /// It grows.
+    /// The text block grows by this text.
     TextDelta(String),
-    /// It closes.
+    /// The text block closes.
     TextEnd,
-    /// The provider's mark for the block that is open, to be given back with it; replaces an earlier one.
+    /// The provider's mark for the open block, which must be sent back with the block; replaces an earlier mark.
     Signature(String),
-    /// The provider's mark for the first thinking block, regardless of the block that is open; replaces an
-    /// earlier mark.
+    /// The provider's mark for the first thinking block, regardless of the open block; replaces an earlier mark.
     ThinkingSignature(String),
-    /// The thinking block that is open came in a form that nobody can read.
+    /// The open thinking block has an unreadable form.
     Redacted,
     /// A thinking block opens.
     ThinkingStart,
-    /// It grows.
+    /// The thinking block grows by this text.
     ThinkingDelta(String),
-    /// It closes.
+    /// The thinking block closes.
     ThinkingEnd {
-        /// The provider's mark, where it comes with the end.
+        /// The provider's mark, if it arrives with the end.
         signature: Option<String>,
     },
     /// A tool call opens.
     ToolCallStart {
-        /// Its id.
+        /// Id of the call.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         name: String,
     },
-    /// The JSON text of its arguments grows.
+    /// The JSON text of the call's arguments grows by this text.
     ToolCallDelta(String),
-    /// It closes.
+    /// The tool call closes.
     ToolCallEnd,
     /// The answer is complete.
     Done(Done),
-    /// The request failed; what came before stays.
+    /// The request failed; the content so far remains.
     Error(Failure),
 }

@@ -1,9 +1,9 @@
 //! Excerpts of texts for errors.
 
-/// How much of something unexpected an error shows, in characters.
+/// Number of characters of an unexpected text that an error shows.
 const EXCERPT: usize = 200;
 
-/// The beginning of a text on one line, for an error.
+/// Returns the beginning of a text on one line, for an error.
 pub fn excerpt(text: &str) -> String {
     let words = text.split(|character: char| character.is_whitespace() || character.is_control());
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");

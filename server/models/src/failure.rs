@@ -1,56 +1,56 @@
-//! Why a request failed, and of what kind that is.
+//! Failures of requests and their kinds.
 
 use std::time::Duration;
 
-/// What kind of failure it was: what follows it depends on this, never on its text.
+/// The kind of a failure. The reaction to a failure depends on its kind, never on its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// Too many requests for now.
+    /// Too many requests at the moment.
     RateLimited,
-    /// The provider has too much to do.
+    /// The provider is overloaded.
     Overloaded,
-    /// The provider failed.
+    /// An internal error of the provider.
     Server,
     /// The connection was not made, was cut, or stalled.
     Network,
     /// The key is missing, wrong, or not allowed to do this.
     Auth,
-    /// What was paid for is used up.
+    /// The paid quota is exhausted.
     Quota,
     /// The conversation does not fit into the model's context.
     Overflow,
-    /// The request was refused for what it says.
+    /// The provider refused the content of the request.
     BadRequest,
-    /// The provider said something that is no answer.
+    /// The provider sent data that is no answer.
     Protocol,
-    /// The model refused, or its answer was held back.
+    /// The model refused, or the provider withheld its answer.
     Refused,
-    /// The run has reached a limit, and no model was asked.
+    /// The run has reached a limit, and no request was sent.
     Limit,
 }
 
-/// Why a request failed.
+/// A failure of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind it is.
+    /// The kind of the failure.
     pub kind: FailureKind,
-    /// What the user reads; carries no secret.
+    /// The text for the user; contains no secret.
     pub text: String,
-    /// How long the provider asks to be left alone.
+    /// Duration of the wait that the provider requests.
     pub retry_after: Option<Duration>,
-    /// True if the provider gave no known reason, with a status that may stand for an overflow. The failure
-    /// is an overflow if the conversation nearly fills the model's context.
+    /// `true` if the provider gave no known reason, with a status that may mean an overflow. The failure is an overflow
+    /// if the conversation nearly fills the model's context.
     pub unexplained: bool,
 }
 
 impl Failure {
-    /// A failure of that kind, with that text.
+    /// Creates a failure of that kind with that text.
     pub fn new(kind: FailureKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), retry_after: None, unexplained: false }
     }
 
-    /// A failure of which nothing but its text is known.
+    /// Creates a failure of which only the text is known.
     pub fn from_text(text: impl Into<String>) -> Self {
         let text = text.into();
         if says_no_more(&text) {
@@ -62,8 +62,8 @@ impl Failure {
         Self { unexplained, ..Self::new(kind, text) }
     }
 
-    /// A failure that a provider answered with that HTTP status. `text` is what the user reads and
-    /// holds what the provider said about it.
+    /// Creates the failure for an HTTP status from a provider. `text` is the text for the user and includes the
+    /// provider's reason.
     pub fn of_status(status: u16, text: impl Into<String>) -> Self {
         let text = text.into();
         let kind = FailureKind::of_status(status, &text);
@@ -72,10 +72,10 @@ impl Failure {
     }
 }
 
-/// Statuses with which servers refuse a conversation that does not fit, among others.
+/// Statuses with which servers refuse a conversation that does not fit, among other requests.
 const UNEXPLAINED: &[u16] = &[400, 413];
 
-/// What model servers say if a conversation does not fit, with the server that says it.
+/// Phrases of model servers for a conversation that does not fit, each with its server.
 const OVERFLOWS: &[&str] = &[
     // Anthropic.
     "prompt is too long",
@@ -84,7 +84,7 @@ const OVERFLOWS: &[&str] = &[
     "model_context_window_exceeded",
     // Amazon Bedrock.
     "input is too long",
-    // OpenAI, Azure, and servers that took their words over: vLLM, LiteLLM, OpenRouter, DeepSeek.
+    // OpenAI, Azure, and servers with the same phrases: vLLM, LiteLLM, OpenRouter, DeepSeek.
     "exceeds the context window",
     "maximum context length",
     "context_length_exceeded",
@@ -122,7 +122,7 @@ const OVERFLOWS: &[&str] = &[
     "exceeded model token limit",
     // DashScope.
     "range of input length should be",
-    // Z.AI: its words and its code.
+    // Z.AI: its phrase and its code.
     "prompt exceeds max length",
     "\"code\":\"1261\"",
     "\"code\":1261",
@@ -131,8 +131,8 @@ const OVERFLOWS: &[&str] = &[
     "token limit exceeded",
 ];
 
-/// What texts say of each kind, most telling first: an overflow that names a limit is no rate limit,
-/// and a quota that is used up does not come back by waiting.
+/// Phrases in texts by kind, most specific first: an overflow that names a limit is no rate limit, and an exhausted
+/// quota does not recover with time.
 const PHRASES: &[(FailureKind, &[&str])] = &[
     (FailureKind::Overflow, OVERFLOWS),
     (
@@ -172,11 +172,11 @@ const PHRASES: &[(FailureKind, &[&str])] = &[
         FailureKind::Auth,
         &["authentication_error", "invalid x-api-key", "invalid api key", "permission_error"],
     ),
-    // What the readers of the APIs say.
+    // Texts of the APIs' readers.
     (FailureKind::Refused, &["the answer was held back by the provider", "the model refused to answer"]),
 ];
 
-/// What statuses mean where the text says nothing that is more telling.
+/// Kinds by status, for failures with a text that matches no phrase.
 const STATUSES: &[(&[u16], FailureKind)] = &[
     (&[401, 403], FailureKind::Auth),
     (&[402], FailureKind::Quota),
@@ -190,7 +190,7 @@ const STATUSES: &[(&[u16], FailureKind)] = &[
 const NO_BODY: &str = "(no body)";
 
 impl FailureKind {
-    /// The kind that a text speaks of, for providers that say no more.
+    /// Returns the kind that a text implies, for providers that report no status.
     pub fn of_text(text: &str) -> Self {
         if says_no_more(text) {
             return Self::Overflow;
@@ -204,7 +204,7 @@ impl FailureKind {
         spoken.or_else(numbered).unwrap_or(Self::BadRequest)
     }
 
-    /// The kind of a refusal with that HTTP status and that text.
+    /// Returns the kind of a refusal with that HTTP status and that text.
     pub fn of_status(status: u16, text: &str) -> Self {
         let spoken = Self::spoken(text);
         let listed = STATUSES.iter().find(|(statuses, _)| statuses.contains(&status)).map(|(_, kind)| *kind);
@@ -213,7 +213,7 @@ impl FailureKind {
             (429, Some(Self::Quota)) => Self::Quota,
             (429, _) => Self::RateLimited,
             (401 | 403, _) => Self::Auth,
-            // Some say with a 400 that they have too much to do.
+            // Some servers report an overload with a 400.
             (400..=499, Some(kind @ (Self::Overflow | Self::Quota | Self::Overloaded))) => kind,
             (500.., Some(kind @ (Self::Overflow | Self::Overloaded))) => kind,
             (500.., _) => listed.unwrap_or(Self::Server),
@@ -228,12 +228,12 @@ impl FailureKind {
     }
 }
 
-/// Returns true if a text is a status that may stand for an overflow, and no more.
+/// Returns true if a text is only a status that may mean an overflow.
 fn says_no_more(text: &str) -> bool {
     text.contains(NO_BODY) && UNEXPLAINED.iter().any(|status| has_number(text, *status))
 }
 
-/// Whether a number stands in a text by itself, not as a part of a longer one.
+/// Returns whether a text contains a number by itself, not as a part of a longer one.
 fn has_number(text: &str, number: u16) -> bool {
     text.split(|character: char| !character.is_ascii_digit()).any(|digits| digits == number.to_string())
 }

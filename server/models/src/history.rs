@@ -1,8 +1,8 @@
-//! What of a conversation a model gets to see.
+//! The part of a conversation that is sent to a model.
 //!
-//! The result has user, assistant and toolResult messages only, and every tool call in it has
-//! exactly one result: providers refuse anything else. [`for_model`] does what is the same for all
-//! models, [`fit`] what depends on the one that is asked.
+//! The result has user, assistant and toolResult messages only, and every tool call in it has exactly one result.
+//! Providers refuse other conversations. [`for_model`] does the work that is the same for all models, [`fit`] the work
+//! that depends on the model.
 
 mod target;
 
@@ -19,22 +19,22 @@ use agentese::types::{
 use super::is_blank;
 use crate::roles;
 
-/// What a call is answered with whose result was never recorded.
+/// The result of a call if no result was recorded.
 const NO_RESULT: &str = "No result was recorded for this call.";
-/// What stands before the summary of messages that compaction removed.
+/// The text before the summary of messages that compaction removed.
 const COMPACTED: &str =
     "The beginning of this conversation was removed to make room. This is a summary of it:";
-/// What stands before the summary of a branch.
+/// The text before the summary of a branch.
 const BRANCH: &str =
     "The conversation returned here from a branch. This is a summary of what happened there:";
 
-/// Stands in place of a message of the user in which nothing can be seen: APIs refuse such a message.
+/// The replacement for a user message without visible content, because APIs refuse such a message.
 const BLANK: &str = "[The user sent an empty message.]";
 
-/// The messages for a model, oldest first, each as it is reached. Answers that failed or were aborted are left out with
-/// the results of their calls; commands of the user, summaries and messages of extensions become user
-/// messages, and so do those of roles that some dialects have; a call without a result gets an error result; messages of
-/// unknown roles are left out.
+/// Returns the messages for a model, oldest first, each produced on demand. Answers that failed or were aborted are
+/// left out with the results of their calls. Commands of the user, summaries, messages of extensions and messages of
+/// some dialects' own roles become user messages. A call without a result gets an error result. Messages of unknown
+/// roles are left out.
 pub fn for_model(
     messages: impl Iterator<Item = Arc<AgentMessage>>,
 ) -> impl Iterator<Item = Arc<AgentMessage>> {
@@ -55,9 +55,9 @@ pub fn for_model(
 
 #[derive(Default)]
 struct History {
-    /// Messages that are to be given next.
+    /// Messages that are ready to be returned.
     messages: VecDeque<Arc<AgentMessage>>,
-    /// Calls of the last answer that have no result yet: id and tool.
+    /// Calls of the last answer without a result so far: id and tool.
     open: Vec<(String, String)>,
 }
 
@@ -74,7 +74,7 @@ impl History {
             AgentMessage::ToolResult(result) => {
                 let before = self.open.len();
                 self.open.retain(|(id, _)| *id != result.tool_call_id);
-                // A result of a call that was left out goes with it.
+                // The result of an omitted call is omitted as well.
                 if self.open.len() < before {
                     self.messages.push_back(message);
                 }
@@ -136,7 +136,7 @@ impl History {
     }
 }
 
-/// Returns whether nothing of the content can be seen.
+/// Returns whether no part of the content is visible.
 fn shows_nothing(content: &InputContent) -> bool {
     match content {
         InputContent::Text(text) => is_blank(text),
@@ -146,7 +146,7 @@ fn shows_nothing(content: &InputContent) -> bool {
     }
 }
 
-/// Returns whether a request with these messages would ask a model nothing: none of them can be seen.
+/// Returns whether a request with these messages would be empty: no message is visible.
 pub fn asks_nothing(mut messages: impl Iterator<Item = Arc<AgentMessage>>) -> bool {
     messages.all(|message| matches!(&*message, AgentMessage::User(said) if shows_nothing(&said.content)))
 }
@@ -163,7 +163,7 @@ fn summary(lead: &str, summary: &str) -> String {
     format!("{lead}\n\n<summary>\n{summary}\n</summary>")
 }
 
-/// A command of the user in the form of the pi document, with a fence that its output cannot close.
+/// Returns a command of the user in the form of the pi document, with a fence that its output cannot close.
 fn command_text(command: &BashExecutionMessage) -> String {
     let fence = "`".repeat(longest_run(&command.output, '`').max(2) + 1);
     let mut text = format!("Ran `{}`\n", command.command);
@@ -222,7 +222,7 @@ mod tests {
         json!({"role": "toolResult", "toolCallId": id, "toolName": "bash", "content": [], "isError": false, "timestamp": 1})
     }
 
-    /// Roles, with the call of each result.
+    /// Returns the roles, with the call of each result.
     fn outline(messages: &[Arc<AgentMessage>]) -> Vec<String> {
         let line = |message: &Arc<AgentMessage>| match &**message {
             AgentMessage::ToolResult(result) => format!("result {}", result.tool_call_id),

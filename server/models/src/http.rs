@@ -1,4 +1,4 @@
-//! The HTTP client: whom it trusts, what it goes through, where it does not follow.
+//! The HTTP client: trusted certificates, proxies and redirects.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -13,30 +13,30 @@ use reqwest::{Certificate, NoProxy, Proxy, Url};
 use crate::config::Environment;
 use crate::{Failure, FailureKind, Settings};
 
-/// How often a provider may send a request on to another path.
+/// Number of redirects to another path that a request follows.
 pub const MOST_REDIRECTS: usize = 5;
-/// Statuses that send a request on as it is.
+/// Redirect statuses that preserve the request.
 pub const KEEPING: &[u16] = &[307, 308];
 
 const USER_AGENT: &str = concat!("agentese/", env!("CARGO_PKG_VERSION"));
 
-/// Variables that name a proxy, by what goes through it. The first one that is set counts, lower case
-/// first, as in curl.
+/// Environment variables that name a proxy, by scheme. The first variable that is set applies, lower case first, as in
+/// curl.
 const PROXIES: [(Scheme, &[&str]); 3] = [
     (Scheme::Https, &["https_proxy", "HTTPS_PROXY"]),
     (Scheme::Http, &["http_proxy", "HTTP_PROXY"]),
     (Scheme::All, &["all_proxy", "ALL_PROXY"]),
 ];
 const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
-/// What is on this machine is never reached through a proxy.
+/// Addresses on this machine, which are never reached through a proxy.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
-/// Variables that name files and folders of certificates which are trusted in place of the system's, as OpenSSL has them.
+/// Variables with files and folders of certificates that replace the system's, as in OpenSSL.
 const ROOT_FILES: &str = "SSL_CERT_FILE";
 const ROOT_FOLDERS: &str = "SSL_CERT_DIR";
-/// The variable and the setting that name a file of certificates which are trusted besides.
+/// The variable and the setting with a file of additional trusted certificates.
 const MORE_CERTIFICATES: &str = "NODE_EXTRA_CA_CERTS";
 const CA_FILE: &str = "httpCaFile";
-/// The setting that names a proxy.
+/// Name of the setting for a proxy.
 const PROXY: &str = "httpProxy";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +46,8 @@ enum Scheme {
     All,
 }
 
-/// What a client is made of. It is made when the first request needs it: reading the system's
-/// certificates takes longer than anything else at start.
+/// The configuration of a client. The client is created for the first request, because reading the system's
+/// certificates takes longer than all other steps at start.
 #[derive(Debug)]
 pub struct Client {
     connect_timeout: Duration,
@@ -57,20 +57,20 @@ pub struct Client {
     made: OnceLock<Result<reqwest::Client, String>>,
 }
 
-/// A place of certificates, and the variable or setting that names it.
+/// A location of certificates, and the variable or setting that names it.
 #[derive(Debug)]
 struct Certificates {
     named_by: &'static str,
     path: PathBuf,
-    /// True if these certificates replace the system's.
+    /// `true` if these certificates replace the system's.
     instead: bool,
 }
 
 struct Through {
     scheme: Scheme,
-    /// The variable or the setting that names it.
+    /// The variable or the setting that names the proxy.
     variable: &'static str,
-    /// May hold a password.
+    /// Address of the proxy; may contain a password.
     address: String,
 }
 
@@ -81,7 +81,7 @@ impl std::fmt::Debug for Through {
 }
 
 impl Client {
-    /// A client that trusts and goes through what the settings and the environment say.
+    /// Creates a client with the certificates and proxies of the settings and the environment.
     pub fn new(settings: &Settings, environment: &dyn Environment) -> Self {
         let set = |names: &[&'static str]| {
             names.iter().find_map(|name| {
@@ -93,7 +93,7 @@ impl Client {
             set(names).map(|(variable, address)| Through { scheme: *scheme, variable, address })
         };
         let mut proxies: Vec<Through> = PROXIES.iter().filter_map(named).collect();
-        // A proxy of the environment counts before that of the settings.
+        // A proxy of the environment takes precedence over that of the settings.
         for scheme in [Scheme::Https, Scheme::Http] {
             let is_set = proxies.iter().any(|through| [scheme, Scheme::All].contains(&through.scheme));
             if let Some(url) = settings.proxy.as_ref().filter(|_| !is_set) {
@@ -109,13 +109,13 @@ impl Client {
         }
     }
 
-    /// The client; fails for a proxy or certificates that cannot be used, naming where they are set.
+    /// Returns the client. Fails if a proxy or certificates cannot be used; the error names the variable or setting.
     pub fn get(&self) -> Result<&reqwest::Client, Failure> {
         let made = self.made.get_or_init(|| self.make());
         made.as_ref().map_err(|text| Failure::new(FailureKind::Network, text.clone()))
     }
 
-    /// The variable that names the proxy through which an address is reached, for errors.
+    /// Returns the variable for the proxy of an address, for errors.
     pub fn variable_for(&self, address: &Url) -> Option<&'static str> {
         let through = self.proxies.iter().find(|through| match through.scheme {
             Scheme::Http => address.scheme() == "http",
@@ -136,21 +136,21 @@ impl Client {
     }
 
     fn make(&self) -> Result<reqwest::Client, String> {
-        // Whoever uses this library may have chosen another one before.
+        // The program around this library may have chosen another provider before.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // Only what was given at the start counts, not what the process has now.
+        // The environment at the start applies, not the current one of the process.
         let mut builder = reqwest::Client::builder()
             .no_proxy()
             .user_agent(USER_AGENT)
-            // Not asked for, as hosts that compress hold words back; a gateway may do it all the same, and
-            // what it sends is decoded.
+            // Compression is not requested, because hosts that compress delay pieces of the answer. A gateway may
+            // compress all the same, and its answer is decoded.
             .default_headers(HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))]))
             .redirect(Policy::custom(|attempt| {
                 let from = attempt.previous().last().cloned();
                 let same = from.is_some_and(|from| from.origin() == attempt.url().origin());
-                // Others turn a request into one without a body.
+                // Other statuses turn a request into one without a body.
                 let keeps = KEEPING.contains(&attempt.status().as_u16());
-                // Keys are in headers that the client does not know to be secret.
+                // Keys are in headers that the client does not recognize as secret.
                 if keeps && same && attempt.previous().len() <= MOST_REDIRECTS {
                     attempt.follow()
                 } else {
@@ -183,7 +183,7 @@ impl Client {
         for place in more {
             found.extend(read(place)?);
         }
-        // One of the places is enough, as for OpenSSL.
+        // One of the locations is enough, as for OpenSSL.
         let roots: Vec<_> = instead.into_iter().map(read).collect();
         let is_missing = roots.iter().all(Result::is_err);
         if let Some(Err(reason)) = roots.first().filter(|_| is_missing) {
@@ -203,7 +203,7 @@ impl Certificates {
     fn named(settings: &Settings, environment: &dyn Environment) -> Vec<Self> {
         let variable = |name: &'static str, instead: bool| {
             let paths = environment.get(name).filter(|value| !value.is_empty());
-            // Only folders are a list.
+            // Only folders form a list.
             let paths = paths.into_iter().flat_map(move |paths| match name {
                 ROOT_FOLDERS => {
                     std::env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty()).collect()
@@ -217,7 +217,7 @@ impl Certificates {
         roots.chain(variable(MORE_CERTIFICATES, false)).chain(setting).collect()
     }
 
-    /// Reads them. Fails if there is none.
+    /// Reads the certificates. Fails if the location has no certificate.
     fn read(&self) -> Result<Vec<Certificate>, String> {
         let found = if self.path.is_dir() { in_folder(&self.path)? } else { in_file(&self.path)? };
         if found.is_empty() { Err("there is none".to_owned()) } else { Ok(found) }
@@ -229,7 +229,7 @@ fn in_file(path: &Path) -> Result<Vec<Certificate>, String> {
     Certificate::from_pem_bundle(&text).map_err(|error| cause(&error))
 }
 
-/// The certificates of all files in a folder, each file once. Files that hold something else are left out.
+/// Returns the certificates of all files in a folder, each file once. Other files are left out.
 fn in_folder(path: &Path) -> Result<Vec<Certificate>, String> {
     let files = std::fs::read_dir(path).map_err(|error| error.to_string())?;
     // Hashed names are links to the files.
@@ -238,7 +238,7 @@ fn in_folder(path: &Path) -> Result<Vec<Certificate>, String> {
     Ok(files.iter().filter_map(|path| in_file(path).ok()).flatten().collect())
 }
 
-/// The innermost reason of an error: the outer ones name addresses, which may hold secrets.
+/// Returns the innermost reason of an error. The outer reasons contain addresses, which may contain secrets.
 pub fn cause(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {

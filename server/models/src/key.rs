@@ -5,15 +5,15 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{Failure, FailureKind};
 
-/// What a provider is asked with. It cannot be printed, and is wiped from memory when it goes.
+/// The key of a provider. Its value cannot be printed and is wiped from memory on drop.
 #[derive(Debug, Clone)]
 pub struct Key {
     secret: SecretString,
-    /// Whether it is a token of a login rather than a key.
+    /// `true` for the token of a login, `false` for an API key.
     bearer: bool,
 }
 
-/// Tokens of Anthropic's logins begin like this, wherever they are configured.
+/// Prefix of the tokens of Anthropic's logins, in any configuration.
 const LOGIN_TOKEN: &str = "sk-ant-oat";
 
 impl Key {
@@ -30,7 +30,7 @@ impl Key {
         self.bearer
     }
 
-    /// The key as the value of a header, after a prefix.
+    /// Returns the key as the value of a header, after a prefix.
     pub fn header(&self, prefix: &str) -> Result<HeaderValue, Failure> {
         secret_header(&format!("{prefix}{}", self.secret.expose_secret())).ok_or_else(|| {
             Failure::new(FailureKind::Auth, "The API key has characters that no header can carry.")
@@ -42,7 +42,7 @@ impl Key {
     }
 }
 
-/// A header's value that is not shown; none where no header can carry it.
+/// Returns the value of a header, marked as sensitive; `None` if a header cannot contain it.
 pub fn secret_header(value: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(value).ok()?;
     value.set_sensitive(true);
@@ -53,10 +53,10 @@ pub fn secret_header(value: &str) -> Option<HeaderValue> {
 #[derive(Debug, Default)]
 pub struct Secrets(Vec<SecretString>);
 
-/// What stands in place of one.
+/// The replacement for a secret.
 const REDACTED: &str = "[redacted]";
 
-/// A shorter one would take ordinary words out of texts.
+/// The least length of a secret; a shorter one would match ordinary words in texts.
 const SHORTEST_SECRET: usize = 8;
 
 impl Secrets {
@@ -66,7 +66,7 @@ impl Secrets {
         }
     }
 
-    /// The text without them, and without what looks like a key anyway.
+    /// Returns the text without these secrets, and without anything else that looks like a key.
     pub fn hidden(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.0 {

@@ -1,9 +1,9 @@
-//! Variables of the environment that hold keys of model providers, beyond those that models are asked with here.
+//! Environment variables with keys of model providers, beyond those of the providers in this project.
 //!
-//! Children of the agent that have no use for them do not get them (see [`super::key_variables`]).
+//! They are not passed to child processes of the agent that do not need them (see [`super::key_variables`]).
 
-/// Variables that programs of the field read keys from, in alphabetical order. Variables that hold a path to a file with keys
-/// are not among them.
+/// Variables from which programs of the field read keys, in alphabetical order. Variables with the path of a file with
+/// keys are not included.
 pub(super) const OTHERS: &[&str] = &[
     "AI21_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",

@@ -1,4 +1,4 @@
-//! Which key a provider is asked with.
+//! Selection of the key for a provider.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::config::Environment;
 use crate::processes::Spawner;
 use crate::world::Clock;
 
-/// Variables with keys, by provider; the first one that is set counts.
+/// Variables with keys, by provider; the first variable that is set applies.
 const VARIABLES: &[(&str, &[&str])] = &[
     ("anthropic", &["ANTHROPIC_OAUTH_TOKEN", "ANTHROPIC_API_KEY"]),
     ("openai", &["OPENAI_API_KEY"]),
@@ -34,27 +34,27 @@ const VARIABLES: &[(&str, &[&str])] = &[
     ("github-copilot", &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"]),
 ];
 
-/// Returns every variable that may hold a key, also of providers that are not asked here.
+/// Returns every variable that may hold a key, also of providers that this project does not support.
 pub fn key_variables() -> impl Iterator<Item = &'static str> {
     VARIABLES.iter().flat_map(|(_, names)| names.iter()).chain(super::key_variables::OTHERS).copied()
 }
 
-/// Variables whose value is the token of a login.
+/// Variables with the token of a login.
 const LOGIN_VARIABLES: &[&str] = &["ANTHROPIC_OAUTH_TOKEN"];
 
-/// Why a model cannot be asked now.
+/// The reason why a model is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotReady {
-    /// No key is configured. The beginning is pi's.
+    /// No key is configured. The beginning of the text is pi's.
     #[error("No API key found for {provider}.\n\n{hint}")]
     NoKey {
         /// The provider.
         provider: String,
-        /// What would give one, as a sentence.
+        /// A sentence with the ways to supply a key.
         hint: String,
     },
-    /// A login has ended, and this version cannot renew it.
+    /// A login has expired, and this version cannot renew it.
     #[error(
         "The login for {provider} in auth.json has expired, and this version does not renew logins. Log in again with the program that stored it, or use an API key."
     )]
@@ -65,19 +65,19 @@ pub enum NotReady {
     /// The file with keys cannot be read.
     #[error("The API key for {provider} cannot be read: {reason}")]
     Unreadable {
-        /// The provider.
+        /// Name of the provider.
         provider: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The model speaks a wire format that this version does not.
+    /// This version does not support the wire format of the model.
     #[error("The API \"{api}\" of {model} is not available in this version; there is {known}.")]
     NoApi {
-        /// The wire format.
+        /// Name of the wire format.
         api: String,
         /// The model, as `provider/id`.
         model: String,
-        /// The wire formats that there are.
+        /// Names of the supported wire formats.
         known: String,
     },
 }
@@ -88,23 +88,23 @@ impl From<NotReady> for Failure {
     }
 }
 
-/// Where keys come from that all providers share.
+/// Sources of keys that all providers share.
 #[derive(Clone)]
 pub struct Keys {
-    /// Keys that were given for this process, by provider.
+    /// Keys set for this process, by provider.
     given: Arc<Mutex<HashMap<String, SecretString>>>,
     file: Option<AuthFile>,
     environment: Arc<dyn Environment + Send + Sync>,
     clock: Arc<dyn Clock>,
     spawner: Arc<dyn Spawner>,
-    /// The keys and headers that `models.json` says, with what they are.
+    /// Keys and headers from `models.json`, with their descriptions.
     configured: Arc<[(String, ConfigValue)]>,
 }
 
-/// A key that was found, as far as that goes without waiting.
+/// A key, or the source of a key that cannot be read without waiting.
 pub enum Found<'a> {
     Key(Key),
-    /// It has to be asked for.
+    /// A value that has to be read first.
     Configured(&'a ConfigValue),
 }
 
@@ -118,15 +118,14 @@ impl Keys {
         Self { given: Arc::default(), file, environment, clock, spawner, configured: Arc::new([]) }
     }
 
-    /// Gives a key for a provider, before all others, for as long as this process lives.
+    /// Sets a key for a provider for the life of this process. This key precedes all others.
     pub fn give(&self, provider: &str, key: SecretString) {
         self.given.lock().unwrap_or_else(PoisonError::into_inner).insert(provider.to_owned(), key);
     }
 
-    /// The key for a provider: one that was given, else a stored one, else one of the environment,
-    /// else the one that `models.json` says. What is stored and cannot be used (a login that has ended,
-    /// an entry that is empty or unknown, a file that cannot be read) hides none of the others; it is the
-    /// failure where there is no other.
+    /// Returns the key for a provider: one set for this process, else a stored one, else one from the environment, else
+    /// the one in `models.json`. A stored entry that cannot be used (an expired login, an empty or unknown entry, an
+    /// unreadable file) does not hide the other sources. Without another source, this entry determines the failure.
     pub fn find<'a>(
         &self,
         provider: &str,
@@ -157,7 +156,7 @@ impl Keys {
         configured.map(Found::Configured).ok_or_else(|| stored.err().unwrap_or_else(none))
     }
 
-    /// The stored key, where there is one that can be used.
+    /// Returns the stored key, if a usable one is stored.
     fn stored(&self, provider: &str) -> Result<Option<Key>, NotReady> {
         let Some(file) = &self.file else { return Ok(None) };
         let unreadable = |error: AuthError| NotReady::Unreadable {
@@ -174,7 +173,7 @@ impl Keys {
         }
     }
 
-    /// The key itself; runs the command that gives it, where there is one.
+    /// Returns the key itself. Runs its command, if the key comes from one.
     pub async fn get(&self, provider: &str, configured: Option<&ConfigValue>) -> Result<Key, Failure> {
         match self.find(provider, configured)? {
             Found::Key(key) => Ok(key),
@@ -185,25 +184,25 @@ impl Keys {
         }
     }
 
-    /// The file with stored keys, where there is one.
+    /// Returns the file with stored keys, if there is one.
     pub fn file(&self) -> Option<&AuthFile> {
         self.file.as_ref()
     }
 
-    /// How commands are run that give values.
+    /// Returns the settings for commands that return values.
     pub fn commands(&self) -> Commands {
         Commands { clock: self.clock.clone(), spawner: self.spawner.clone() }
     }
 
-    /// Takes what `models.json` says, for [`Keys::known`].
+    /// Sets the values from `models.json`, for [`Keys::known`].
     pub fn with_configured(mut self, configured: Vec<(String, ConfigValue)>) -> Self {
         self.configured = configured.into();
         self
     }
 
-    /// Every key that there is, whether or not it would be used: those that were given, of `auth.json`, of the
-    /// environment, of `models.json` with its headers and what its commands print. Commands that have not run yet run
-    /// now. With them the reasons why some are not known.
+    /// Returns every key, in use or not: keys set for this process, from `auth.json`, from the environment, and from
+    /// `models.json` with its headers and the output of its commands. Commands that have not run yet run now. Also
+    /// returns the reasons for values that are unknown.
     pub async fn known(&self) -> (Vec<SecretString>, Vec<String>) {
         let mut unknown = Vec::new();
         let mut known: Vec<SecretString> =
@@ -329,7 +328,7 @@ mod tests {
             assert_eq!((key.secret().expose_secret(), key.is_bearer()), ("env", false), "{text}");
             let key = keys(None).get("openai", Some(&configured)).await.unwrap();
             assert_eq!(key.secret().expose_secret(), "configured", "{text}");
-            // Without another one, what is wrong is told.
+            // Without another key, the fault of the entry is reported.
             let failure = keys(None).get("openai", None).await.unwrap_err();
             assert!(failure.text.contains("auth.json"), "{text}: {}", failure.text);
             assert!(!failure.text.starts_with("No API key"), "{text}: {}", failure.text);

@@ -1,36 +1,36 @@
-//! How hard models can think.
+//! Thinking levels of models.
 
 use agentese::types::{Model, ThinkingLevel};
 use serde_json::{Map, Value};
 
 use ThinkingLevel::{High, Low, Max, Medium, Minimal, Off, Xhigh};
 
-/// Parts of the ids of models that can think at `xhigh`. A model in `models.json` may say otherwise.
+/// Parts of the ids of models with `xhigh`. `models.json` can override this for a model.
 const XHIGH: &[&str] = &["gpt-5.2", "gpt-5.3", "opus-4-6", "opus-4.6"];
 
 /// All levels, weakest first.
 const ALL: [ThinkingLevel; 7] = [Off, Minimal, Low, Medium, High, Xhigh, Max];
 
-/// What is said of levels where it depends on the agent.
+/// Rules for thinking levels that depend on the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LevelCustoms {
-    /// Whether the id of a model in the user's file tells that it has `xhigh`; else only the file does.
+    /// `true` if the id of a model in the user's file can imply `xhigh`; `false` if only the file can.
     pub ids_tell: bool,
-    /// The strongest one that there is.
+    /// The strongest level.
     pub strongest: ThinkingLevel,
 }
 
 impl LevelCustoms {
-    /// Those of pi.
+    /// The rules of pi.
     pub const PI: Self = Self { ids_tell: true, strongest: Xhigh };
 }
 
-/// What a provider is sent for each level, as `models.json` says it.
+/// Values sent to a provider for each level, from `models.json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Efforts(Vec<(ThinkingLevel, Option<String>)>);
 
 impl Efforts {
-    /// Reads `{LEVEL: text | null}`. Fails with the name of the member that does not fit, and why.
+    /// Reads `{LEVEL: text | null}`. Fails with the name of the invalid member and the reason.
     pub fn read(members: &Map<String, Value>) -> Result<Self, (String, &'static str)> {
         let effort = |(name, value): (&String, &Value)| {
             let level = ALL.into_iter().find(|level| level.as_str() == name);
@@ -44,7 +44,7 @@ impl Efforts {
         members.iter().map(effort).collect::<Result<_, _>>().map(Self)
     }
 
-    /// These, and over them others.
+    /// Returns these values, overridden by others.
     pub fn with(&self, over: &Self) -> Self {
         let mut all = self.0.clone();
         all.retain(|(level, _)| over.entry(*level).is_none());
@@ -52,18 +52,18 @@ impl Efforts {
         Self(all)
     }
 
-    /// Without the levels beyond that one.
+    /// Removes the levels beyond that one.
     pub fn up_to(mut self, strongest: ThinkingLevel) -> Self {
         self.0.retain(|(level, _)| rank(*level) <= rank(strongest));
         self
     }
 
-    /// What is sent for a level, where that is said.
+    /// Returns the value for a level, if there is one.
     pub fn of(&self, level: ThinkingLevel) -> Option<&str> {
         self.entry(level)?.as_deref()
     }
 
-    /// As they are written; none where nothing is said.
+    /// Returns the values as written in the file; `None` if the file has no value.
     pub fn members(&self) -> Option<Map<String, Value>> {
         let member = |(level, effort): &(ThinkingLevel, Option<String>)| {
             (level.as_str().to_owned(), effort.clone().map_or(Value::Null, Value::String))
@@ -76,18 +76,18 @@ impl Efforts {
     }
 }
 
-/// The thinking levels that a model has, weakest first, as far as its id tells.
-/// [`Catalog::levels`](super::Catalog::levels) knows what the user has configured besides.
+/// Returns the thinking levels of a model, weakest first, derived from its id.
+/// [`Catalog::levels`](super::Catalog::levels) also includes the user's configuration.
 pub fn levels(model: &Model) -> Vec<ThinkingLevel> {
     levels_with(model.reasoning, is_strong(model), &Efforts::default())
 }
 
-/// Whether the id of a model tells that it has `xhigh`.
+/// Returns whether the id of a model implies `xhigh`.
 pub fn is_strong(model: &Model) -> bool {
     XHIGH.iter().any(|part| model.id.contains(part))
 }
 
-/// `xhigh` counts where the efforts say nothing of it.
+/// Returns the levels of a model. `xhigh` applies if the efforts do not mention that level.
 pub fn levels_with(reasoning: bool, xhigh: bool, efforts: &Efforts) -> Vec<ThinkingLevel> {
     let has = |level: &ThinkingLevel| match (efforts.entry(*level), level) {
         (Some(effort), _) => effort.is_some(),
@@ -97,13 +97,12 @@ pub fn levels_with(reasoning: bool, xhigh: bool, efforts: &Efforts) -> Vec<Think
     if reasoning { ALL.into_iter().filter(has).collect() } else { vec![Off] }
 }
 
-/// The level that a model has and that is nearest to the one asked for: the next stronger one, or
-/// else the strongest.
+/// Returns the level of a model nearest to the requested level: the next stronger one, or else the strongest.
 pub fn nearest_level(model: &Model, wanted: ThinkingLevel) -> ThinkingLevel {
     nearest(&levels(model), wanted)
 }
 
-/// The same of a list of levels.
+/// Returns the nearest of a list of levels, as [`nearest_level`] does.
 pub fn nearest(levels: &[ThinkingLevel], wanted: ThinkingLevel) -> ThinkingLevel {
     let stronger = levels.iter().find(|level| rank(**level) >= rank(wanted));
     stronger.or(levels.last()).copied().unwrap_or(Off)

@@ -1,19 +1,19 @@
-//! Models and whoever answers for them.
+//! Models and their providers.
 //!
-//! A [`Provider`] takes a request and gives a stream of small events; [`Assembler`] makes the
-//! message of them. Nothing here knows sessions, queues or wire formats.
+//! A [`Provider`] accepts a request and returns a stream of small events, from which an [`Assembler`] builds the
+//! message. This crate does not depend on sessions, queues or wire formats.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `provider`, `request`, `messages`, `event`, `failure` | what a provider is asked, what it says, why it fails |
-//! | `assemble`, `partial_json`, `price` | from events to a message |
-//! | `history`, `blank` | what of a conversation a model gets to see; texts that show nothing |
-//! | `catalog`, `select`, `levels` | models by name, the one to begin with, thinking levels |
-//! | `keys`, `key`, `auth_file`, `auth_entry`, `auth_seen`, `value` | keys: where they come from, and how they stay hidden |
-//! | `device_login` | logging in with a device code |
-//! | `declarations` | tools as the API of a model takes them |
+//! | `provider`, `request`, `messages`, `event`, `failure` | requests to providers, their events and failures |
+//! | `assemble`, `partial_json`, `price` | assembly of a message from events |
+//! | `history`, `blank` | the part of a conversation that is sent to a model; texts without visible characters |
+//! | `catalog`, `select`, `levels` | models by name, the initial model, thinking levels |
+//! | `keys`, `key`, `auth_file`, `auth_entry`, `auth_seen`, `value` | sources and redaction of keys |
+//! | `device_login` | login with a device code |
+//! | `declarations` | tools in the form that the API of a model accepts |
 //! | `http` | the HTTP client |
-//! | `settings` | what the user can set about all this |
+//! | `settings` | the user's settings |
 //! | `scripted` | the embedded model |
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one. Hidden items are for its other crates.

@@ -1,14 +1,14 @@
-//! A conversation for those who read it a message at a time.
+//! A conversation that is read message by message.
 
 use std::fmt;
 use std::sync::Arc;
 
 use agentese::types::AgentMessage;
 
-/// Messages as they are read: each is there when it is reached.
+/// An iterator over messages, each produced on demand.
 pub type MessageIter = Box<dyn Iterator<Item = Arc<AgentMessage>> + Send>;
 
-/// The messages of a conversation, which can be read again and again. Clones share what they are read from.
+/// The messages of a conversation, which can be read repeatedly. Clones share the source.
 #[derive(Clone)]
 pub struct Messages {
     read: Arc<dyn Fn() -> MessageIter + Send + Sync>,
@@ -16,7 +16,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Makes one of a function that begins to read them.
+    /// Creates messages from a function that starts to read them.
     pub fn new<I>(read: impl Fn() -> I + Send + Sync + 'static) -> Self
     where
         I: Iterator<Item = Arc<AgentMessage>> + Send + 'static,
@@ -24,12 +24,12 @@ impl Messages {
         Self { read: Arc::new(move || Box::new(read())), is_long: false }
     }
 
-    /// Reads them, oldest first.
+    /// Reads the messages, oldest first.
     pub fn iter(&self) -> MessageIter {
         (self.read)()
     }
 
-    /// Returns these messages as `change` leaves each of them.
+    /// Returns these messages, each changed by `change`.
     pub fn map<F>(self, change: F) -> Self
     where
         F: Fn(Arc<AgentMessage>) -> Arc<AgentMessage> + Clone + Send + Sync + 'static,
@@ -38,12 +38,12 @@ impl Messages {
         Self::new(move || self.iter().map(change.clone())).long(is_long)
     }
 
-    /// Says whether to read all of them takes so long that other work should not wait for it.
+    /// Sets whether reading all messages takes so long that other work should not wait for it.
     pub fn long(self, is_long: bool) -> Self {
         Self { is_long, ..self }
     }
 
-    /// Returns whether to read all of them takes long.
+    /// Returns whether reading all messages takes long.
     pub fn is_long(&self) -> bool {
         self.is_long
     }

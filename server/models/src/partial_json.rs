@@ -1,78 +1,77 @@
-//! Reading JSON that is still being written, piece by piece.
+//! Parser of an incomplete JSON text that arrives in pieces.
 
 use serde_json::{Map, Value, to_string};
 
-/// How deep an object may be nested; serde_json reads no deeper.
+/// The greatest depth of an object, the same as in serde_json.
 const DEEPEST: usize = 127;
 
-/// How the JSON text of a tool call's arguments grew. The text so far, with `closers` behind it, is the
-/// object so far.
+/// A change of the JSON text of a tool call's arguments. The text so far, followed by `closers`, is the object so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grown {
-    /// How many bytes of the text before stay.
+    /// Number of bytes of the previous text that remain.
     pub keep: usize,
-    /// What comes behind them.
+    /// The text after those bytes.
     pub text: String,
-    /// What closes everything that is open.
+    /// The characters that close every open value.
     pub closers: String,
 }
 
-/// Reads the text of an object as it comes. The object has what is there: open strings, arrays and objects
-/// end where the text ends, and what cannot be told yet (half a key, half a number) is left out. Each piece
-/// costs as much as it is long, however much came before it.
+/// A parser of an object's text. The object has the members so far: open strings, arrays and objects end at the end of
+/// the text. An incomplete key or number is left out. The cost of a piece depends on its own length, not on the length
+/// of the text before it.
 ///
-/// Where the text is not JSON, or names a member twice, the object stays as it was before that.
+/// If the text is not JSON, or contains a member twice, the object stays unchanged from there on.
 #[derive(Debug, Default)]
 pub(super) struct Growing {
     mode: Mode,
     stack: Vec<Open>,
-    /// The key or the scalar that is being read.
+    /// The incomplete key or scalar.
     token: String,
-    /// The escape that is being read, from its backslash on.
+    /// The incomplete escape, from its backslash on.
     escape: String,
-    /// The first half of a pair of escapes.
+    /// The first half of a surrogate pair.
     high: Option<u16>,
-    /// The string that is open is a value.
+    /// `true` if the open string is a value.
     in_string: bool,
-    /// Spaces at the end of that string, as far as it has come. They are part of it once something follows.
+    /// Spaces at the current end of that string. They are added when another character follows.
     spaces: String,
-    /// The scalar that is being read is in the object, as what it would be if it ended here.
+    /// `true` if the object has the incomplete scalar with its value so far.
     shown: bool,
-    /// The length of the text that stays.
+    /// Length of the final text.
     written: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Mode {
-    /// Nothing has come.
+    /// No character has arrived.
     #[default]
     Start,
-    /// A key comes, or the end of the object.
+    /// A key or the end of the object follows.
     FirstKey,
-    /// A key comes.
+    /// A key follows.
     NextKey,
     /// Within a key.
     Key,
-    /// A colon comes.
+    /// A colon follows.
     Colon,
-    /// A value comes, or the end of the array.
+    /// A value or the end of the array follows.
     FirstItem,
-    /// A value comes.
+    /// A value follows.
     Value,
     /// Within a string.
     String,
     /// Within a number or a word.
     Scalar,
-    /// A comma comes, or an end.
+    /// A comma or an end follows.
     After,
-    /// Nothing more is read.
+    /// The rest of the text is ignored.
     Over,
 }
 
-/// What is open, and how many members it has.
+/// An open object or array, with its number of members.
 #[derive(Debug)]
 enum Open {
-    /// An object, and the key of the member that was begun last.
+    /// An object, with the key of its latest member.
     Object(String, usize),
     Array(usize),
 }
@@ -99,7 +98,7 @@ impl Slot<'_> {
 }
 
 impl Growing {
-    /// Takes the next piece; `object` is what this made of the pieces before.
+    /// Reads the next piece; `object` is the result of the earlier pieces.
     pub fn push(&mut self, piece: &str, object: &mut Map<String, Value>) -> Grown {
         let keep = self.written;
         let mut text = String::new();
@@ -113,7 +112,7 @@ impl Growing {
             at = self.step(piece, at, object, &mut text);
         }
         self.written += text.len();
-        // It may go on, and what it is now may not be what it will be.
+        // The scalar may continue, and its value may change.
         if self.mode == Mode::Scalar
             && let Ok(value) = serde_json::from_str::<Value>(&self.token)
             && self.is_new(object)
@@ -128,7 +127,7 @@ impl Growing {
         Grown { keep, text, closers: self.closers() }
     }
 
-    /// Reads from there on; gives the place after what was read.
+    /// Reads from `at` on; returns the position after the read part.
     fn step(&mut self, piece: &str, at: usize, object: &mut Map<String, Value>, text: &mut String) -> usize {
         let byte = piece.as_bytes()[at];
         match self.mode {
@@ -224,7 +223,7 @@ impl Growing {
         at + 1
     }
 
-    /// Puts a value in its place. False where there is one of that name already: nothing more is read then.
+    /// Adds a value at its place. Returns false if a member of that name exists; the rest of the text is then ignored.
     fn begin(
         &mut self,
         value: Value,
@@ -257,7 +256,7 @@ impl Growing {
         if self.stack.is_empty() { Mode::Over } else { Mode::After }
     }
 
-    /// What stands before the next member of what is open.
+    /// Returns the text that precedes the next member of the open value.
     fn lead(&self) -> String {
         let comma = |members: usize| if members > 0 { "," } else { "" };
         match self.stack.last() {
@@ -284,8 +283,8 @@ impl Growing {
         closers
     }
 
-    /// Puts the spaces that were held back before what came, and holds those back with which it ends: a text that is cut
-    /// ends at a word, as in the pi family. Escapes are no spaces.
+    /// Adds the spaces that were held back before the read text, and holds back the spaces at its end. So an incomplete
+    /// text ends at a word, as in the pi family. Escapes are not held back.
     fn hold_spaces(&mut self, read: &str, closed: bool, more: &mut String) {
         let held = match closed || self.mode == Mode::Over {
             true => 0,
@@ -306,7 +305,7 @@ impl Growing {
         }
     }
 
-    /// Where the next member of what is open belongs.
+    /// Returns the place of the next member of the open value.
     fn slot<'a>(&'a self, object: &'a mut Map<String, Value>) -> Option<Slot<'a>> {
         let (first, rest) = self.stack.split_first()?;
         let Open::Object(key, _) = first else { return None };
@@ -336,8 +335,8 @@ impl Growing {
         }
     }
 
-    /// Reads characters of a string up to its end; gives the place after them and whether the end is there.
-    /// Half characters become replacement characters.
+    /// Reads characters of a string up to its end. Returns the position after them, and `true` if the end was reached.
+    /// Unpaired surrogates become replacement characters.
     fn characters(&mut self, piece: &str, mut at: usize, into: &mut String) -> (usize, bool) {
         let bytes = piece.as_bytes();
         while at < bytes.len() {
@@ -370,14 +369,14 @@ impl Growing {
         (at, false)
     }
 
-    /// A first half without its second one.
+    /// Adds a first half without its second half.
     fn half(&mut self, into: &mut String) {
         if self.high.take().is_some() {
             into.push(char::REPLACEMENT_CHARACTER);
         }
     }
 
-    /// Takes a character of an escape. False where there is no such escape.
+    /// Reads a character of an escape. Returns false if the escape is not valid.
     fn escaped(&mut self, character: char, into: &mut String) -> bool {
         self.escape.push(character);
         let length = self.escape.len();
@@ -420,7 +419,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// Feeds pieces, and checks after each that the text is that of the object.
+    /// Feeds pieces, and checks after each piece that the text is that of the object.
     fn fed<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (Map<String, Value>, usize) {
         let (mut growing, mut object) = (Growing::default(), Map::new());
         let (mut text, mut work) = (String::new(), 0);
@@ -429,7 +428,7 @@ mod tests {
             text.truncate(grown.keep);
             text.push_str(&grown.text);
             work += grown.text.len();
-            // Comparing all of it each time would be quadratic itself.
+            // A comparison of the whole text after each piece would be quadratic itself.
             if text.len() < 1000 {
                 assert_eq!(format!("{text}{}", grown.closers), to_string(&object).unwrap(), "after {piece}");
             }

@@ -1,4 +1,4 @@
-//! What tokens cost.
+//! Cost of tokens.
 
 use agentese::types::{CostBuilder, ModelCost, Usage, UsageBuilder};
 use serde_json::Number;
@@ -7,8 +7,8 @@ use super::TokenCounts;
 
 const PER: f64 = 1_000_000.0;
 
-/// A JSON number that is written without a fraction where it has none, as JavaScript writes it.
-/// What is not a number at all becomes 0.
+/// Returns a JSON number, without a fraction for a whole value, as JavaScript writes it. A value that is no number
+/// becomes 0.
 pub fn number(value: f64) -> Number {
     // Integers up to 2^53 are exact in both representations.
     if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {
@@ -17,7 +17,7 @@ pub fn number(value: f64) -> Number {
     Number::from_f64(value).unwrap_or_else(|| Number::from(0))
 }
 
-/// The usage that those tokens make at those prices, in US dollars.
+/// Returns the usage for those tokens at those prices, in US dollars.
 pub fn usage(counts: TokenCounts, prices: &ModelCost) -> Usage {
     let cost = |tokens: u64, price: &Number| price.as_f64().unwrap_or_default() / PER * tokens as f64;
     let input = cost(counts.input, &prices.input);
@@ -44,7 +44,7 @@ pub fn usage(counts: TokenCounts, prices: &ModelCost) -> Usage {
     usage
 }
 
-/// What two requests took together.
+/// Returns the sum of the usage of two requests.
 pub fn sum_of(one: &Usage, other: &Usage) -> Usage {
     let cost = |one: &Number, other: &Number| {
         number(one.as_f64().unwrap_or_default() + other.as_f64().unwrap_or_default())
@@ -69,7 +69,7 @@ pub fn sum_of(one: &Usage, other: &Usage) -> Usage {
     usage
 }
 
-/// The tokens of all four kinds together; figures that no provider could mean do not overflow.
+/// Returns the sum of all four kinds of tokens. Implausible counts do not overflow.
 pub fn tokens(usage: &Usage) -> u64 {
     [usage.output, usage.cache_read, usage.cache_write].into_iter().fold(usage.input, u64::saturating_add)
 }

@@ -1,4 +1,4 @@
-//! The trait of what answers for some models.
+//! The trait of model providers.
 
 use agentese::types::{Model, ThinkingLevel};
 use futures::stream::BoxStream;
@@ -8,47 +8,46 @@ use super::keys::NotReady;
 use super::levels::levels;
 use super::request::Request;
 
-/// Answers for some models.
+/// A provider of models.
 pub trait Provider: Send + Sync {
-    /// The name by which its models are asked for, as in `NAME/model`.
+    /// Returns the name of the provider, as in `NAME/model`.
     fn name(&self) -> &str;
 
-    /// Its models.
+    /// Returns the models of the provider.
     fn models(&self) -> &[Model];
 
-    /// Whether a model can be asked now, as far as that is known without waiting. Fails for want of a
-    /// key.
+    /// Checks that a model is available, as far as this is known without waiting. Fails if the key is missing.
     fn ready(&self, _model: &Model) -> Result<(), NotReady> {
         Ok(())
     }
 
-    /// Those of its models that can be asked now, as [`Provider::ready`] says of each.
+    /// Returns the available models, each checked by [`Provider::ready`].
     fn available(&self) -> Vec<&Model> {
         self.models().iter().filter(|model| self.ready(model).is_ok()).collect()
     }
 
-    /// The thinking levels that a model has, weakest first.
+    /// Returns the thinking levels of a model, weakest first.
     fn levels(&self, model: &Model) -> Vec<ThinkingLevel> {
         levels(model)
     }
 
-    /// A model of its own with what is known of it besides, for clients that get to see that.
+    /// Adds further facts to a model of the provider, for clients that receive them.
     fn describe(&self, model: Model) -> Model {
         model
     }
 
-    /// Whether the blocks of an answer of that model may grow side by side, so that all of them close with the last one.
+    /// Returns whether the blocks of an answer may grow side by side, so that all of them close with the last one.
     fn interleaves(&self, _model: &Model) -> bool {
         false
     }
 
-    /// Whether a block that is open when a request to that model is aborted is closed.
+    /// Returns whether the open block is closed when a request to that model is aborted.
     fn closes_when_aborted(&self, _model: &Model) -> bool {
         false
     }
 
-    /// Asks a model. The stream begins with [`StreamEvent::Start`] once the provider is at work and
-    /// ends with `Done` or `Error`; it never panics, and every failure is an `Error` event. Dropping
-    /// it ends the request.
+    /// Sends a request to a model. The stream begins with [`StreamEvent::Start`] once the provider is at work and ends
+    /// with `Done` or `Error`. The stream never panics; every failure is an `Error` event. Dropping the stream ends the
+    /// request.
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent>;
 }

@@ -1,48 +1,48 @@
-//! What a provider is asked.
+//! The request to a provider.
 
 use agentese::types::{Model, ThinkingLevel};
 use serde_json::Value;
 
 use super::Messages;
 
-/// A tool as a model is told of it.
+/// A tool as described to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDescription {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
-    /// What it does.
+    /// Description of the tool.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub parameters: Value,
 }
 
 /// One request to a model.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The model.
+    /// The requested model.
     pub model: Model,
-    /// What it is told beforehand; may be empty.
+    /// The system prompt; may be empty.
     pub system_prompt: String,
-    /// The conversation as [`super::history`] leaves it: user, assistant and toolResult only, and
-    /// every call has its result.
+    /// The conversation in the form of [`super::history`]: user, assistant and toolResult messages only, with a result
+    /// for every call.
     pub messages: Messages,
-    /// The tools that it may call.
+    /// Tools that the model may call.
     pub tools: Vec<ToolDescription>,
-    /// How hard it should think.
+    /// The thinking level.
     pub thinking: ThinkingLevel,
-    /// The most tokens of the answer, without those for thinking; none: what the model has, within reason.
+    /// Number of tokens of the answer at most, without those for thinking; `None` for the default of the model.
     pub max_tokens: Option<u64>,
-    /// The session, for caches on the provider's side.
+    /// Id of the session, for caches of the provider.
     pub session_id: String,
-    /// Whether a request that was not taken (no connection, or refused for now) is sent again before its
-    /// failure shows.
+    /// `true` if a request that was not accepted (no connection, or a temporary refusal) is sent again before its
+    /// failure is reported.
     pub repeats: bool,
 }
 
-/// The most tokens that an answer is given room for, without those for thinking.
+/// Number of tokens that an answer may have at most by default, without those for thinking.
 const MOST_TOKENS: u64 = 32_000;
 
-/// The most tokens that this model is asked for where a request sets no limit, without those for thinking.
+/// Returns the limit of an answer in tokens for a request without a limit, without tokens for thinking.
 pub fn most_tokens(model: &Model) -> u64 {
     model.max_tokens.min(MOST_TOKENS)
 }

@@ -25,10 +25,10 @@ use super::{Provider, Request, StreamEvent, number};
 use crate::world::{Clock, SystemClock};
 use cue::Cue;
 
-/// The size of the context of the embedded model, in tokens.
+/// Size of the context of the embedded model in tokens.
 pub const CONTEXT_WINDOW: u64 = 200_000;
 
-/// The name of the provider and of its only model.
+/// Name of the provider and of its only model.
 pub const NAME: &str = "scripted";
 
 /// The embedded model.
@@ -41,7 +41,7 @@ pub struct Scripted {
 enum Source {
     Plan {
         pace: Duration,
-        /// The number of requests so far.
+        /// Number of requests so far.
         requests: AtomicU64,
     },
     Script(Box<Mutex<Playlist>>),

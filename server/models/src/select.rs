@@ -1,47 +1,47 @@
-//! The model to begin with.
+//! Selection of the initial model.
 
 use agentese::types::Model;
 
 use super::catalog::find_in;
 use super::{Catalog, Chosen};
 
-/// What there is to go by, most telling first.
+/// Sources for the selection, highest precedence first.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'a> {
-    /// The provider that was named (`--provider`).
+    /// The provider from `--provider`.
     pub provider: Option<&'a str>,
-    /// The model that was named (`--model`), as [`Catalog::find`] reads it.
+    /// The model from `--model`, in the form of [`Catalog::find`].
     pub model: Option<&'a str>,
-    /// The models that cycling goes through (`--models`).
+    /// Models for cycling, from `--models`.
     pub scope: &'a [Chosen],
-    /// Provider and id of the model of the session that is resumed. The scope does not count then.
+    /// Provider and id of the model of a resumed session. The scope is then ignored.
     pub resumed: Option<(&'a str, &'a str)>,
-    /// Provider and id of the settings.
+    /// Provider and id from the settings.
     pub default: Option<(&'a str, &'a str)>,
 }
 
-/// The model to begin with.
+/// The selected initial model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Selected {
-    /// The model; none where none can be asked.
+    /// The model; `None` if no model is available.
     pub chosen: Option<Chosen>,
-    /// What the user should know about it.
+    /// A warning for the user.
     pub warning: Option<String>,
 }
 
-/// Why what was named means nothing. The texts are pi's.
+/// The error for an unknown name. The texts are pi's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectError {
-    /// No model.
+    /// No model has that name.
     #[error("Model \"{0}\" not found. Use --list-models to see available models.")]
     UnknownModel(String),
-    /// No provider.
+    /// No provider has that name.
     #[error("Unknown provider \"{0}\". Use --list-models to see available providers/models.")]
     UnknownProvider(String),
 }
 
-/// The model of each provider that is taken where nothing is said, in the order of the providers.
+/// The default model of each provider, in the order of the providers.
 const PREFERRED: &[(&str, &str)] = &[
     ("anthropic", "claude-opus-4-6"),
     ("openai", "gpt-5.2"),
@@ -53,8 +53,8 @@ const PREFERRED: &[(&str, &str)] = &[
 ];
 
 impl Catalog {
-    /// Selects the model to begin with. What was named counts whether it has a key or not; all else has
-    /// to be available. Fails for a name that means nothing.
+    /// Selects the initial model. A model or provider from the command line applies with or without a key; all others
+    /// must be available. Fails for an unknown name.
     pub fn select(&self, wanted: Wanted<'_>) -> Result<Selected, SelectError> {
         let chosen = |model: &Model| Chosen { model: model.clone(), thinking: None };
         let certain = |chosen: Chosen| Selected { chosen: Some(chosen), warning: None };
@@ -106,7 +106,7 @@ impl Catalog {
         if let Some(found) = find_in(&provider.models().iter().collect::<Vec<_>>(), id) {
             return certain(found);
         }
-        // An id may begin with what is the name of another provider.
+        // An id may begin with the name of another provider.
         if let (None, Some(found)) = (explicit, self.find(pattern)) {
             return certain(found);
         }

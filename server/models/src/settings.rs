@@ -1,4 +1,4 @@
-//! What of the user's settings providers look at.
+//! The user's settings for providers.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,22 +8,22 @@ use agentese::types::ThinkingLevel;
 use super::complaint::Complaint;
 use crate::config::{Environment, NetworkSettings, ProxyUrl, TimeLimit};
 
-/// How requests are made and how long they are waited for. The default is what pi does.
+/// Settings of requests and their timeouts. The defaults are those of pi.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// How many tokens models with a budget may think, by level.
+    /// Number of tokens for thinking by level, for models with a budget.
     pub budgets: Budgets,
-    /// How long no byte may come, before and within an answer.
+    /// The longest wait for the next byte, before and within an answer.
     pub idle_timeout: Duration,
-    /// How long making a connection may take.
+    /// The longest wait for a connection.
     pub connect_timeout: Duration,
-    /// How often a request is repeated that got no answer.
+    /// Number of times that a request without an answer is repeated.
     pub repeats: u32,
-    /// The URL of the proxy, if the environment names none; may hold a password.
+    /// URL of the proxy, if the environment has no proxy; may hold a password.
     pub proxy: Option<ProxyUrl>,
     /// A file of certificates in PEM form that are trusted besides the system's.
     pub ca_file: Option<PathBuf>,
-    /// What providers are asked to keep in their caches.
+    /// Retention in the caches of providers.
     pub cache: Cache,
 }
 
@@ -41,13 +41,13 @@ impl Default for Settings {
     }
 }
 
-/// Variables with the limits of time, before the settings.
+/// Environment variables for timeouts, which take precedence over the settings.
 const CONNECT_TIMEOUT: &str = "AGENTESE_HTTP_CONNECT_TIMEOUT_MS";
 const IDLE_TIMEOUT: &str = "AGENTESE_HTTP_IDLE_TIMEOUT_MS";
 
 impl Settings {
-    /// Returns these with the settings of the network, after those of the environment. Values of the environment that
-    /// are no limits become complaints.
+    /// Adds the settings of the network, with precedence for the environment. Invalid values in the environment become
+    /// warnings.
     pub fn with_network(
         mut self,
         network: &NetworkSettings,
@@ -72,20 +72,20 @@ impl Settings {
     }
 }
 
-/// What providers are asked to keep in their caches.
+/// The cache retention that is requested from providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Cache {
-    /// Nothing.
+    /// No retention.
     None,
-    /// For minutes.
+    /// Retention for minutes.
     #[default]
     Short,
-    /// For hours, where the provider offers it at its own host.
+    /// Retention for hours, if the provider offers it at its own host.
     Long,
 }
 
 impl Cache {
-    /// As `PI_CACHE_RETENTION` says it; short for what is unknown.
+    /// Reads a value of `PI_CACHE_RETENTION`; an unknown value means `Short`.
     pub fn named(name: &str) -> Self {
         match name {
             "none" => Self::None,
@@ -95,16 +95,16 @@ impl Cache {
     }
 }
 
-/// Tokens for thinking, by level.
+/// Number of tokens for thinking by level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budgets {
-    /// At `minimal`.
+    /// Number of tokens at `minimal`.
     pub minimal: u64,
-    /// At `low`.
+    /// Number of tokens at `low`.
     pub low: u64,
-    /// At `medium`.
+    /// Number of tokens at `medium`.
     pub medium: u64,
-    /// At `high`, and at `xhigh`.
+    /// Number of tokens at `high` and `xhigh`.
     pub high: u64,
 }
 
@@ -115,7 +115,7 @@ impl Default for Budgets {
 }
 
 impl Budgets {
-    /// The tokens of a level; none at `off`.
+    /// Returns the number of tokens of a level; `None` at `off`.
     pub fn of(&self, level: ThinkingLevel) -> Option<u64> {
         match level {
             ThinkingLevel::Off => None,

@@ -14,17 +14,17 @@ use crate::config::Environment;
 use crate::processes::{CommandLine, Exit, Spawner, Talking};
 use crate::world::Clock;
 
-/// How long a command may take that gives a value.
+/// Time limit of a command that returns a value.
 const LIMIT: Duration = Duration::from_secs(10);
-/// The longest value, in bytes.
+/// The greatest length of a value, in bytes.
 const LONGEST: u64 = 64 * 1024;
 
-/// Where a value comes from: `!command` is what the command prints, the name of an environment
-/// variable that is set its value, everything else itself.
+/// The source of a value: `!command` stands for the output of the command, the name of a set environment variable for
+/// its value, and any other text for itself.
 #[derive(Clone)]
 pub struct ConfigValue {
     source: Source,
-    /// What the command printed; it runs once in the life of this process.
+    /// Output of the command, which runs once in the life of this process.
     printed: Arc<OnceCell<SecretString>>,
 }
 
@@ -52,13 +52,13 @@ impl ConfigValue {
         Self { source, printed: Arc::default() }
     }
 
-    /// Whether both are one value that was written down once.
+    /// Returns whether both are the same value from one place in a file.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.printed, &other.printed)
     }
 
-    /// The value. Fails where its command fails, prints nothing or takes too long; `what` names the
-    /// value in that error, which shows neither the command nor what it printed.
+    /// Returns the value. Fails if its command fails, prints nothing or takes too long. `what` names the value in that
+    /// error, which shows neither the command nor its output.
     pub async fn get(&self, what: &str, commands: &Commands) -> Result<SecretString, Failure> {
         let command = match &self.source {
             Source::Known(value) => return Ok(value.clone()),
@@ -74,15 +74,15 @@ impl ConfigValue {
     }
 }
 
-/// How commands are run that give values.
+/// Settings for commands that return values.
 #[derive(Clone)]
 pub struct Commands {
     pub clock: Arc<dyn Clock>,
-    /// Starts them. One with a guard leaves none behind, however this process ends.
+    /// Starter of the commands. With a guard, no command outlives this process.
     pub spawner: Arc<dyn Spawner>,
 }
 
-/// What a shell command prints, without white space around it.
+/// Returns the output of a shell command without surrounding white space.
 async fn run(command: &str, commands: &Commands) -> Result<SecretString, String> {
     let line = CommandLine {
         program: "sh".into(),
@@ -101,7 +101,7 @@ async fn run(command: &str, commands: &Commands) -> Result<SecretString, String>
             let read = output.take(LONGEST).read_to_string(&mut printed).await;
             (read, running.wait().await)
         };
-        // Nobody is told of its errors, and they do not hold it up.
+        // Its errors are discarded, so that they do not block the command.
         let unheard = async {
             let _ = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
             std::future::pending::<()>().await;
@@ -112,7 +112,7 @@ async fn run(command: &str, commands: &Commands) -> Result<SecretString, String>
             Either::Right(_) => None,
         }
     };
-    // What it leaves behind ends with it.
+    // Remaining child processes of the command end with it.
     running.end().await;
     match outcome {
         Some((Ok(_), Ok(Exit::Code(0)))) => {}
@@ -167,7 +167,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_command_that_does_not_end_is_ended() {
-        /// Every wait is over at once.
+        /// Every wait ends at once.
         struct Hasty;
         impl Clock for Hasty {
             fn now_ms(&self) -> i64 {

@@ -1,7 +1,7 @@
-//! The wire formats: how a request is written, and how an answer is read.
+//! Wire formats: writers of requests and readers of answers.
 //!
-//! Each is a pair of pure parts, tested without a network: a function from a request to JSON, and a
-//! [`Reader`], a state machine from events to [`StreamEvent`](super::StreamEvent)s.
+//! Each format is a pair of pure parts, tested without a network: a function from a request to JSON, and a [`Reader`],
+//! a state machine from events to [`StreamEvent`](super::StreamEvent)s.
 
 mod anthropic;
 mod api;
@@ -31,12 +31,12 @@ pub(super) use said::StreamEventBuilder;
 const APIS: &[&dyn Api] =
     &[&anthropic::Anthropic, &completions::Completions, &responses::Responses, &google::Google];
 
-/// The wire format of that name.
+/// Returns the wire format of that name.
 pub(super) fn named(name: &str) -> Option<&'static dyn Api> {
     APIS.iter().copied().find(|api| api.name() == name)
 }
 
-/// The names of all wire formats.
+/// Returns the names of all wire formats.
 pub(super) fn names() -> Vec<&'static str> {
     APIS.iter().map(|api| api.name()).collect()
 }

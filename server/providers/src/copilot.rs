@@ -1,4 +1,4 @@
-//! The provider behind a device-code login. It speaks the completions API at the address that the login gave.
+//! The provider behind a device-code login. It uses the completions API at the address from the login.
 
 use agentese::types::{InputKind, Model, ModelBuilder, ModelCostBuilder, ThinkingLevel};
 use futures::stream::BoxStream;
@@ -13,18 +13,18 @@ use super::levels::{Efforts, is_strong, levels_with};
 use super::remote::Remote;
 use super::{Failure, FailureKind, Provider, Request, StreamEvent, number};
 
-/// Models as they are known on 2026-11-22: id, name, context window in tokens, whether they think, whether as hard as
-/// can be. Others can be asked by their ids.
+/// Models as of 2026-11-22: id, name, context window in tokens, `true` if the model thinks, `true` if it has
+/// `xhigh`. Other models are available by their ids.
 const MODELS: &[(&str, &str, u64, bool, bool)] = &[
     ("claude-sonnet-4", "Claude Sonnet 4", 128_000, true, false),
     ("claude-opus-4.6", "Claude Opus 4.6", 128_000, true, true),
     ("gpt-4o", "GPT-4o", 64_000, false, false),
 ];
 
-/// The longest answer that is asked for, in tokens.
+/// The limit of an answer in a request, in tokens.
 const MAX_TOKENS: u64 = 16_384;
 
-/// Where requests go before anybody has logged in: nowhere.
+/// Placeholder address for the time before a login.
 const NOWHERE: &str = "https://localhost";
 
 /// The provider.

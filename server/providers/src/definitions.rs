@@ -1,4 +1,4 @@
-//! Providers and models as `models.json` and the built-in table write them down.
+//! Providers and models in the format of `models.json` and the built-in table.
 
 use agentese::types::{
     InputKind, InputLimits, Model, ModelBuilder, ModelCostBuilder, ModelKind, PromptCacheTimes,
@@ -12,7 +12,7 @@ use super::number;
 use super::value::ConfigValue;
 use crate::config::{Environment, from_jsonc};
 
-/// What is wrong, and where: `providers.x.models[0].id: is missing`. Shows no value.
+/// An error with its location, as in `providers.x.models[0].id: is missing`. The message shows no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub(super) struct Invalid {
@@ -33,7 +33,7 @@ pub(super) struct ProviderDefinition {
 }
 
 impl ProviderDefinition {
-    /// Where ids tell nothing, a model has `xhigh` only where it or the provider says so.
+    /// Limits `xhigh` to models for which the file declares it on the model or the provider; ids give no hint of it.
     pub fn without_hints(&mut self) {
         for entry in &mut self.models {
             entry.details.xhigh = entry.details.xhigh.or(self.details.xhigh).or(Some(false));
@@ -48,27 +48,27 @@ pub(super) struct ModelDefinition {
     pub details: Details,
 }
 
-/// What is known of a model besides; clients of few revisions get to see some of it.
+/// Further facts about a model; clients of few revisions receive some of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Details {
     pub headers: Vec<(HeaderName, ConfigValue)>,
-    /// Whether the key goes into `Authorization`, besides where the API wants it.
+    /// `true` if the key is also sent in `Authorization`, besides the place that the API requires.
     pub auth_header: bool,
     pub compat: Map<String, Value>,
-    /// Whether the model can think at `xhigh`, where its id does not say so.
+    /// `true` if the model can think at `xhigh`; `None` leaves this to its id.
     pub xhigh: Option<bool>,
-    /// What it is sent for each thinking level, and which of them it lacks.
+    /// The value sent for each thinking level, and the levels that the model lacks.
     pub efforts: Efforts,
-    /// How long the provider keeps the beginnings of prompts; of the declared shape.
+    /// Retention of cached prompt prefixes at the provider, in the declared shape.
     pub prompt_cache: Map<String, Value>,
-    /// How much the provider takes at a time; of the declared shape.
+    /// Limits of the provider on one request, in the declared shape.
     pub input_limits: Map<String, Value>,
-    /// What the model is for, where the built-in table has it.
+    /// Purpose of the model, if the built-in table has it.
     pub kind: Option<ModelKind>,
 }
 
 impl Details {
-    /// These, and over them others.
+    /// Returns these details, overridden by others.
     pub fn with(&self, over: &Details) -> Self {
         let mut merged = self.clone();
         merged.headers.extend(over.headers.iter().cloned());
@@ -82,7 +82,7 @@ impl Details {
         merged
     }
 
-    /// The model with what is known of it besides.
+    /// Adds the details to a model.
     pub fn describe(&self, mut model: Model) -> Model {
         model.compat = (!self.compat.is_empty()).then(|| self.compat.clone());
         if let Some(efforts) = self.efforts.members() {
@@ -95,10 +95,10 @@ impl Details {
     }
 }
 
-/// The member that says what a provider is sent for each thinking level.
+/// Name of the member with the value sent for each thinking level.
 const EFFORTS: &str = "thinkingLevelMap";
 
-/// Puts members over others, those of objects within them one by one.
+/// Merges members over others; objects within them are merged member by member.
 fn merge(base: &mut Map<String, Value>, over: &Map<String, Value>) {
     for (name, value) in over {
         match (base.get_mut(name), value) {
@@ -108,7 +108,7 @@ fn merge(base: &mut Map<String, Value>, over: &Map<String, Value>) {
     }
 }
 
-/// A value of members that were looked at when they were read; none where there are none.
+/// Converts members that were checked on reading. Returns `None` if there are no members.
 fn said<T: DeserializeOwned>(members: &Map<String, Value>) -> Option<T> {
     if members.is_empty() { None } else { serde_json::from_value(members.clone().into()).ok() }
 }
@@ -126,7 +126,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Puts them into a model.
+    /// Applies the changes to a model.
     pub fn apply(&self, model: &mut Model) {
         if let Some(name) = &self.name {
             model.name.clone_from(name);
@@ -158,8 +158,8 @@ impl Changes {
 const CONTEXT_WINDOW: u64 = 128_000;
 const MAX_TOKENS: u64 = 16_384;
 
-/// Reads `{"providers": {…}}`; comments and trailing commas are allowed, a byte order mark is ignored.
-/// Fails as a whole. `complete` asks that providers with models say how they are reached with which key.
+/// Reads `{"providers": {…}}`. Comments and trailing commas are allowed; a byte order mark is ignored. One error makes
+/// the whole text fail. `complete` requires an address and a key of each provider with models.
 pub(super) fn read(
     text: &str,
     environment: &dyn Environment,
@@ -189,7 +189,7 @@ fn provider(
 ) -> Result<ProviderDefinition, Invalid> {
     let base_url = node.text("baseUrl")?;
     let api = node.text("api")?;
-    // omp's word for a server that asks for no key; APIs are sent one that says so.
+    // In omp's files this marks a server that requires no key; APIs receive the text itself as the key.
     let keyless = node.text("auth")?.is_some_and(|auth| auth == "none").then(|| "none".to_owned());
     let key = node.text("apiKey")?.or(keyless).map(|text| ConfigValue::new(&text, environment));
     let details = details(node, environment)?;
@@ -294,7 +294,7 @@ fn changes(node: &Node<'_>, environment: &dyn Environment) -> Result<Changes, In
     })
 }
 
-/// A value, and where it stands.
+/// A value and its location.
 struct Node<'a> {
     place: String,
     value: &'a Value,
@@ -351,7 +351,7 @@ impl<'a> Node<'a> {
             .map_err(|(name, reason)| Invalid { place: node.below(&name), reason: reason.to_owned() })
     }
 
-    /// The members of an object that has the shape of a type.
+    /// Returns the members of an object that has the shape of a type.
     fn shaped<T: DeserializeOwned>(&self, name: &str) -> Result<Map<String, Value>, Invalid> {
         let Some(node) = self.member(name) else { return Ok(Map::new()) };
         let members = node.object()?.clone();

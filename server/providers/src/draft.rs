@@ -1,4 +1,4 @@
-//! Drafts of requests, which can be written again in another form.
+//! Drafts of requests, from which a request is written, and written again in another form.
 
 use reqwest::header::HeaderMap;
 
@@ -11,19 +11,19 @@ use super::keys::Keys;
 use super::value::ConfigValue;
 use super::{Failure, Request};
 
-/// A server's words about a request that it refuses.
+/// The answer of a server that refuses a request.
 pub(super) struct Refusal<'a> {
-    /// As it came.
+    /// The body as received.
     pub body: &'a str,
-    /// For the user.
+    /// The message for the user.
     pub text: &'a str,
 }
 
-/// The parts of an exchange, without what has to be waited for.
+/// The parts of an exchange that are available without waiting.
 pub(super) struct Preparation {
     pub api: &'static dyn Api,
     pub request: Request,
-    /// The names of tools that the request has in another form.
+    /// Names of tools that the request has in another form.
     pub renames: Renames,
     pub details: Details,
     pub name: String,
@@ -32,11 +32,11 @@ pub(super) struct Preparation {
     pub sender: Sender,
 }
 
-/// All that a request is written from, to write it again in another form.
+/// The input from which a request is written, kept so that it can be written again in another form.
 pub(super) struct Draft {
     pub preparation: Preparation,
     pub key: Key,
-    /// Headers of `models.json`.
+    /// Headers from `models.json`.
     pub headers: HeaderMap,
     pub now: i64,
 }
@@ -68,8 +68,8 @@ impl Draft {
         Ok(wire)
     }
 
-    /// Returns the request with the parts in another form that a refusal names, if that changes it. `wire` is the
-    /// request that was refused.
+    /// Returns the request with other forms of the parts that a refusal names, if that changes it. `wire` is the
+    /// refused request.
     pub fn other_form(
         &self,
         refused: &Refusal<'_>,
@@ -82,7 +82,7 @@ impl Draft {
         (!other.body.is_same(&wire.body) || other.headers != wire.headers).then_some((other, forms))
     }
 
-    /// Keeps what the server takes for later requests.
+    /// Stores the accepted forms for later requests.
     pub fn keep(&self, forms: OtherForms) {
         self.preparation.sender.forms.keep(&self.preparation.request.model, forms);
     }

@@ -1,4 +1,4 @@
-//! The way to a provider and back: sending with repeats, and reading an answer as it comes.
+//! Transport to a provider and back: sending with repeats, and reading an answer as it arrives.
 
 mod body;
 mod exchange;

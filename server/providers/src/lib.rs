@@ -1,11 +1,11 @@
-//! Providers on the network: a model is asked in the wire format of its API, over HTTP.
+//! Providers on the network, each called over HTTP in the wire format of its API.
 //!
-//! The trait that they implement, and all that an engine knows of models, is in `agentese-server-models`.
+//! The crate `agentese-server-models` has the trait of providers and the part of them that an engine depends on.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `load`, `definitions`, `catalog.json` | the models that there are: the built-in table and `models.json` |
-//! | `remote`, `draft`, `apis`, `http` | providers on the network: wire formats, and the way there |
+//! | `load`, `definitions`, `catalog.json` | available models: the built-in table and `models.json` |
+//! | `remote`, `draft`, `apis`, `http` | providers on the network: wire formats and transport |
 //! | `copilot` | the provider behind a login with a device code |
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one.

@@ -1,4 +1,4 @@
-//! Putting the catalogue together: the built-in table, the user's `models.json`, keys.
+//! Assembly of the catalogue from the built-in table, the user's `models.json` and the keys.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,34 +24,34 @@ use agentese_server_base::processes::{LocalSpawner, Spawner};
 #[cfg(test)]
 mod tests;
 
-/// Models that are known without any file. The date is that of the facts.
+/// Models that are known without any file. The date in the file is that of its facts.
 const BUILT_IN: &str = include_str!("catalog.json");
 
-/// What a catalogue is made from.
+/// The sources of a catalogue.
 #[derive(Clone)]
 pub struct Sources {
-    /// The directory with `models.json` and `auth.json`; none: neither is read.
+    /// The directory with `models.json` and `auth.json`; `None` if neither is read.
     pub agent_dir: Option<PathBuf>,
-    /// The name of the file with the user's models in that directory; YAML where it ends in `.yml`.
+    /// Name of the file with the user's models in that directory; YAML if the name ends in `.yml`.
     pub models: &'static str,
-    /// Where keys and proxies may be set.
+    /// Source of environment variables for keys and proxies.
     pub environment: Arc<dyn Environment + Send + Sync>,
-    /// How requests are made.
+    /// Settings of requests.
     pub settings: Settings,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Starts the commands that give values; without a guard by default.
+    /// Starter of the commands that return values; without a guard by default.
     pub spawner: Arc<dyn Spawner>,
-    /// Providers besides, before all others: the embedded model, where it is wanted.
+    /// Providers in front of all others, such as the embedded model.
     pub others: Vec<Arc<dyn Provider>>,
-    /// How users log in with a device code, where they can: the provider behind it comes before the built-in ones.
+    /// Login with a device code, if users have one. Its provider precedes the built-in ones.
     pub login: Option<Login>,
-    /// What is said of thinking levels.
+    /// Rules for thinking levels.
     pub levels: LevelCustoms,
 }
 
 impl Sources {
-    /// An agent directory and an environment, and all else as usual.
+    /// Creates sources from an agent directory and an environment, with defaults for all else.
     pub fn new(agent_dir: Option<PathBuf>, environment: Arc<dyn Environment + Send + Sync>) -> Self {
         Self {
             agent_dir,
@@ -77,8 +77,8 @@ impl fmt::Debug for Sources {
     }
 }
 
-/// The catalogue, and what was found wrong on the way. A file that is not valid is left out as a
-/// whole; nothing is written, and no command runs.
+/// Loads the catalogue and returns it with warnings. A file that is not valid is left out as a whole. Nothing is
+/// written, and no command runs.
 pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
     let mut complaints = Vec::new();
     let environment = &*sources.environment;
@@ -148,15 +148,15 @@ fn read(text: &str, environment: &dyn Environment) -> Result<Vec<ProviderDefinit
     definitions::read(text, environment, true).map_err(|error| error.to_string())
 }
 
-/// The text of a file as JSON.
+/// Converts the text of a file to JSON.
 fn json(path: &Path, text: String) -> Result<String, String> {
     if is_yaml(path) { from_yaml(&text).map(|value| value.to_string()) } else { Ok(text) }
 }
 
-/// Headers whose values are no secrets, and ordinary words.
+/// Headers with values that are ordinary words and no secrets.
 const OPEN_HEADERS: &[&str] = &["accept", "content-type", "user-agent"];
 
-/// What the files say as keys and headers, each once.
+/// Returns the keys and headers in the files with their descriptions, each value once.
 fn configured(providers: &[Parts]) -> Vec<(String, ConfigValue)> {
     let mut all: Vec<(String, ConfigValue)> = Vec::new();
     let mut add = |what: String, value: &ConfigValue| {
@@ -176,7 +176,7 @@ fn configured(providers: &[Parts]) -> Vec<(String, ConfigValue)> {
     all
 }
 
-/// A provider while files are read over one another.
+/// A provider during the merge of the files.
 struct Parts {
     name: String,
     models: Vec<ModelDefinition>,

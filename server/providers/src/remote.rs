@@ -1,4 +1,4 @@
-//! A provider that is asked over the network.
+//! A provider on the network.
 
 use agentese::types::{Model, ThinkingLevel};
 use futures::FutureExt;
@@ -17,13 +17,13 @@ use super::levels::{is_strong, levels, levels_with};
 use super::value::ConfigValue;
 use super::{Failure, FailureKind, Provider, Request, StreamEvent};
 
-/// A provider, its models, and how they are reached.
+/// A provider with its models and the access to them.
 pub(super) struct Remote {
     name: String,
     models: Vec<Model>,
-    /// What is known besides, for each model.
+    /// Further facts about each model.
     details: Vec<Details>,
-    /// The key that `models.json` says.
+    /// The key in `models.json`.
     key: Option<ConfigValue>,
     keys: Keys,
     sender: Sender,
@@ -41,8 +41,8 @@ impl Remote {
         Self { name, models, details, key, keys, sender }
     }
 
-    /// What is known of a model. An id that the provider does not list is taken to be like its first
-    /// model: a user may name one that is younger than the table.
+    /// Returns the facts about a model. An id that the provider does not list gets those of its first model: a user may
+    /// name a model that is newer than the table.
     fn known(&self, model: &Model) -> Option<(&Model, &Details)> {
         let at = self.models.iter().position(|known| known.id == model.id).unwrap_or(0);
         Some((self.models.get(at)?, self.details.get(at)?))
@@ -56,13 +56,13 @@ impl Remote {
         }
     }
 
-    /// The parts of an exchange, without what has to be waited for.
+    /// Prepares the parts of an exchange that are available without waiting.
     fn prepare(&self, mut request: Request) -> Result<Preparation, Failure> {
         let Some((known, details)) = self.known(&request.model) else {
             return Err(Failure::new(FailureKind::BadRequest, "The provider has no models."));
         };
         let api = apis::named(&known.api).ok_or_else(|| self.unavailable(known))?;
-        // Only what was configured says where keys go, whatever the request's model came from.
+        // The address, to which keys are sent, comes from the configuration and never from the request's model.
         request.model.base_url.clone_from(&known.base_url);
         request.model.api.clone_from(&known.api);
         let renames = declarations::fit(&mut request, api.tool_rules());
@@ -103,7 +103,7 @@ impl Preparation {
         let forms = draft.preparation.sender.forms.of(&draft.preparation.request.model);
         let (api, repeats) = (draft.preparation.api, draft.preparation.request.repeats);
         let (wire, reader, draft, forms) = match draft.preparation.request.messages.is_long() {
-            // Writing it takes long: the threads of the runtime go on with other work.
+            // Writing takes long, so a blocking thread does it and the runtime's threads stay free.
             true => tokio::task::spawn_blocking(move || draft.write(forms)).await.map_err(|error| {
                 Failure::new(FailureKind::BadRequest, format!("The request cannot be written: {error}."))
             })??,
@@ -138,7 +138,7 @@ impl Provider for Remote {
     }
 
     fn available(&self) -> Vec<&Model> {
-        // All have one key.
+        // All models share one key.
         if self.keys.find(&self.name, self.key.as_ref()).is_err() {
             return Vec::new();
         }

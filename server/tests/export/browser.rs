@@ -11,7 +11,7 @@ use crate::skip::skipped;
 use crate::support::{folder, page, sample, system_prompt, tools};
 use crate::{hostile, size};
 
-/// Time limit above the one of the script itself.
+/// The time limit above the one of the script itself.
 const LONGEST: Duration = Duration::from_secs(420);
 
 /// Returns the browser in `CHROMIUM`, or an installed one.

@@ -1,4 +1,4 @@
-//! Content of the page for a reader.
+//! The content of the page for a reader.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -180,7 +180,7 @@ fn a_file_becomes_a_file() {
     assert_eq!(Sample::from(session), sample());
 }
 
-/// The umask belongs to the process, so another process runs the test above.
+/// The umask belongs to the process, so the test above runs in another process.
 #[test]
 fn fm_f110_exports_are_private_whatever_the_umask() {
     let script = "umask 000; exec \"$0\" --exact content::a_file_becomes_a_file";

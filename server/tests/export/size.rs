@@ -60,7 +60,7 @@ impl Entries for Made<'_> {
     }
 }
 
-/// Output, with the length of its longest piece.
+/// The output, with the length of its longest piece.
 #[derive(Default)]
 struct Written {
     page: String,

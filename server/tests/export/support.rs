@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use agentese_server::export::{Entries, SessionFile, Transcript, from_file, html};
 use serde_json::Value;
 
-/// Content of a session file.
+/// The content of a session file.
 #[derive(Debug, PartialEq)]
 pub struct Sample {
     pub header: Value,

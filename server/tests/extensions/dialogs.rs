@@ -119,7 +119,7 @@ fn fm_f57_a_dialog_that_nobody_answers_has_its_default_at_the_right_time() {
         // Too late, and ignored.
         agent.answer(&asked, "value", "a");
     }
-    // An answer within the time limit applies, however long the limit is.
+    // An answer within the time limit applies, independent of the limit's length.
     agent.prompt("/ask-timeout 600000");
     for (member, answer, notice) in [
         ("value", json!("b"), r#"select="b""#),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::host::{command, plain};
 use crate::support::process::{Agent, Place};
 
-/// Extension that reports its flags at its start.
+/// An extension that reports its flags at its start.
 const FLAGS: &str = r#"
 export default function (pi: any) {
   pi.registerFlag("plan", { type: "boolean", default: false });

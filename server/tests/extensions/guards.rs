@@ -240,7 +240,7 @@ fn fm_f92_a_session_of_33_mib_with_eight_images_leaves_its_guards_alive() {
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
-/// Extension that reads the conversation, replaces it, and counts the session entries.
+/// An extension that reads the conversation, replaces it, and counts the session entries.
 const GUARD: &str = r#"
 export default function (pi: any) {
   pi.on("tool_call", () => undefined);

@@ -82,7 +82,7 @@ fn switches_forks_and_compactions_can_be_stopped() {
     assert_eq!(frames[1]["data"], json!({"cancelled": false}));
 }
 
-/// Extension that reports the selected model at each change.
+/// An extension that reports the selected model at each change.
 const MODELS: &str = r#"
 export default function (pi: any) {
   pi.on("session_switch", (_event: unknown, ctx: any) => ctx.ui.notify("switched"));

@@ -1,4 +1,4 @@
-//! Agent with extensions.
+//! An agent with extensions.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::host::command;
 use crate::support::process::{Agent, Place};
 
-/// Language and start of an example.
+/// The language and start of an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// Executable file.

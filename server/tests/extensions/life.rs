@@ -1,4 +1,4 @@
-//! Origin and end of extensions.
+//! The origin and end of extensions.
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::host::{check_runs, command, plain};
 use crate::support::process::{Agent, Place, assert_gone};
 
-/// Extension that reports its process id and records its start.
+/// An extension that reports its process id and records its start.
 const WHO: &str = r#"
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { Type } from "@sinclair/typebox";

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::host::command;
 use crate::support::process::{Agent, Place};
 
-/// Extension that registers adjacent files, and a missing one.
+/// An extension that registers adjacent files, and a missing one.
 const BRINGS: &str = r#"
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::host::{check_runs, command, plain, runs, settings};
 use crate::support::process::{Agent, Place, assert_gone, pid_in};
 
-/// Extension that records its process id and its requests.
+/// An extension that records its process id and its requests.
 const GUARD: &str = r#"
 import { appendFileSync, writeFileSync } from "node:fs";
 export default function (pi: any) {
@@ -14,7 +14,7 @@ export default function (pi: any) {
 }
 "#;
 
-/// Extension that executes the user's input.
+/// An extension that executes the user's input.
 const FAULTY: &str = r#"
 export default function (pi: any) {
   pi.on("input", async (event: any) => {

@@ -16,10 +16,10 @@ use std::process::Command;
 
 use subjects::{BASE, TIMES};
 
-/// Argument for running the measured functions.
+/// The argument for running the measured functions.
 const SUBJECTS: &str = "--subjects";
 
-/// Tolerance in percent above the stored count. A count that is lower by this margin must be stored.
+/// The tolerance in percent above the stored count. A count that is lower by this margin must be stored.
 const MARGIN: u64 = 15;
 
 fn kept() -> PathBuf {

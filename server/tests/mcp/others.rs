@@ -29,7 +29,7 @@ fn everything() -> Value {
     json!({"command": "node", "args": [program("server-everything"), "stdio"], "env": {"ZOO_KEY": "canary-of-the-file"}})
 }
 
-/// Same server over streamable HTTP; it ends together with this value.
+/// The same server over streamable HTTP; it ends together with this value.
 struct Listening {
     child: Child,
     port: u16,
@@ -94,7 +94,7 @@ fn use_everything(place: &Place, definition: Value) {
     assert_eq!(image.unwrap_or_else(|| panic!("{}", ends[2]))["mimeType"], "image/png");
     let structure = &ends[3]["result"]["details"]["structuredContent"];
     assert_eq!((&structure["temperature"], &structure["conditions"]), (&json!(33), &json!("Cloudy")));
-    // Arguments of another form than declared are not even sent.
+    // Arguments that do not match the declaration are not sent.
     assert!(ends[4]["isError"] == true && said(ends[4]).contains("must be number"), "{}", ends[4]);
     assert!(ends[5]["result"]["content"].to_string().contains("demo://resource/"), "{}", ends[5]);
     assert!(said(ends[6]).starts_with("Long running operation completed"), "{}", ends[6]);

@@ -19,7 +19,7 @@ use crate::support::soon;
 
 struct Deaf;
 
-/// The failures of extensions that a conversation was told of.
+/// Failures of extensions that a conversation received.
 #[derive(Default)]
 struct Failures(Mutex<Vec<String>>);
 

@@ -1,4 +1,4 @@
-//! Agent whose model calls the tools of a test, one in each answer.
+//! An agent whose model calls the tools of a test, one in each answer.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::LONG;
 use crate::support::process::{Agent, Place};
 
-/// Server file of the user.
+/// The server file of the user.
 pub const OWN: &str = "home/.pi/agent/mcp.json";
 
 /// Returns the misbehaving server with these options.

@@ -18,10 +18,10 @@ use tokio::time::Instant;
 
 use crate::support::link::Link;
 
-/// Piece, with its time in milliseconds since the start of the answer.
+/// A piece, with its time in milliseconds since the start of the answer.
 type Piece = (u64, String);
 
-/// Model with a single answer of these pieces, which starts on request, and may hang at its end.
+/// A model with a single answer of these pieces, which starts on request, and may hang at its end.
 struct Timed {
     model: Scripted,
     begins: Arc<Semaphore>,

@@ -1,4 +1,4 @@
-//! Agent with the typed client.
+//! An agent with the typed client.
 
 use agentese::opal::{Client, Event, Opal, OpalStatus};
 use agentese::serve::ServeEnd;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::agentese;
 use crate::support::process::{Agent, Place};
 
-/// Served program with a client for requests.
+/// A served program with a client for requests.
 struct Process {
     agent: Agent,
     last: u64,

@@ -1,4 +1,4 @@
-//! Connection that numbers its requests, like Opal's own client.
+//! A connection that numbers its requests, like Opal's own client.
 
 use agentese::frame::ServerFrame;
 use agentese::framing::FrameText;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::link::{Link, builder};
 
-/// Served agent, with the number of the last request.
+/// A served agent, with the number of the last request.
 pub struct Rpc {
     pub link: Link,
     last: u64,

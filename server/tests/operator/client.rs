@@ -1,4 +1,4 @@
-//! Agent with the typed client.
+//! An agent with the typed client.
 
 use agentese::operator::{Client, Event, Operator, OperatorContent, OperatorPhase};
 use agentese::serve::ServeEnd;

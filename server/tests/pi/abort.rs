@@ -14,7 +14,7 @@ use crate::support::link::{Link, builder};
 use crate::support::trace::{check_history, check_run, delivered, results};
 use crate::support::{on_one_thread, soon};
 
-/// Sink that lets a run advance by one event at a time.
+/// A sink that lets a run advance by one event at a time.
 struct Steps {
     permits: Semaphore,
     kinds: Mutex<Vec<String>>,

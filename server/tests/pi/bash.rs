@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::link::{Link, builder};
 use crate::support::{script, soon};
 
-/// Embedded model that records its requests.
+/// An embedded model that records its requests.
 struct Listening {
     inner: Scripted,
     heard: Mutex<Vec<Request>>,
@@ -40,7 +40,7 @@ impl Listening {
 }
 
 impl Listening {
-    /// The texts of the tools' results in the last request.
+    /// Returns the texts of the tools' results in the last request.
     fn results(&self) -> Vec<String> {
         let heard = self.heard.lock().unwrap();
         let texts = heard.last().unwrap().messages.iter().filter_map(|message| match &*message {

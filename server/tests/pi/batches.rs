@@ -14,9 +14,9 @@ use tokio::sync::{Barrier, Notify};
 use crate::support::link::builder;
 use crate::support::soon;
 
-/// Synchronisation of several calls.
+/// The synchronisation of several calls.
 struct Meeting {
-    /// Barrier for the calls of `meet`.
+    /// The barrier for the calls of `meet`.
     barrier: Barrier,
     /// Number of running calls of `alone`.
     alone: AtomicUsize,
@@ -71,7 +71,7 @@ impl Tool for Guest {
     }
 }
 
-/// Record of the events of calls.
+/// The record of the events of calls.
 #[derive(Default)]
 struct Diary(std::sync::Mutex<Vec<String>>, Notify);
 

@@ -1,4 +1,4 @@
-//! Client that reads slower than the model writes.
+//! A client that reads slower than the model writes.
 
 use agentese::serve::Options;
 use agentese_server::desk::Updates;

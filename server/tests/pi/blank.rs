@@ -1,4 +1,4 @@
-//! Messages in which nothing can be seen: refused before anything is stored, in the whole family.
+//! Messages without visible content: refused before they are stored, in all dialects of the pi family.
 
 use agentese::omp::Omp;
 use agentese::pi::Pi;
@@ -28,13 +28,13 @@ fn family(script: &Value) -> Vec<(&'static str, Link, tempfile::TempDir)> {
     ["pi@0.55", "pi@1.5", "omp", "pisces"].map(make).into()
 }
 
-/// The roles of the messages, but for what the model is told beforehand.
+/// Returns the roles of the messages, without the system prompt.
 async fn roles(link: &mut Link) -> Vec<String> {
     let roles = link.messages().await.into_iter().map(|message| message["role"].as_str().unwrap().to_owned());
     roles.filter(|role| role != "system").collect()
 }
 
-/// Reads the frames up to the failure with that id; answers that acknowledge it may stand before.
+/// Reads the frames up to the failure with that id; acknowledgements of the command may precede it.
 async fn failure(link: &mut Link, id: &str) -> (Vec<Value>, Value) {
     let mut frames = link.until(id, |frame| frame["id"] == id && frame["success"] == false).await;
     let last = frames.pop().unwrap();
@@ -57,7 +57,7 @@ async fn blank_prompts_are_refused_and_leave_no_trace() {
         for kind in ["steer", "follow_up"] {
             for text in ["\u{200b}", " \n"] {
                 link.send(json!({"id": "q", "type": kind, "message": text})).await;
-                // omp answers failures of handlers without an id.
+                // The agent omp reports failures of handlers without an id.
                 let refused =
                     link.until("the refusal", |frame| frame["type"] == "response").await.pop().unwrap();
                 assert_eq!(refused["success"], false, "{revision} {kind}");
@@ -109,7 +109,8 @@ async fn a_blank_text_with_an_image_is_a_message() {
     }
 }
 
-/// Recorded so: these agents begin a run. The model is told that the message is empty, for no API takes it as it is.
+/// In the recordings these agents start a run. The model receives a note about the empty message, because APIs refuse
+/// the message itself.
 #[tokio::test]
 async fn an_empty_prompt_begins_a_run_in_which_the_model_is_told_so() {
     let script = json!({"responses": [

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::support::link::builder;
 use crate::support::soon;
 
-/// Tool that starts a child and returns its answer.
+/// A tool that starts a child and returns its answer.
 #[derive(Clone, Default)]
 struct Delegate {
     tools: Option<ToolSet>,
@@ -178,7 +178,7 @@ async fn fm_f45_fm_f93_an_abort_reaches_a_child() {
     assert_eq!(tool.heard.lock().unwrap()[0].as_ref().unwrap().stop, StopReason::Aborted);
 }
 
-/// Guard that permits only the first call.
+/// A guard that permits only the first call.
 struct Guard(AtomicUsize);
 
 impl Hooks for Guard {
@@ -202,7 +202,7 @@ async fn guards_of_the_parent_look_at_calls_of_a_child() {
     assert_eq!(tool.heard.lock().unwrap().len(), 1);
 }
 
-/// Policy that reminds twice, and aborts an answer with "no".
+/// A policy that reminds twice, and aborts an answer with "no".
 struct Minder(AtomicUsize);
 
 impl Afterwards for Minder {
@@ -306,7 +306,7 @@ async fn limits_reach_agents_that_a_tool_sets_to_work() {
         let answer = heard[0].as_ref().unwrap();
         assert_eq!(answer.stop, StopReason::Error);
         assert!(answer.error.as_ref().unwrap().contains(reason), "{answer:?}");
-        // The run that set it to work goes on.
+        // The run that started the child continues.
         assert_eq!(engine.last_assistant_text().as_deref(), Some("over"));
     }
 }

@@ -1,4 +1,4 @@
-//! Agent with the typed client.
+//! An agent with the typed client.
 
 use agentese::pi::{Client, Event, StopReason};
 use agentese::serve::ServeEnd;

@@ -516,7 +516,7 @@ async fn a_summary_that_fails_on_its_own_is_told() {
     assert_eq!((&end["aborted"], &end["result"]), (&json!(false), &Value::Null));
 }
 
-/// One exchange is larger than the limit, and there is nothing before it to summarise.
+/// One exchange is larger than the limit, and no earlier message can be summarised.
 #[tokio::test]
 async fn a_compaction_that_has_nothing_to_do_says_why() {
     let (builder, _place) = builder(json!({"responses": [tokens(10_000, "one")], "default": {"text": "ok"}}));

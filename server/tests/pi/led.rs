@@ -23,7 +23,7 @@ mod early;
 #[path = "led/moves.rs"]
 mod moves;
 
-/// Remote agent that executes the plan of the test, and records its requests.
+/// A remote agent that executes the plan of the test, and records its requests.
 struct Other {
     deeds: tokio::sync::Mutex<UnboundedReceiver<Deed>>,
     asked: Mutex<Vec<String>>,

@@ -36,7 +36,7 @@ fn linked(revision: &str, limits: RunLimits, script: Value) -> (Link, tempfile::
     (link, place)
 }
 
-/// A model that does the same again and again, until a prompt says `again`.
+/// Returns a model that repeats the same answer until a prompt contains `again`.
 fn always(blocks: Value) -> Value {
     json!({"responses": [{"when": {"user": "again"}, "keep": true, "text": "fine"}], "default": {"blocks": blocks}})
 }
@@ -50,7 +50,7 @@ async fn run(link: &mut Link, message: &str) -> Vec<Value> {
     link.until_event("agent_end").await
 }
 
-/// The messages of the run that frames tell of, but for what the model is told beforehand.
+/// Returns the messages of the run in frames, without the system prompt.
 fn messages(frames: &[Value]) -> Vec<Value> {
     frames.last().unwrap()["messages"].as_array().unwrap().clone()
 }
@@ -65,7 +65,7 @@ fn turns(frames: &[Value]) -> usize {
     frames.iter().filter(|frame| frame["type"] == "turn_end").count()
 }
 
-/// The history is one that a model takes, and another prompt is answered.
+/// Checks that a model accepts the history, and that another prompt is answered.
 async fn goes_on(link: &mut Link) {
     let told: Vec<_> =
         link.messages().await.into_iter().filter(|message| message["role"] != "system").collect();
@@ -159,7 +159,7 @@ async fn a_run_has_as_many_turns_as_its_limit_and_no_more() {
             "The run was ended: it has had 3 turns, which is its limit (limits.maxTurns, --max-turns). Send another prompt to go on."
         );
         goes_on(&mut link).await;
-        // A run that needs no more than its limit ends as usual.
+        // A run within its limit ends as usual.
         let answers = vec![json!({"blocks": [call("", "bash", json!({"command": "true"}))]}); 2];
         let script = json!({"responses": answers, "default": {"text": "done"}});
         let (mut link, _place) = linked(revision, limits, script);
@@ -168,7 +168,7 @@ async fn a_run_has_as_many_turns_as_its_limit_and_no_more() {
     }
 }
 
-/// Compacts above 1,000 tokens, and summarises all but the last exchange.
+/// Returns settings for compaction above 1,000 tokens, with a summary of all but the last exchange.
 fn compacting(limits: RunLimits) -> Settings {
     let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
     let mut settings = settings(limits);
@@ -181,7 +181,7 @@ fn compacting(limits: RunLimits) -> Settings {
 async fn a_run_that_ends_in_its_last_turn_is_not_limited_although_a_compaction_follows() {
     let long = json!({"text": "two", "usage": {"input": 2000, "output": 0}});
     let limits = RunLimits { max_turns: 1, ..RunLimits::default() };
-    // An abort of the compaction is an abort.
+    // An abort of the compaction is reported as an abort.
     let script = json!({"responses": [{"text": "one"}, long, {"hang_after": -1}]});
     let (builder, _place) = builder(script);
     let mut link = Link::speaking_in::<Pi>("pi@1.5", builder.settings(compacting(limits)));
@@ -267,7 +267,7 @@ async fn an_abort_stays_an_abort_although_there_are_limits() {
     assert_eq!(link.until_event("agent_settled").await.pop().unwrap()["aborted"], true);
 }
 
-/// The embedded model at a price: a dollar for each of its output tokens.
+/// The embedded model at a price of a dollar for each of its output tokens.
 struct Priced {
     scripted: Scripted,
     models: [Model; 1],
@@ -312,7 +312,7 @@ async fn cost_ends_a_run_once_the_calls_that_were_paid_for_are_carried_out() {
             pi => Link::speaking_in::<Pi>(pi, builder),
         };
         for _ in 0..2 {
-            // The cost of the run before does not count.
+            // The cost of the earlier run is not included.
             let frames = run(&mut link, "go").await;
             assert_eq!(results(&frames), ["hi\n"; 3], "{revision}");
             assert_eq!(
@@ -324,7 +324,7 @@ async fn cost_ends_a_run_once_the_calls_that_were_paid_for_are_carried_out() {
     }
 }
 
-/// Fails and says something else each time.
+/// A tool that fails with another text each time.
 struct Fickle;
 
 impl Tool for Fickle {
@@ -376,6 +376,6 @@ async fn summaries_count_toward_the_cost_of_a_run() {
         last_error(&frames),
         "The run was ended: it has cost 9.0000 US dollars, and its limit is 5 (limits.maxCostUsd, --max-cost). Send another prompt to go on."
     );
-    // The summary belongs to the run before.
+    // The summary belongs to the earlier run.
     goes_on(&mut link).await;
 }

@@ -1,4 +1,4 @@
-//! Session file in the format of pi 1.5, with an entry of every kind. The agent opens, shows and continues it
+//! A session file in the format of pi 1.5, with an entry of every kind. The agent opens, shows and continues it
 //! without any loss.
 
 use std::path::{Path, PathBuf};

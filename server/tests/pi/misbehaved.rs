@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::support::link::{Link, builder};
 use crate::support::trace::{check_history, check_run, results};
 
-/// Tool that panics or never ends in all its methods.
+/// A tool that panics or never ends in all its methods.
 struct Wild(&'static str);
 
 impl Tool for Wild {
@@ -41,7 +41,7 @@ impl Tool for Wild {
     }
 }
 
-/// Clock that does not advance during waits.
+/// A clock that does not advance during waits.
 struct Hasty;
 
 impl Clock for Hasty {
@@ -88,7 +88,7 @@ async fn a_tool_that_ignores_an_abort_is_given_up() {
     link.run("again").await;
 }
 
-/// Provider that panics or stops during an answer.
+/// A provider that panics or stops during an answer.
 struct Broken(Scripted, bool);
 
 impl Provider for Broken {

@@ -15,7 +15,7 @@ fn link(dialect: &str, script: Value) -> (Link, tempfile::TempDir) {
     (Link::speaking_in::<Pi>(dialect, builder), place)
 }
 
-/// Sends a prompt and reads until nothing of its run follows.
+/// Sends a prompt and reads the frames up to the last one of its run.
 async fn run(link: &mut Link, dialect: &str) -> Vec<Value> {
     link.send(json!({"type": "prompt", "message": "go"})).await;
     link.until_event(if dialect == "pi@0.55" { "agent_end" } else { "agent_settled" }).await

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::link::builder;
 use crate::support::soon;
 
-/// Record of the starts and ends of runs, and of user input.
+/// The record of the starts and ends of runs, and of user input.
 #[derive(Default)]
 struct Diary(Mutex<Vec<String>>);
 
@@ -41,7 +41,7 @@ impl EventSink for Diary {
     }
 }
 
-/// Client that is not there.
+/// A client that is absent.
 struct Nobody;
 
 impl Ui for Nobody {

@@ -243,7 +243,7 @@ async fn hooks_of_the_repository_do_not_run() {
     assert!(ran.iter().all(|name| !name.to_string_lossy().starts_with("ran-")), "{ran:?}");
 }
 
-/// Spawner that fails during the export of one subagent's changes.
+/// A spawner that fails during the export of one subagent's changes.
 struct Failing(LocalSpawner);
 
 impl Spawner for Failing {

@@ -258,7 +258,7 @@ async fn filters_of_a_trusted_repository_do_their_work() {
     }
 }
 
-/// Trust lets filters run. A subagent's own commits in its copy run none of the repository's hooks, aliases and editors.
+/// Trust permits filters. A subagent's own commits in its copy run no hooks, aliases or editors of the repository.
 #[tokio::test]
 async fn hooks_and_aliases_of_a_trusted_repository_do_not_run_in_copies() {
     let members = merging("patch");

@@ -16,7 +16,7 @@ use crate::served::link::Link;
 use crate::served::trace::{check_history, outline};
 use crate::support::{APIS, Home, ask, definition, model, question, soon, text};
 
-/// Mock server; it ends with its stdin, and at the latest with this value.
+/// A mock server; it ends with its stdin, and at the latest with this value.
 struct Mock {
     _child: Child,
     port: u16,

@@ -183,7 +183,7 @@ async fn fm_f64_an_answer_that_stalls_is_given_up() {
     }
 }
 
-/// Clock that a test controls; it reports the number of started long waits.
+/// A clock that a test controls; it reports the number of started long waits.
 struct SharedTime {
     seconds: watch::Sender<u64>,
     waits: watch::Sender<usize>,

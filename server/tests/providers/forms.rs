@@ -1,4 +1,4 @@
-//! Requests in the form that each host takes.
+//! Requests in the form that each host accepts.
 
 use agentese_server::providers::FailureKind;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::support::{
 
 const COMPLETIONS: &str = "openai-completions";
 
-/// A request to a host with that `compat`.
+/// Returns a request to a host with that `compat`.
 async fn sent(api: &str, compat: Value) -> Received {
     let server = Server::start([Reply::events(&hello(api))]).await;
     let mut providers = definition(api, &server.url());
@@ -19,7 +19,7 @@ async fn sent(api: &str, compat: Value) -> Received {
     server.received()[0].clone()
 }
 
-/// The role of the system prompt, and the members of a request that hosts differ in.
+/// Returns the role of the system prompt, and the members of a request that differ between hosts.
 fn form(body: &Value) -> Value {
     let names = ["store", "max_tokens", "max_completion_tokens"];
     let members: Vec<&str> = names.into_iter().filter(|name| body.get(*name).is_some()).collect();

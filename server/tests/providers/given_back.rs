@@ -1,4 +1,4 @@
-//! Values that a server sends to get them back.
+//! Values that a server sends in order to receive them back.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Home, Received, Reply, Server, ask, definition, hello, model, question};
 
-/// JSON that no parser gives back as it came: forms of numbers, escapes, spaces, order of members.
+/// JSON that no parser reproduces unchanged: forms of numbers, escapes, spaces, order of members.
 const ODD: &str = r#""z":1.50e+3, "a":-0.0,"u":"\u00e9\/","n":[1E2 ]"#;
 
-/// The second request of a conversation: after an answer that was `body`, kept in a file and forked.
+/// Returns the second request of a conversation, after the answer `body`, which is stored in a file and forked.
 async fn second_request(api: &str, body: &str, change: impl FnOnce(&mut Value)) -> Received {
     let server = Server::start([Reply::events(body), Reply::events(&hello(api))]).await;
     let mut providers = definition(api, &server.url());
@@ -53,7 +53,7 @@ fn assembled(events: Vec<StreamEvent>, mut assembler: Assembler) -> AgentMessage
     assembler.done(end).message.into()
 }
 
-/// A completion of chunks, each the raw text of a delta.
+/// Returns a completion of chunks, each the raw text of a delta.
 fn completion(deltas: &[&str], finish: &str) -> String {
     let chunks: String = deltas
         .iter()
@@ -82,7 +82,7 @@ async fn reasoning_details_go_back_byte_for_byte_and_in_order() {
     let (all, last) = (delta(&[&summary, &novel, &hidden, &text]), delta(&[&novel]));
     for (deltas, finish, expected) in [
         (vec![one.as_str(), CALL], "tool_calls", vec![&text]),
-        // Without any text of the reasoning, and behind the call.
+        // No text of the reasoning, and details after the call.
         (vec![CALL, &two], "tool_calls", vec![&hidden]),
         (vec![&one, CALL, &two], "tool_calls", vec![&text, &hidden]),
         (vec![&all, r#"{"content":"done"}"#, &last], "stop", vec![&summary, &novel, &hidden, &text, &novel]),
@@ -253,7 +253,7 @@ async fn what_the_other_apis_want_back_goes_back_byte_for_byte() {
             ],
             json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"}),
         ),
-        // The text of the reasoning is kept by the server.
+        // The server stores the text of the reasoning.
         (
             json!({"type": "thinking", "thinking": "", "signature": ""}),
             vec![json!({"type": "signature_delta", "signature": "c2ln"})],
@@ -265,7 +265,7 @@ async fn what_the_other_apis_want_back_goes_back_byte_for_byte() {
     }
 }
 
-/// A session as pi 1.5 writes it, with details at the reasoning; and as older versions do, at the call.
+/// Sessions have details at the reasoning in the format of pi 1.5, and at the call in older versions.
 #[tokio::test]
 async fn sessions_of_pi_give_back_what_they_kept() {
     let detail = format!(r#"{{"type":"reasoning.encrypted","data":"x","id":"c1",{ODD}}}"#);

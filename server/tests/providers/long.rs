@@ -1,4 +1,4 @@
-//! Conversations that are longer than what an agent keeps in memory.
+//! Conversations that are longer than the part that an agent holds in memory.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -58,7 +58,7 @@ async fn a_long_request_is_sent_on_whole_within_its_host_and_refused_elsewhere()
             let key = ["authorization", "x-api-key", "x-goog-api-key"].map(|name| again.header(name));
             assert!(key.iter().flatten().any(|key| key.contains("fake-key")), "{api} {}", again.head);
         }
-        // Never ending, or to another host.
+        // Endless redirects, or a redirect to another host.
         let elsewhere = Server::start([Reply::events(&hello(api))]).await;
         let away = format!("{}/v1/x", elsewhere.url());
         for (to, count) in [("/a", 6), (&*format!("{away}?key=x"), 1)] {
@@ -124,7 +124,7 @@ fn memory(agent: &Agent, name: &str) -> usize {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// A session of 64 MB: a request for an answer, and one for its summary.
+/// A session of 64 MB, with a request for an answer and one for its summary.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg(target_os = "linux")]
 async fn a_long_session_is_sent_and_compacted_in_little_memory() {
@@ -145,14 +145,15 @@ async fn a_long_session_is_sent_and_compacted_in_little_memory() {
         let compacted = agent.ask(json!({"type": "compact"}));
         assert_eq!(compacted["success"], true, "{compacted}");
         let grown = memory(&agent, "VmHWM") - before;
-        // A conversation of any length takes about 60 MiB in a debug build; one that is held whole takes 64 MB more.
+        // A conversation of any length takes about 60 MiB in a debug build; a whole conversation in memory takes 64 MB
+        // more.
         assert!(grown < 96 << 10, "{prompted} KiB for a prompt, {grown} KiB with a compaction");
         let (status, _, stderr) = agent.finish();
         assert!(status.success(), "{stderr}");
     };
     tokio::task::spawn_blocking(talk).await.unwrap();
     let sent: Vec<Value> = server.received().into_iter().map(|one| one.body["messages"].clone()).collect();
-    // The prompt stands behind all of the session, and what the model is told before it.
+    // The request contains the system prompt, the whole session and the prompt.
     assert_eq!(sent[0].as_array().unwrap().len(), count + 2);
     let summarised: usize =
         sent[1..].iter().flat_map(|all| all.as_array().unwrap()).map(|one| one.to_string().len()).sum();

@@ -1,4 +1,4 @@
-//! The way to a server: limits, proxies, certificates.
+//! Connections to a server: timeouts, proxies, certificates.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::support::{
     APIS, Home, Reply, Server, ask, definition, failure, hello, model, question, soon, text,
 };
 
-/// The models of a home whose settings say that of the network.
+/// Returns the models of a home with these settings of the network.
 fn catalog(home: &Home, network: &NetworkSettings) -> Catalog {
     let variables = home.variables.clone();
     let environment =
@@ -51,7 +51,7 @@ async fn a_server_that_never_answers_is_given_up_within_the_limit_and_the_error_
         ] {
             let server = Server::start([reply]).await;
             let home = Home::with_models(definition(api, &server.url()));
-            // The one of Google is over after its first event, but for the end of the stream.
+            // The answer of Google is complete after its first event, except for the end of the stream.
             let catalog = catalog(&home, &idle(50));
             let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
             assert_eq!((failure.kind, failure.text), (FailureKind::Network, expected("0.05")), "{api}");
@@ -64,7 +64,7 @@ async fn a_server_that_never_answers_is_given_up_within_the_limit_and_the_error_
     assert_eq!(failure(&ask(&catalog, question(model(&catalog), "hi")).await).text, expected("0.07"));
 }
 
-/// Clock that a test moves; a wait ends when the clock has moved that far.
+/// A clock that a test moves; a wait ends when the clock has moved by its duration.
 #[derive(Default)]
 struct MovedClock {
     now: watch::Sender<Duration>,
@@ -86,7 +86,7 @@ impl Clock for MovedClock {
 
 #[tokio::test]
 async fn a_slow_upload_is_no_silence_and_one_that_stalls_is() {
-    // More than the system buffers of a connection.
+    // Each step exceeds the system's buffers of a connection.
     const STEP: usize = 5 << 20;
     const STEPS: usize = 4;
     for stalls in [false, true] {
@@ -134,7 +134,7 @@ async fn a_slow_upload_is_no_silence_and_one_that_stalls_is() {
 
 #[tokio::test]
 async fn a_connection_that_is_not_made_is_given_up_within_the_limit_and_the_error_names_it() {
-    // It accepts connections and never says anything, so that no TLS begins.
+    // The listener accepts connections and never sends data, so that no TLS handshake begins.
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = format!("https://{}", listener.local_addr().unwrap());
     let network = NetworkSettings { connect_timeout: Some(TimeLimit(50)), ..NetworkSettings::default() };
@@ -224,7 +224,7 @@ async fn hosts_of_no_proxy_are_reached_without_it_and_a_proxy_that_fails_shows_n
         let catalog = catalog(&home, &NetworkSettings::default());
         let mut request = question(model(&catalog), "hi");
         request.repeats = false;
-        // There is no such host: without the proxy its name is not found.
+        // The host does not exist, so its name is not found without the proxy.
         let failure = failure(&ask(&catalog, request).await);
         assert_eq!(
             failure.text.contains("through the proxy of HTTP_PROXY"),

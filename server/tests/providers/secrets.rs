@@ -9,10 +9,10 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::support::{Home, Reply, Server, ask, definition, failure, hello, model, question, text};
 
-/// Part of every key here, and of no other value.
+/// The part of every key here, and of no other value.
 const CANARY: &str = "c4n4ry";
 
-/// Log of all tests of this program, each line with the name of its thread. It is global, because a log per
+/// The log of all tests of this program, each line with the name of its thread. It is global, because a log per
 /// thread misses call sites that another thread registered first.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);

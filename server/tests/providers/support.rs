@@ -1,4 +1,4 @@
-//! Scripted model server on loopback, controllable clocks, and a question.
+//! A scripted model server on loopback, controllable clocks, and a question.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -25,7 +25,7 @@ pub async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, future).await.expect("nothing came in time")
 }
 
-/// Reply of the server.
+/// A reply of the server.
 #[derive(Debug, Clone)]
 pub struct Reply {
     bytes: Vec<u8>,
@@ -117,12 +117,12 @@ fn head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
     format!("HTTP/1.1 {status} Status\r\n{}", headers.collect::<String>()).into_bytes()
 }
 
-/// Request that a server received.
+/// A request that a server received.
 #[derive(Debug, Clone)]
 pub struct Received {
     pub head: String,
     pub body: Value,
-    /// The body as it came.
+    /// The body of the request, unchanged.
     pub text: String,
 }
 
@@ -136,7 +136,7 @@ impl Received {
     }
 }
 
-/// Server that answers each request with the next reply.
+/// A server that answers each request with the next reply.
 pub struct Server {
     port: u16,
     received: Arc<Mutex<Vec<Received>>>,
@@ -220,14 +220,14 @@ async fn read(stream: &mut TcpStream) -> Option<Received> {
     Some(Received { body, text, ..received })
 }
 
-/// Stopped clock: short waits end at once and are recorded, long ones end when the test turns the clock.
+/// A stopped clock: short waits end at once and are recorded, long ones end when the test turns the clock.
 #[derive(Default)]
 pub struct TurnedClock {
     waits: Mutex<Vec<Duration>>,
     turned: Arc<Notify>,
 }
 
-/// Limit of the waits that end at once: the pause between two attempts.
+/// The limit of the waits that end at once: the pause between two attempts.
 const SHORT: Duration = Duration::from_secs(8);
 
 impl TurnedClock {
@@ -291,7 +291,7 @@ impl Home {
         self.load_with(|_| {})
     }
 
-    /// The same, with sources that were changed.
+    /// Loads the catalogue like `load`, with changed sources.
     pub fn load_with(&self, change: impl FnOnce(&mut Sources)) -> (Catalog, Vec<Complaint>) {
         let variables = self.variables.clone();
         let environment = move |name: &str| {

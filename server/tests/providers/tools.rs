@@ -1,4 +1,4 @@
-//! Tools whose names and schemas an API refuses: what goes out, and what comes back.
+//! Tools with names and schemas that an API refuses: the request, and the restored calls.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ fn tool(name: &str, parameters: Value) -> ToolDescription {
     ToolDescription { name: name.to_owned(), description: "Does it.".to_owned(), parameters }
 }
 
-/// Tools as servers and extensions bring them.
+/// Returns tools as servers and extensions offer them.
 fn odd_tools() -> Vec<ToolDescription> {
     let node = json!({"type": "object", "properties": {"next": {"$ref": "#/definitions/node"}}});
     vec![
@@ -42,7 +42,7 @@ fn odd_tools() -> Vec<ToolDescription> {
     ]
 }
 
-/// The tools of a request: names and schemas.
+/// Returns the tools of a request: names and schemas.
 fn tools_of(api: &str, body: &Value) -> Vec<(String, Value)> {
     let (list, schema) = match api {
         "anthropic-messages" => (&body["tools"], "/input_schema"),
@@ -57,7 +57,7 @@ fn tools_of(api: &str, body: &Value) -> Vec<(String, Value)> {
     list.as_array().unwrap().iter().map(tool).collect()
 }
 
-/// A call of that tool in two pieces, in the words of each API.
+/// Returns a call of that tool in two pieces, in the format of each API.
 fn calling(api: &str, name: &str, arguments: &Value) -> String {
     let text = arguments.to_string();
     let middle = (0..=text.len() / 2).rev().find(|at| text.is_char_boundary(*at)).unwrap();
@@ -124,7 +124,7 @@ async fn a_tool_that_an_api_refuses_is_sent_in_another_form_and_called_by_its_ow
         assert_eq!(weird == "weird key$", api != "anthropic-messages", "{api}: {properties:?}");
         assert_eq!(sent[1].1["required"], json!([weird]));
 
-        // The model calls it by what it was told.
+        // The model calls the tool by the name in the request.
         let inner = sent[1].1["properties"]["in"]["properties"].as_object().unwrap().keys().next().unwrap();
         let arguments = json!({&weird: "x", "in": {inner: 1}});
         let body = calling(api, &sent[1].0, &arguments);
@@ -152,7 +152,7 @@ async fn a_tool_that_an_api_refuses_is_sent_in_another_form_and_called_by_its_ow
         );
         assert_eq!(answer.unusable, []);
 
-        // And in the next request the call stands as the model made it.
+        // The next request contains the call as the model made it.
         let result = json!({"role": "toolResult", "toolCallId": call.id, "toolName": call.name, "isError": false,
                             "timestamp": 1, "content": [{"type": "text", "text": "ok"}]});
         let answer: AgentMessage = answer.message.into();

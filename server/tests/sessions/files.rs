@@ -195,7 +195,7 @@ fn what_somebody_else_adds_is_not_fused_with() {
     let path = place.path().join("s.jsonl");
     let mut session = Session::create_at(&path, start(place.path())).unwrap();
     session.append(user("one"));
-    // Another program without locks, in the middle of a line.
+    // Another program writes without a lock, in the middle of a line.
     let mut text = fs::read_to_string(&path).unwrap();
     text.push_str("{\"type\":");
     fs::write(&path, &text).unwrap();
@@ -234,7 +234,7 @@ fn fm_f100_a_directory_that_takes_no_files_stops_nothing() {
     assert_eq!(lines(session.file().unwrap()).len(), 4);
 }
 
-/// Clock that goes backwards.
+/// A clock that goes backwards.
 struct Backwards(AtomicI64);
 
 impl Clock for Backwards {
@@ -247,7 +247,7 @@ impl Clock for Backwards {
     }
 }
 
-/// Stopped clock.
+/// A stopped clock.
 struct Stands;
 
 impl Clock for Stands {

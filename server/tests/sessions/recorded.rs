@@ -48,7 +48,7 @@ fn every_line_is_an_entry_and_stays_what_it_is() {
     }
 }
 
-/// Time and ids at the recording of a file.
+/// The time and ids at the recording of a file.
 #[derive(Default)]
 struct Then {
     now: AtomicI64,
@@ -83,7 +83,7 @@ impl Then {
     }
 }
 
-/// Repeated operations produce the same bytes.
+/// Repeated operations produce the same bytes as pi.
 #[test]
 fn what_is_written_is_what_pi_writes() {
     let place = tempfile::tempdir().unwrap();

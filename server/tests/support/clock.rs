@@ -8,7 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-/// Clock whose pauses end at once.
+/// A clock whose pauses end at once.
 #[derive(Debug, Default, Clone)]
 pub struct ImpatientClock(Arc<Mutex<Vec<Duration>>>);
 
@@ -30,7 +30,7 @@ impl Clock for ImpatientClock {
     }
 }
 
-/// Clock whose pauses never end.
+/// A clock whose pauses never end.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct EndlessClock;
 
@@ -44,7 +44,7 @@ impl Clock for EndlessClock {
     }
 }
 
-/// Clock whose pauses end with the next tick.
+/// A clock whose pauses end with the next tick.
 #[derive(Debug, Clone, Default)]
 pub struct TickingClock(tokio::sync::watch::Sender<u64>);
 
@@ -66,7 +66,7 @@ impl Clock for TickingClock {
     }
 }
 
-/// Clock whose pauses end together, on request.
+/// A clock whose pauses end together, on request.
 #[derive(Debug, Clone, Default)]
 pub struct HeldClock(CancellationToken);
 

@@ -13,7 +13,7 @@ pub fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect(name))
 }
 
-/// Sequence of numbers that depends only on its seed.
+/// A sequence of numbers that depends only on its seed.
 pub struct Dice(pub u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! Served agent in this process, with a client for lines.
+//! A served agent in this process, with a client for lines.
 
 use agentese::serve::{Options, ServeEnd};
 use agentese::spec::Dialect;
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::{script, soon};
 
-/// Client's end of a memory pair with a server.
+/// The client's end of a memory pair with a server.
 pub struct Link {
     writer: Option<BoxWriter>,
     lines: Lines<BufReader<BoxReader>>,
@@ -41,7 +41,7 @@ impl Link {
         (Self::to(builder.build()), place)
     }
 
-    /// Starts an agent of another dialect than pi.
+    /// Starts an agent of a dialect other than pi.
     pub fn speaking<D: Dialect>(builder: Builder) -> Self {
         Self::speaking_in::<D>(&D::SPEC.id(), builder)
     }

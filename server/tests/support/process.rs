@@ -1,4 +1,4 @@
-//! Binary with an independent client.
+//! The binary with an independent client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::LONG;
 
-/// Directory of an agent: `work` as its working directory, `home` without settings.
+/// The directory of an agent: `work` as its working directory, `home` without settings.
 pub struct Place(tempfile::TempDir);
 
 impl Place {
@@ -82,7 +82,7 @@ impl Place {
     }
 }
 
-/// Running binary; killed on drop.
+/// The running binary; killed on drop.
 pub struct Agent {
     child: Child,
     stdin: Option<ChildStdin>,

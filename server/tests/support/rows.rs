@@ -1,4 +1,4 @@
-//! Player of the shared table of all languages, conformance/vectors/served.json: every row of a dialect
+//! A player of the shared table of all languages, conformance/vectors/served.json: every row of a dialect
 //! against the binary.
 
 use std::collections::{BTreeSet, HashMap};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{agentese, soon};
 
-/// Used rows and received frames of a dialect.
+/// The used rows and received frames of a dialect.
 #[derive(Debug, Default)]
 struct Seen {
     commands: BTreeSet<String>,

@@ -36,7 +36,7 @@ pub fn check_frame_of<D: Dialect>(line: &str) {
     assert_eq!(serde_json::from_str::<Value>(&typed.encode().unwrap()).unwrap(), frame);
 }
 
-/// Checks that the events of one run follow the grammar
+/// Checks that the events of one run follow this grammar and are consistent:
 ///
 /// ```text
 /// run       = agent_start turn+ agent_end
@@ -45,7 +45,7 @@ pub fn check_frame_of<D: Dialect>(line: &str) {
 /// toolwork  = tool_execution_start tool_execution_update* tool_execution_end (message of the tool)
 /// ```
 ///
-/// and are consistent. Other frames may appear between them.
+/// Other frames may appear between them.
 #[track_caller]
 pub fn check_run(frames: &[Value]) {
     let events: Vec<Value> = frames.iter().filter(|frame| frame["type"] != "response").cloned().collect();

@@ -218,10 +218,10 @@ async fn a_file_in_utf_16_keeps_its_encoding() {
         let edit = json!({"path": "file", "oldText": "zwei ü", "newText": "zwei ö\nund"});
         assert_eq!(succeeds(&context, "edit", edit).await, "Successfully replaced text in file.");
         assert_eq!(place.content("file"), bytes("eins\r\nzwei ö\r\nund 😀\r\ndrei\r\n"));
-        // All of its content is new, the encoding is not.
+        // The whole content is new, and the encoding stays.
         succeeds(&context, "write", json!({"path": "file", "content": "neu ü\n"})).await;
         assert_eq!(place.content("file"), bytes("neu ü\n"));
-        // Half of a pair would be lost.
+        // Half of a surrogate pair would be lost.
         let broken = [bytes("a"), encode(0xd83d).to_vec(), encode(u16::from(b'b')).to_vec()].concat();
         place.file("file", &broken);
         let text = fails(&context, "edit", json!({"path": "file", "oldText": "a", "newText": "b"})).await;

@@ -82,7 +82,7 @@ async fn the_limits_hold_for_bytes_that_are_no_text() {
     assert_eq!(succeeds(&place.context(), "read", json!({"path": "latin"})).await, "caf\u{fffd}\n");
 }
 
-/// PNG of one pixel, as in the recordings.
+/// A PNG of one pixel, as in the recordings.
 const DOT: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 
@@ -258,13 +258,13 @@ async fn a_file_in_utf_16_with_a_mark_is_read_as_text() {
             read(json!({"offset": 2, "limit": 1})).await,
             "😀 two\n\n[2 more lines in file. Use offset=3 to continue.]"
         );
-        // Longer than a piece of the file, at odd places, and with half of a pair at its end.
+        // The text is longer than a piece of the file, is split at odd places, and ends with half of a surrogate pair.
         let long = "äx\n".repeat(60_000);
         place.file(name, [bytes(&long), encode(0xd83d).to_vec()].concat());
         let end = read(json!({"offset": 60_000})).await;
         assert_eq!(end, "äx\n\u{fffd}");
     }
-    // Without a mark it is what it was.
+    // A file without a mark is read as before.
     place.file("none", b"a\0b\0");
     assert_eq!(succeeds(&context, "read", json!({"path": "none"})).await, "a\0b\0");
 }

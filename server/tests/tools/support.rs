@@ -15,7 +15,7 @@ use serde_json::Value;
 
 pub use long::LONG;
 
-/// Directory of one test: `work` as the working directory, `temp` for full outputs. Removed on drop.
+/// The directory of one test: `work` as the working directory, `temp` for full outputs. Removed on drop.
 pub struct Place {
     directory: tempfile::TempDir,
 }

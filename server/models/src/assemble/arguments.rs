@@ -1,9 +1,9 @@
-//! The arguments of a tool call, from their text.
+//! Conversion of a tool call's text to arguments.
 
 use serde::de::Error as _;
 use serde_json::{Map, Value};
 
-/// What is wrong with the text of a call's arguments.
+/// The fault in the text of a call's arguments.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ArgumentsError {
     #[error("its arguments were cut off before their end. Call the tool again with complete arguments")]
@@ -15,7 +15,7 @@ pub(super) enum ArgumentsError {
 }
 
 impl ArgumentsError {
-    /// The error of the JSON reader.
+    /// Returns the error of the JSON reader.
     pub fn detail(&self) -> &serde_json::Error {
         match self {
             Self::CutOff(error) | Self::NotJson(error) | Self::NotAnObject(error) => error,
@@ -23,8 +23,8 @@ impl ArgumentsError {
     }
 }
 
-/// Reads arguments: a JSON object, also within a JSON string. No text and `null` are a call without arguments.
-/// Fails if the text is anything else; nothing is repaired.
+/// Reads arguments: a JSON object, also within a JSON string. An empty text and `null` mean a call without arguments.
+/// Fails if the text is anything else; no text is repaired.
 pub(super) fn read(text: &str) -> Result<Map<String, Value>, ArgumentsError> {
     if text.trim().is_empty() {
         return Ok(Map::new());
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, ArgumentsError> {
         Err(error) if error.is_eof() => ArgumentsError::CutOff(error),
         Err(error) if error.is_data() => ArgumentsError::NotAnObject(error),
         Err(error) => ArgumentsError::NotJson(error),
-        // The reader above refuses what this one takes, for example for its depth.
+        // The reader above refuses some JSON that this one accepts, for example deeper nesting.
         Ok(_) => ArgumentsError::NotJson(serde_json::Error::custom("it cannot be read")),
     })
 }

@@ -1,72 +1,72 @@
-//! How a message grows, told in the order of the provider's events.
+//! Changes of a message, in the order of the provider's events.
 
 use crate::partial_json::Grown;
 
-/// How the message grew. `index` is the block's place in the message's content.
+/// A change of a message. `index` is the position of the block in the message's content.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
     /// A text block opened.
     TextStart {
-        /// The block.
+        /// Position of the block.
         index: usize,
     },
     /// A text block grew.
     TextDelta {
-        /// The block.
+        /// Position of the block.
         index: usize,
-        /// By this.
+        /// The added text.
         delta: String,
     },
     /// A text block closed.
     TextEnd {
-        /// The block.
+        /// Position of the block.
         index: usize,
     },
     /// A thinking block opened.
     ThinkingStart {
-        /// The block.
+        /// Position of the block.
         index: usize,
     },
     /// A thinking block grew.
     ThinkingDelta {
-        /// The block.
+        /// Position of the block.
         index: usize,
-        /// By this.
+        /// The added text.
         delta: String,
     },
     /// A thinking block closed.
     ThinkingEnd {
-        /// The block.
+        /// Position of the block.
         index: usize,
     },
     /// A tool call opened.
     ToolCallStart {
-        /// The block.
+        /// Position of the block.
         index: usize,
     },
     /// The JSON text of a tool call's arguments grew.
     ToolCallDelta {
-        /// The block.
+        /// Position of the block.
         index: usize,
-        /// By this.
+        /// The added text.
         delta: String,
-        /// What that made of the arguments.
+        /// The resulting change of the arguments.
         grown: Grown,
     },
     /// A tool call closed.
     ToolCallEnd {
-        /// The block.
+        /// Position of the block.
         index: usize,
     },
 }
 
 impl Update {
-    /// Whether a block closed.
+    /// Returns whether a block closed.
     pub fn closes(&self) -> bool {
         matches!(self, Self::TextEnd { .. } | Self::ThinkingEnd { .. } | Self::ToolCallEnd { .. })
     }
 
-    /// The block that changed.
+    /// Returns the position of the block that changed.
     pub fn index(&self) -> usize {
         match self {
             Self::TextStart { index }

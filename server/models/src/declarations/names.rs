@@ -1,4 +1,4 @@
-//! Names of properties that are sent in another form.
+//! Names of properties in requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +6,15 @@ use serde_json::{Map, Value};
 
 use super::rules::{LONGEST_NAME, ToolRules};
 
-/// The names of one tool's properties that differ from those that are sent. A name means the same in every object of the
-/// tool's arguments.
+/// Names of one tool's properties that differ in requests. A name has the same meaning in every object of the tool's
+/// arguments.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Properties {
     sent: BTreeMap<String, String>,
 }
 
 impl Properties {
-    /// Other names for those that are not taken, none of them the name of another property.
+    /// Creates other names for those that the API refuses, each different from the names of all other properties.
     pub fn new(own: BTreeSet<String>, rules: &ToolRules) -> Self {
         let mut taken: BTreeSet<String> =
             own.iter().filter(|name| rules.takes_property(name)).cloned().collect();
@@ -35,17 +35,17 @@ impl Properties {
         self.sent.is_empty()
     }
 
-    /// The name that is sent for a property.
+    /// Returns the name of a property in requests.
     pub fn of<'a>(&'a self, own: &'a str) -> &'a str {
         self.sent.get(own).map_or(own, String::as_str)
     }
 
-    /// Arguments with the names that are sent.
+    /// Returns arguments with the names of requests.
     pub fn sent(&self, arguments: Value) -> Value {
         renamed(arguments, &|name| self.sent.get(name))
     }
 
-    /// Arguments with the tool's own names.
+    /// Returns arguments with the tool's own names.
     pub fn own(&self, arguments: Value) -> Value {
         let own: BTreeMap<&String, &String> = self.sent.iter().map(|(own, sent)| (sent, own)).collect();
         renamed(arguments, &|name| own.get(name).copied())

@@ -1,18 +1,18 @@
-//! References within a schema, put in place.
+//! Replacement of references within a schema by their targets.
 
 use serde_json::{Map, Value, json};
 
-/// The most schemas within one whose references are in place, and the deepest.
+/// Number of schemas within one that are processed at most, and the greatest depth.
 const MOST: usize = 4000;
 const DEEPEST: usize = 32;
 
-/// Members whose values are schemas, by name.
+/// Members with schemas as values, by name.
 const MAPS: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
 /// Members that are no schemas, regardless of their values.
 const DATA: &[&str] = &["enum", "const", "default", "example", "examples", "required", "dependentRequired"];
 
-/// The schema with what its references to itself mean in their places. One that leads back to itself, or out of the schema,
-/// is replaced by a schema that takes anything.
+/// Returns the schema with each reference replaced by its target. A circular reference, or one out of the schema, is
+/// replaced by a schema for any value.
 pub(super) fn resolved(schema: &Value) -> Value {
     let mut resolver = Resolver { root: schema, open: Vec::new(), left: MOST };
     resolver.schema(schema, DEEPEST)
@@ -20,7 +20,7 @@ pub(super) fn resolved(schema: &Value) -> Value {
 
 struct Resolver<'a> {
     root: &'a Value,
-    /// References whose meaning is being put in place.
+    /// References that are being replaced.
     open: Vec<&'a str>,
     left: usize,
 }
@@ -37,7 +37,7 @@ impl<'a> Resolver<'a> {
             None => Map::new(),
         };
         for (name, value) in members {
-            // Members beside a reference win over those that it means.
+            // Members beside a reference override those of its target.
             if name != "$ref" && !matches!(name.as_str(), "$defs" | "definitions") {
                 found.insert(name.clone(), self.member(name, value, depth));
             }
@@ -83,7 +83,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// A pointer of a fragment, in which characters may be percent-encoded.
+/// Decodes a pointer of a fragment, in which characters may be percent-encoded.
 fn decoded(pointer: &str) -> String {
     percent_encoding::percent_decode_str(pointer).decode_utf8_lossy().into_owned()
 }

@@ -1,15 +1,15 @@
-//! The names of a request that differ from those of its tools.
+//! Names in a request that differ from those of its tools.
 
 use std::collections::HashMap;
 
 use super::names::Properties;
 
-/// The names that a request has in other forms.
+/// Names that a request has in other forms.
 #[derive(Debug, Clone, Default)]
 pub struct Renames {
-    /// The name that is sent, by a tool's own name; only those that differ.
+    /// Name in requests by a tool's own name; only names that differ.
     pub(super) sent: HashMap<String, String>,
-    /// The names of a tool's properties, by the tool's own name.
+    /// Names of a tool's properties, by the tool's own name.
     pub(super) properties: HashMap<String, Properties>,
 }
 

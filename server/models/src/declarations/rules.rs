@@ -1,13 +1,14 @@
-//! The rules of APIs for tools.
+//! Rules of APIs for tools.
 
 /// The rules of an API for tools.
 #[derive(Debug)]
 pub struct ToolRules {
     /// Requires names that begin with a letter or `_`.
     pub(super) letter_first: bool,
-    /// The characters in names of properties besides letters and digits, and the longest name; `None` if any name is taken.
+    /// Allowed characters in names of properties besides letters and digits, and the greatest length; `None` if any
+    /// name is accepted.
     pub(super) properties: Option<(&'static [char], usize)>,
-    /// The keywords of schemas that it takes; `None` for all of JSON Schema.
+    /// Supported keywords of schemas; `None` for all of JSON Schema.
     pub(super) keywords: Option<&'static [&'static str]>,
 }
 
@@ -21,7 +22,7 @@ impl ToolRules {
             && (!self.letter_first || name.bytes().next().is_some_and(first))
     }
 
-    /// A name in a form that is taken.
+    /// Converts a name to a form that the API accepts.
     pub(super) fn name(&self, name: &str) -> String {
         let usual =
             |one: char| if one.is_ascii_alphanumeric() || matches!(one, '_' | '-') { one } else { '_' };
@@ -41,22 +42,23 @@ impl ToolRules {
     }
 }
 
-/// The longest name of a tool that every API takes. All take letters, digits, `_` and `-`.
+/// Length of the longest tool name that every API accepts. All accept letters, digits, `_` and `-`.
 pub(super) const LONGEST_NAME: usize = 64;
 
-/// Anthropic. Its errors tell the rules: "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
-/// "input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'", "input_schema does not support
-/// oneOf, allOf, or anyOf at the top level", "JSON schema is invalid. It must match JSON Schema draft 2020-12".
+/// The rules of Anthropic, from its errors: "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'",
+/// "input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'", "input_schema does not
+/// support oneOf, allOf, or anyOf at the top level", "JSON schema is invalid. It must match JSON Schema draft 2020-12".
 pub const ANTHROPIC: ToolRules =
     ToolRules { letter_first: false, properties: Some((&['_', '.', '-'], 64)), keywords: None };
 
-/// OpenAI, in both of its APIs. "Invalid 'tools[0].function.name': string does not match pattern '^[a-zA-Z0-9_-]+$'", 64
-/// characters by its reference; "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top
-/// level"; "array schema missing items".
+/// The rules of OpenAI, in both of its APIs: "Invalid 'tools[0].function.name': string does not match pattern
+/// '^[a-zA-Z0-9_-]+$'", 64 characters by its reference; "schema must have type 'object' and not have
+/// 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level"; "array schema missing items".
 pub const OPENAI: ToolRules = ToolRules { letter_first: false, properties: None, keywords: None };
 
-/// Google. `FunctionDeclaration.name` "must start with a letter or an underscore" and has 64 characters at most; schemas may
-/// have what `GenerationConfig.responseJsonSchema` and `Schema` list in its discovery document.
+/// The rules of Google. `FunctionDeclaration.name` "must start with a letter or an underscore" and has 64 characters at
+/// most. Schemas may have the keywords that `GenerationConfig.responseJsonSchema` and `Schema` list in its discovery
+/// document.
 pub const GOOGLE: ToolRules = ToolRules {
     letter_first: true,
     properties: None,

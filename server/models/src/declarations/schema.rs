@@ -1,4 +1,4 @@
-//! The schema of a tool's arguments, rewritten for an API.
+//! Rewriting of a tool's schema for an API.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use super::names::Properties;
 use super::references::resolved;
 use super::rules::ToolRules;
 
-/// Keywords about the schema itself, and those whose meaning is in place. No API needs them, and some refuse them.
+/// Keywords about the schema itself, and keywords that were replaced by their targets. No API needs them, and some
+/// refuse them.
 const DROPPED: &[&str] = &[
     "$anchor",
     "$comment",
@@ -23,7 +24,7 @@ const DROPPED: &[&str] = &[
     "$vocabulary",
     "definitions",
 ];
-/// Keywords that no API takes at the top of a tool's schema.
+/// Keywords that no API accepts at the top of a tool's schema.
 const NOT_AT_TOP: &[&str] = &[
     "allOf",
     "anyOf",
@@ -53,12 +54,12 @@ const SINGLE: &[&str] = &[
     "unevaluatedProperties",
 ];
 
-/// A schema in the form that an API takes.
+/// A schema in the form that an API accepts.
 #[derive(Debug)]
 pub(super) struct FittedSchema {
     pub schema: Value,
     pub names: Properties,
-    /// A sentence about what the schema cannot say any more.
+    /// A sentence with the constraints that the schema lost.
     pub note: Option<String>,
 }
 
@@ -88,7 +89,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Rewrites a schema. Fails with the reason if no form of it is taken.
+/// Rewrites a schema. Fails with the reason if the API accepts no form of the schema.
 pub(super) fn rewritten(schema: &Value, rules: &ToolRules) -> Result<FittedSchema, String> {
     if let Some(problem) = problem(schema) {
         return Err(problem);
@@ -101,14 +102,14 @@ pub(super) fn rewritten(schema: &Value, rules: &ToolRules) -> Result<FittedSchem
     }
     let names = Properties::new(own, rules);
     let mut schema = fitted(top, rules, &names);
-    // APIs refuse a schema that does not say so.
+    // APIs require the type in the schema.
     schema.insert("type".into(), "object".into());
     schema.entry("properties").or_insert_with(|| json!({}));
     Ok(FittedSchema { schema: Value::Object(schema), names, note })
 }
 
-/// The object that a schema describes whose forms stand at its top: it has the properties of all forms and requires what
-/// each requires. The note says what each form requires.
+/// Returns one object schema in place of alternatives at the top: it has the properties of all forms and requires the
+/// properties that each form requires. The note lists the required properties of each form.
 fn flat(mut top: Map<String, Value>) -> (Map<String, Value>, Option<String>) {
     for part in list(top.shift_remove("allOf")) {
         let (part, _) = flat(part);
@@ -169,7 +170,7 @@ fn require(schema: &mut Map<String, Value>, names: Vec<String>) {
     }
 }
 
-/// Adds what a part of a schema has. A property that both have in other forms may have either.
+/// Adds the members of a part of a schema. A property that differs between both may have either form.
 fn merge(schema: &mut Map<String, Value>, part: Map<String, Value>) {
     for (name, value) in part {
         match (schema.get_mut(&name), value) {
@@ -218,13 +219,13 @@ fn collect(schema: &Map<String, Value>, names: &mut BTreeSet<String>) {
     }
 }
 
-/// A schema at any depth, in the form that is taken.
+/// Converts a schema at any depth to the form that the API accepts.
 fn fitted(schema: Map<String, Value>, rules: &ToolRules, names: &Properties) -> Map<String, Value> {
     let mut found = Map::new();
     let one = |value: Value| match value {
         Value::Object(schema) => Some(Value::Object(fitted(schema, rules, names))),
         Value::Bool(true) => Some(json!({})),
-        // Nothing fits it.
+        // A schema without a matching value.
         _ => None,
     };
     for (name, value) in schema {
@@ -250,7 +251,7 @@ fn fitted(schema: Map<String, Value>, rules: &ToolRules, names: &Properties) -> 
                 let sent = list.iter().filter_map(Value::as_str).map(|own| Value::from(names.of(own)));
                 found.insert(name, sent.collect());
             }
-            // In drafts 3 and 4 these are yes or no.
+            // In drafts 3 and 4 these are booleans.
             ("required" | "exclusiveMinimum" | "exclusiveMaximum", Value::Bool(_)) => {}
             ("enum", Value::Array(list)) if list.is_empty() => {}
             ("const", value) if rules.keywords.is_some() => drop(found.insert("enum".into(), json!([value]))),
@@ -297,7 +298,7 @@ fn fitted(schema: Map<String, Value>, rules: &ToolRules, names: &Properties) -> 
     found
 }
 
-/// Requires no property that the schema does not name.
+/// Removes required properties that the schema does not define.
 fn only_known_required(schema: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = schema.get("properties") else { return };
     let (known, unknown): (Vec<String>, Vec<String>) =

@@ -1,4 +1,4 @@
-//! The calls of an answer, with the tools' own names.
+//! Calls of an answer, with the tools' own names.
 
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::renames::Renames;
 use crate::StreamEvent;
 
-/// The events of an answer with the tools' own names. The arguments of a tool with other names of properties come as a whole.
+/// Returns the events of an answer with the tools' own names. Arguments of a tool with renamed properties arrive in one
+/// piece.
 pub fn restored(
     events: BoxStream<'static, StreamEvent>,
     renames: Renames,
@@ -21,7 +22,7 @@ pub fn restored(
 
 struct CallRestorer {
     renames: Renames,
-    /// The tool that is called, and the text of its arguments so far.
+    /// The called tool, and the text of its arguments so far.
     open: Option<(String, String)>,
 }
 
@@ -48,7 +49,7 @@ impl CallRestorer {
         }
     }
 
-    /// The arguments with the tool's own names. What is no JSON stays as it came: it is refused later.
+    /// Returns the arguments with the tool's own names. A text that is no JSON stays unchanged and is refused later.
     fn restored(&self, (own, text): (String, String)) -> String {
         match (self.renames.properties.get(&own), agentese::wire::decode::<Value>(&text)) {
             (Some(names), Ok(arguments)) => names.own(arguments).to_string(),

@@ -87,7 +87,7 @@ fn references_are_put_in_place_and_end() {
         json!({"$ref": "#/$defs/top", "$defs": {"top": {"type": "object", "properties": {}}}}),
         json!({"type": "object", "properties": {}}),
     );
-    // A tree ends at its second node, and what is elsewhere may be anything.
+    // A tree ends at its second node, and references elsewhere accept any value.
     check_all(
         json!({"type": "object", "properties": {"tree": {"$ref": "#/$defs/node"}, "far": {"$ref": "http://x/y"}},
                "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}}}),
@@ -100,7 +100,7 @@ fn references_are_put_in_place_and_end() {
 
 #[test]
 fn a_schema_that_grows_without_an_end_is_bounded() {
-    // Each level holds the next one twice.
+    // Each level contains the next one twice.
     let level = |number: usize| {
         let next = json!({"$ref": format!("#/$defs/l{}", number + 1)});
         (format!("l{number}"), json!({"type": "object", "properties": {"a": next, "b": next}}))

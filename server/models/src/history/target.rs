@@ -1,4 +1,4 @@
-//! What of a conversation fits the one model that is asked.
+//! The part of a conversation that one model accepts.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use agentese::types::{
     ToolResultMessage, UserMessage,
 };
 
-/// The note in place of images that stand together in a message, for models that read none.
+/// The note in place of consecutive images in a message, for models without image input.
 const NO_IMAGES: &str = "(image omitted: this model does not support images)";
 /// The same note in the result of a tool.
 const NO_TOOL_IMAGES: &str = "(tool image omitted: this model does not support images)";
 
-/// The messages as `model` can take them, each as it is reached. `messages` is what [`super::for_model`] gave; `id` makes an
-/// id that the model's API accepts of any id, and is asked for every tool call.
+/// Returns the messages in a form that `model` accepts, each produced on demand. `messages` is the result of
+/// [`super::for_model`]. `id` converts any id to one that the model's API accepts and is called for every tool call.
 ///
-/// Reasoning goes back as reasoning only to the model it came from, marks likewise. A note takes the place of images
-/// for models that read none. Empty user messages go; ids stay unique and results keep theirs.
+/// Reasoning and marks are sent back as such only to the model that produced them. A note replaces images for models
+/// without image input. Empty user messages are removed. Ids stay unique, and results keep the ids of their calls.
 pub fn fit<'a>(
     messages: impl Iterator<Item = Arc<AgentMessage>> + 'a,
     model: &'a Model,
@@ -30,7 +30,7 @@ pub fn fit<'a>(
 struct Fitting<'a> {
     model: &'a Model,
     id: &'a dyn Fn(&str) -> String,
-    /// The new id of each call that was renamed, while its results can follow.
+    /// The new id of each renamed call, stored while its results can follow.
     ids: HashMap<String, String>,
     used: HashSet<String>,
 }
@@ -74,7 +74,7 @@ impl Fitting<'_> {
         Arc::new(result.into())
     }
 
-    /// Returns true if a block has content that this model reads.
+    /// Returns true if a block has content that this model accepts.
     fn reads(&self, block: &InputBlock) -> bool {
         match block {
             InputBlock::Text(block) => !block.text.trim().is_empty(),
@@ -83,7 +83,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// The blocks that say something to this model, with `note` in place of images that it does not read.
+    /// Returns the blocks with content for this model, with `note` in place of unsupported images.
     fn blocks(&self, blocks: &[InputBlock], note: &str) -> Vec<InputBlock> {
         let mut kept: Vec<InputBlock> = Vec::new();
         for block in blocks {
@@ -141,7 +141,7 @@ impl Fitting<'_> {
         if self.used.insert(id.clone()) {
             return id;
         }
-        // Room for the number stays within what APIs accept: 40 characters are the least of them.
+        // The id with its number stays within the limits of APIs, the lowest of which is 40 characters.
         let stem: String = id.chars().take(32).collect();
         let numbered = (2..).map(|number| format!("{stem}_{number}"));
         let fresh = numbered.into_iter().find(|id| !self.used.contains(id)).unwrap_or(id);

@@ -29,7 +29,7 @@ pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
         cues.push(Cue::Wait(Duration::from_millis(pause)));
     }
     if answer.raw.is_some() || answer.cut_after_bytes.is_some() || answer.no_end == Some(true) {
-        // These members are about bytes of a connection, and there is no connection here.
+        // These members concern bytes of a connection, and there is no connection here.
         cues.push(fail(BROKEN.to_owned()));
         return cues;
     }

@@ -1,6 +1,6 @@
 //! Selection of the most informative files of a directory, and remarks about them.
 
-/// The maximum number of files to read.
+/// Number of files to read at most.
 const MOST: usize = 2;
 
 /// Files that describe a project, best first. A README precedes all of them.

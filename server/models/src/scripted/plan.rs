@@ -17,7 +17,7 @@ use super::survey::Survey;
 use super::{files, survey};
 use crate::Request;
 
-/// The number of lines to read from each file.
+/// Number of lines to read from each file.
 const LINES: u64 = 80;
 
 /// Returns the next answer.

@@ -5,9 +5,9 @@ use super::survey::Survey;
 
 /// The findings of the plan.
 pub(super) enum Findings<'a> {
-    /// None: the agent has no tool for the survey.
+    /// No findings: the agent has no tool for the survey.
     NoTools,
-    /// None: the survey failed, for that reason.
+    /// No findings: the survey failed, for that reason.
     Failed(&'a str),
     /// A directory.
     Seen {
@@ -18,7 +18,7 @@ pub(super) enum Findings<'a> {
     },
 }
 
-/// The maximum number of listed names before "and more".
+/// Number of listed names at most before "and more".
 const LISTED: usize = 8;
 
 /// Languages and formats by extension.

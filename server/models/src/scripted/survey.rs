@@ -1,6 +1,6 @@
 //! Survey of a directory: its shell command, and the parser of the output.
 
-/// The time limit for a survey of a very large tree, in seconds.
+/// Time limit for a survey of a very large tree, in seconds.
 pub(super) const TIMEOUT: u64 = 20;
 
 /// Prints the directory, its entries (folders with a slash), and the number of files of each kind. Build
@@ -19,15 +19,15 @@ find . \( -name .git -o -name node_modules -o -name target -o -name dist -o -nam
 /// The result of a survey.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Survey {
-    /// The directory's path.
+    /// Path of the directory.
     pub path: String,
-    /// The names of its entries; folders end in a slash.
+    /// Names of its entries; folders end in a slash.
     pub entries: Vec<String>,
-    /// The number of files in all folders.
+    /// Number of files in all folders.
     pub files: u64,
-    /// The number of folders with files.
+    /// Number of folders with files.
     pub folders: u64,
-    /// The number of files with each extension (with its dot), most frequent first.
+    /// Number of files with each extension (with its dot), most frequent first.
     pub kinds: Vec<(u64, String)>,
 }
 

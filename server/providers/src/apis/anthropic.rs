@@ -8,7 +8,7 @@ use super::forms::Form;
 use super::refusals::body_refusal;
 use crate::{Failure, declarations};
 
-/// `anthropic-messages`.
+/// The format `anthropic-messages`.
 #[derive(Debug)]
 pub(super) struct Anthropic;
 

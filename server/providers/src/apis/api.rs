@@ -1,4 +1,4 @@
-//! A wire format, and what it is given.
+//! A wire format and its input.
 
 use agentese::types::{Model, ThinkingLevel};
 use reqwest::header::HeaderMap;
@@ -13,18 +13,18 @@ use crate::key::Key;
 use crate::levels::Efforts;
 use crate::{Failure, Request, Settings, most_tokens};
 
-/// All that a request is written from.
+/// The input from which a request is written.
 pub(crate) struct Asked<'a> {
     pub request: &'a Request,
     pub settings: &'a Settings,
-    /// What is special about this host, as `models.json` says it.
+    /// Differences of this host, from `compat` in `models.json`.
     pub compat: &'a Map<String, Value>,
-    /// What it is sent for each level, where `models.json` says that.
+    /// The value sent for each thinking level, if `models.json` declares it.
     pub efforts: &'a Efforts,
-    /// The parts that this host wants in their other form.
+    /// Parts that this host receives in their other form.
     pub forms: &'a OtherForms,
     pub key: Option<&'a Key>,
-    /// Now, in milliseconds since the epoch.
+    /// The current time in milliseconds since the epoch.
     pub now: i64,
 }
 
@@ -33,35 +33,35 @@ impl Asked<'_> {
         &self.request.model
     }
 
-    /// The address of an endpoint below the provider's.
+    /// Returns the address of an endpoint below the provider's address.
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.model().base_url.trim_end_matches('/'))
     }
 
-    /// Whether the request goes to that host itself, not to one that speaks like it.
+    /// Returns whether the request goes to that host itself, not to one with a compatible API.
     pub(super) fn is_host(&self, host: &str) -> bool {
         host_of(&self.model().base_url).is_some_and(|found| found == host)
     }
 
-    /// The level, where the model thinks at all.
+    /// Returns the thinking level, if the model can think.
     pub(super) fn thinking(&self) -> Option<ThinkingLevel> {
         let level = self.request.thinking;
         (self.model().reasoning && level != ThinkingLevel::Off).then_some(level)
     }
 
-    /// What the provider is sent for the level, where `models.json` says it.
+    /// Returns the value that the provider receives for the level, if `models.json` declares it.
     pub(super) fn effort(&self) -> Option<&str> {
         self.efforts.of(self.request.thinking).filter(|_| self.model().reasoning)
     }
 
-    /// The most tokens of the answer.
+    /// Returns the limit of the answer in tokens.
     pub(super) fn max_tokens(&self) -> u64 {
         let model = self.model();
         self.request.max_tokens.map_or_else(|| most_tokens(model), |wanted| wanted.min(model.max_tokens))
     }
 
-    /// The most tokens that come out, for APIs whose limit counts those for thinking: an answer that was
-    /// given a limit has that room beside them, as far as the model has it.
+    /// Returns the limit of the output in tokens, for APIs whose limit includes thinking. An answer with a limit of its
+    /// own keeps that limit beside the thinking, as far as the model allows.
     pub(super) fn max_output_tokens(&self) -> u64 {
         let thinking = self.thinking().and_then(|level| self.settings.budgets.of(level));
         match (self.request.max_tokens, thinking) {
@@ -71,70 +71,71 @@ impl Asked<'_> {
     }
 }
 
-/// The host of an address, in lower case.
+/// Returns the host of an address in lower case.
 pub(crate) fn host_of(address: &str) -> Option<String> {
     reqwest::Url::parse(address).ok()?.host_str().map(str::to_lowercase)
 }
 
-/// A request as it goes out.
+/// A request in its wire format.
 #[derive(Debug)]
 pub(crate) struct Wire {
     pub url: String,
-    /// Secret values are marked as such.
+    /// Headers; secret values are marked as sensitive.
     pub headers: HeaderMap,
     pub body: Body,
 }
 
 /// A wire format.
 pub(crate) trait Api: Send + Sync {
-    /// Its name, as models carry it.
+    /// Returns the name of the format, as in the `api` of models.
     fn name(&self) -> &'static str;
 
-    /// Whether an answer counts as begun when the request is sent, not when the provider answers.
-    /// Clients see the difference: pi's own libraries differ in it.
+    /// Returns whether an answer starts when the request is sent, not when the provider answers. The difference is
+    /// visible to clients; pi's own libraries differ in it.
     fn begins_when_sent(&self) -> bool {
         false
     }
 
-    /// Whether the format lets blocks grow side by side.
+    /// Returns whether blocks of the format can grow side by side.
     fn interleaves(&self) -> bool {
         false
     }
 
-    /// Whether a block that is open when a request is aborted is closed. Clients see the difference:
-    /// pi's own libraries differ in it.
+    /// Returns whether the open block is closed when a request is aborted. The difference is visible to clients; pi's
+    /// own libraries differ in it.
     fn closes_when_aborted(&self) -> bool {
         false
     }
 
-    /// The rules for tools; those of a request fit them.
+    /// Returns the rules for tools. The tools of a request conform to them.
     fn tool_rules(&self) -> &'static ToolRules;
 
-    /// Writes a request. Fails where the conversation cannot be said in this format.
+    /// Writes a request. Fails if the conversation cannot be expressed in this format.
     fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure>;
 
-    /// The parts of its requests that some servers refuse.
+    /// Returns the parts of requests that some servers refuse.
     fn forms(&self) -> &'static [Form] {
         &[]
     }
 
-    /// Reads the answer to that request.
+    /// Creates the reader of the answer to that request.
     fn reader(&self, asked: &Asked<'_>) -> Box<dyn Reader>;
 
-    /// Reads an answer that is an HTTP error.
+    /// Converts an HTTP error to a failure.
     fn refusal(&self, status: u16, body: &str) -> Failure;
 }
 
-/// Reads an answer, event by event. It is not asked again once what it said is over.
+/// A reader of an answer, event by event. No event follows the end of the answer.
 pub(crate) trait Reader: Send + Sync {
-    /// Takes the data of one event.
+    /// Reads the data of one event.
     fn event(&mut self, data: &str, said: &mut StreamEventBuilder);
 
-    /// The body ended, in an orderly way.
+    /// Handles the orderly end of the body.
     fn end(&mut self, said: &mut StreamEventBuilder);
 }
 
-/// Hands the data of an event that is named `error` to a reader; what that does not know is an error all the same.
+/// Passes the data of an event named `error` to a reader. If the reader does not recognize it, the answer fails all the
+/// same.
 pub(crate) fn named_error(reader: &mut dyn Reader, data: &str, said: &mut StreamEventBuilder) {
     if agentese::wire::decode::<Value>(data).is_ok_and(|value| value.is_object()) {
         reader.event(data, said);

@@ -1,4 +1,4 @@
-//! The body of a request: JSON text that is written an item of the conversation at a time, and a long one to a file.
+//! The body of a request: JSON text that is written item by item; a long text goes to a file.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -11,29 +11,29 @@ use tempfile::{SpooledData, SpooledTempFile};
 use super::verbatim::JsonText;
 use crate::{Failure, FailureKind};
 
-/// The most that is kept in memory, in bytes.
+/// Number of bytes that are kept in memory at most.
 const IN_MEMORY: usize = 4 << 20;
 
-/// Directory of long bodies if the environment names no directory for temporary files. The directory outlives
-/// a restart, so it is no part of the memory.
+/// Directory of long bodies if the environment names no directory for temporary files. The directory outlives a
+/// restart, so it is not held in memory.
 const ON_DISK: &str = "/var/tmp";
 
 /// The body of a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
-    /// A short one.
+    /// A short body.
     Memory(Bytes),
-    /// A long one, in a file without a name.
+    /// A long body, in a file without a name.
     File {
         /// The file, which is read by position.
         file: Arc<File>,
-        /// Its length in bytes.
+        /// Length of the file in bytes.
         length: u64,
     },
 }
 
 impl Body {
-    /// Writes an object. Its member of the name `list` becomes a list of the items that `write` gives. Fails if a long body
+    /// Writes an object. Its member named `list` becomes a list of the items that `write` adds. Fails if a long body
     /// cannot be written to the disk.
     pub(in crate::apis) fn write(
         members: &Value,
@@ -103,7 +103,7 @@ impl Body {
     }
 }
 
-/// Makes a place for a text that has a file when it is longer than that.
+/// Creates a buffer for a text that moves to a file beyond that length.
 fn spool(in_memory: usize) -> SpooledTempFile {
     /// True if files can be created in [`ON_DISK`]; checked once.
     static IS_WRITABLE: LazyLock<bool> = LazyLock::new(|| tempfile::tempfile_in(ON_DISK).is_ok());
@@ -113,7 +113,7 @@ fn spool(in_memory: usize) -> SpooledTempFile {
     }
 }
 
-/// The items of a list that is being written. The newest are held back, so that they can still be changed.
+/// The items of a list during writing. The newest are held back, so that they can still be changed.
 pub(super) struct Items<'a> {
     out: &'a mut BufWriter<SpooledTempFile>,
     held: Vec<Value>,
@@ -121,7 +121,7 @@ pub(super) struct Items<'a> {
     /// written.
     begins: fn(&Value) -> bool,
     is_empty: bool,
-    /// Why no more is written.
+    /// The error that ended the writing.
     error: Option<io::Error>,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Items<'a> {
         items.out.write_all(b"]")
     }
 
-    /// Has the items held back from the newest one on of which that is true, in place of the newest one alone.
+    /// Holds back all items from the newest one on that passes the test, in place of the newest item alone.
     pub fn hold_from(&mut self, begins: fn(&Value) -> bool) {
         self.begins = begins;
     }

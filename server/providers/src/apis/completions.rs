@@ -1,4 +1,4 @@
-//! The chat completions API of OpenAI, and of the many hosts that speak like it.
+//! The chat completions API of OpenAI and of the many hosts with a compatible API.
 
 mod compat;
 mod details;
@@ -11,7 +11,7 @@ use super::forms::Form;
 use super::refusals::message_refusal;
 use crate::{Failure, declarations};
 
-/// `openai-completions`.
+/// The format `openai-completions`.
 #[derive(Debug)]
 pub(super) struct Completions;
 

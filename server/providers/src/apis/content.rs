@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::slots::Part;
 
-/// How deep lists of parts may lie within each other.
+/// Depth to which lists of parts may be nested.
 const DEEPEST: usize = 6;
 
-/// Returns the text and the reasoning of a content: a text, a part with a type, or a list of these. What is neither
-/// text nor reasoning is left out.
+/// Returns the text and the reasoning of a content: a text, a part with a type, or a list of these. Other parts are
+/// left out.
 pub(super) fn parts(content: &Value) -> Vec<Part> {
     let mut found = Vec::new();
     collect(content, false, DEEPEST, &mut found);
@@ -16,7 +16,7 @@ pub(super) fn parts(content: &Value) -> Vec<Part> {
 }
 
 /// Returns the arguments of a call as JSON text: a text as it is, an object in place of a text as its JSON. Returns
-/// `None` if there are none.
+/// `None` if the call has no arguments.
 pub(super) fn arguments(arguments: &Value) -> Option<String> {
     match arguments {
         Value::Null => None,

@@ -6,11 +6,11 @@ use crate::{Failure, FailureKind, excerpt};
 
 /// Members in which servers put the text of an error.
 const TEXTS: &[&str] = &["message", "msg", "detail", "error_message", "error_msg", "errorMessage", "reason"];
-/// Members in which they put its code: an HTTP status, or a word.
+/// Members with the code of an error: an HTTP status, or a name.
 const CODES: &[&str] = &["code", "status", "status_code", "error_code"];
 /// The longest text of an error that is kept whole, in bytes.
 const LONGEST: usize = 16 * 1024;
-/// Members that an object has that is part of an answer, in one of the APIs.
+/// Members of an object that is part of an answer in one of the APIs.
 const OF_ANSWERS: &[&str] =
     &["type", "choices", "candidates", "usage", "usageMetadata", "promptFeedback", "response"];
 
@@ -37,8 +37,8 @@ fn is_none(error: &Value) -> bool {
     }
 }
 
-/// Returns the error that an object or a text describes. `whole` is all that the server sent with it, which may
-/// have the code.
+/// Returns the error that an object or a text describes. `whole` is the complete data that the server sent with it; the
+/// code may be there.
 pub(super) fn error_of(error: &Value, whole: &Value) -> Failure {
     let text = match error {
         Value::String(text) => text.clone(),
@@ -64,14 +64,13 @@ pub(crate) fn error_in_json(text: &str) -> Option<Failure> {
     error_in(&only(agentese::wire::decode(text).ok()?))
 }
 
-/// Returns the failure that a text is which stands in place of an answer: the error that it reports as JSON, else the
-/// text itself.
+/// Returns the failure for a text in place of an answer: the error that the text reports as JSON, else the text itself.
 pub(crate) fn error_in_text(text: &str) -> Failure {
     match agentese::wire::decode::<Value>(text).map(only) {
         Ok(value) => error_in(&value).unwrap_or_else(|| error_of(&value, &value)),
         Err(_) => {
             let text = excerpt(text);
-            // A gateway that speaks for a server that it does not reach: the same request may succeed later.
+            // A gateway reports that it cannot reach its server: the same request may succeed later.
             let kind = match FailureKind::of_text(&text) {
                 FailureKind::BadRequest => FailureKind::Network,
                 kind => kind,
@@ -81,7 +80,7 @@ pub(crate) fn error_in_text(text: &str) -> Failure {
     }
 }
 
-/// The only item of a list, or what is no list.
+/// Returns the only item of a list, or a value that is no list unchanged.
 pub(super) fn only(value: Value) -> Value {
     match value {
         Value::Array(mut list) if list.len() == 1 => list.remove(0),

@@ -1,4 +1,4 @@
-//! Parts of a request that not every server takes, and how a refusal names them.
+//! Parts of a request that some servers refuse, and their names in refusals.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -9,27 +9,27 @@ use serde_json::Value;
 /// A part of a request that can be sent in another form, or left out.
 #[derive(Debug)]
 pub(crate) struct Form {
-    /// Its name.
+    /// Name of the part.
     pub name: &'static str,
-    /// The words by which servers name it.
+    /// Names of the part in refusals.
     pub words: &'static [&'static str],
-    /// Words of a refusal that is about the value of the part and not about the part.
+    /// Texts of a refusal that concerns the value of the part and not the part.
     pub except: &'static [&'static str],
 }
 
 impl Form {
-    /// A part that servers name by these words.
+    /// Creates a part with the names that servers use for it.
     pub const fn new(name: &'static str, words: &'static [&'static str]) -> Self {
         Self { name, words, except: &[] }
     }
 
-    /// Returns the same part, which is not meant by refusals that contain one of these lower-case texts.
+    /// Returns the part without refusals that contain one of these lower-case texts.
     pub const fn except(self, except: &'static [&'static str]) -> Self {
         Self { except, ..self }
     }
 }
 
-/// The parts that a server is sent in their other form.
+/// Parts that a server receives in their other form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct OtherForms(BTreeSet<&'static str>);
 
@@ -39,18 +39,18 @@ impl OtherForms {
         self.0.contains(name)
     }
 
-    /// Returns a flag of that part, turned around if the part is sent in its other form.
+    /// Returns a flag of that part, inverted if the part is sent in its other form.
     pub fn turned(&self, name: &str, flag: bool) -> bool {
         flag != self.has(name)
     }
 
-    /// Adds the parts of a format that a refusal names. Returns `None` if it names no new part, so that each changes at most
-    /// once. `body` is the body of the refusal, `text` its message.
+    /// Adds the parts of a format that a refusal names. Returns `None` if the refusal names no new part, so that each
+    /// part changes at most once. `body` is the body of the refusal, `text` its message.
     pub fn with_named(&self, forms: &[Form], body: &str, text: &str) -> Option<Self> {
         let named = |text: &str, is_named: fn(&str, &str) -> bool| -> Vec<&Form> {
             forms.iter().filter(|form| form.words.iter().any(|word| is_named(text, word))).collect()
         };
-        // A server that names the part in a member of its own may repeat the whole request in the message.
+        // A server that names the part in a separate member may repeat the whole request in the message.
         let body: Value = serde_json::from_str(body).unwrap_or_default();
         let mut found: Vec<&Form> = places(&body).iter().flat_map(|place| named(place, has_word)).collect();
         if found.is_empty() {
@@ -63,10 +63,10 @@ impl OtherForms {
     }
 }
 
-/// Members in which servers put the name of what they refuse: `param` of OpenAI, `loc` of servers in Python.
+/// Members with the name of the refused part: `param` of OpenAI, `loc` of servers in Python.
 const PLACES: &[&str] = &["param", "loc"];
 
-/// Returns the names that a refusal has in members of their own.
+/// Returns the names in separate members of a refusal.
 fn places(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().flat_map(places).collect(),
@@ -90,18 +90,18 @@ fn places(value: &Value) -> Vec<String> {
     }
 }
 
-/// Returns true if the code of a refusal is one for parameters.
+/// Returns true if the code of a refusal concerns parameters.
 fn is_of_parameters(body: &Value) -> bool {
     let code = body.pointer("/error/code").or_else(|| body.get("code")).and_then(Value::as_str);
     code.is_some_and(|code| ["parameter", "field", "argument"].iter().any(|word| code.contains(word)))
 }
 
-/// Returns true if a word stands in a text, not as a part of a longer word.
+/// Returns true if a text contains a word, not as a part of a longer word.
 fn has_word(text: &str, word: &str) -> bool {
     occurrences(text, word).next().is_some()
 }
 
-/// The texts before and behind each place of a word in a text, if it is not a part of a longer word there.
+/// Returns the texts before and after each occurrence of a word in a text, except within a longer word.
 fn occurrences<'a>(text: &'a str, word: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
     let inner = |character: char| character.is_ascii_alphanumeric() || character == '_';
     text.match_indices(word)
@@ -109,7 +109,7 @@ fn occurrences<'a>(text: &'a str, word: &str) -> impl Iterator<Item = (&'a str, 
         .filter(move |(before, after)| !before.ends_with(inner) && !after.starts_with(inner))
 }
 
-/// Words of a refusal after which it names a part: directly, or with few words between.
+/// Words of a refusal that precede the name of a part, directly or with few words between.
 const BEFORE: &[&str] = &[
     "parameter",
     "parameters",
@@ -130,7 +130,7 @@ const BEFORE: &[&str] = &[
     "support",
 ];
 
-/// Nouns that may stand between a part and the word with which it is refused.
+/// Nouns that may occur between a part and the verb of the refusal.
 const NOUNS: &[&str] = &[
     "parameter",
     "field",
@@ -148,7 +148,7 @@ const NOUNS: &[&str] = &[
     "content",
 ];
 
-/// Words with which a refusal goes on after it has named a part.
+/// Words of a refusal that follow the name of a part.
 const BEHIND: &[&str] = &[
     "unknown",
     "unsupported",
@@ -172,8 +172,8 @@ const BEHIND: &[&str] = &[
     "not available",
 ];
 
-/// Returns true if a text refuses the part of a request that it names by a word. An ordinary word has to be marked as
-/// such a name, since it may stand in any sentence.
+/// Returns true if a text refuses the part that a word names. An ordinary word must be marked as a name, because it may
+/// occur in any sentence.
 fn is_refused(text: &str, word: &str) -> bool {
     let is_ordinary = word.bytes().all(|byte| byte.is_ascii_lowercase());
     occurrences(text, word).any(|(before, after)| !is_ordinary || is_marked(before, after))
@@ -194,13 +194,13 @@ fn is_quoted(before: &str, after: &str) -> bool {
 fn is_in_path(before: &str, after: &str) -> bool {
     let goes_on =
         after.strip_prefix('.').is_some_and(|rest| rest.starts_with(|next: char| next.is_alphanumeric()));
-    // No address of a page.
+    // The address of a page is no path.
     let is_address =
         before.rsplit(char::is_whitespace).next().is_some_and(|token| token.contains(['/', '@']));
     !is_address && (before.ends_with(['.', ']']) || goes_on || after.starts_with('['))
 }
 
-/// Returns true if the sentence announces the name of a part: with at most two words between, or with a list.
+/// Returns true if the sentence introduces the name of a part, with at most two words between or with a list.
 fn is_announced(before: &str) -> bool {
     let sentence = before.rsplit(['\n', ';']).next().unwrap_or(before);
     let sentence = sentence.rsplit(". ").next().unwrap_or(sentence).to_lowercase();
@@ -209,14 +209,14 @@ fn is_announced(before: &str) -> bool {
     let near = |text: &str| text.split_whitespace().rev().take(3).map(letters).collect::<Vec<_>>();
     let says = |words: &[String]| {
         let at = words.iter().position(|word| BEFORE.contains(&word.as_str()));
-        // `support` alone is a help desk, or what a model has.
+        // The word `support` alone means a help desk or a feature of a model.
         at.is_some_and(|at| words[at] != "support" || words.get(at + 1).is_some_and(|word| word == "not"))
     };
     let is_list = list.split_whitespace().all(|word| word.ends_with(',') || word == "and");
     says(&near(&sentence)) || (is_list && says(&near(head)))
 }
 
-/// Returns true if the sentence goes on with a refusal of the part that it has just named.
+/// Returns true if the text after the name of a part continues with a refusal.
 fn is_followed(after: &str) -> bool {
     let mut rest = after.trim_start_matches([':', ',', ' ', ')']).to_lowercase();
     for _ in 0..2 {
@@ -229,7 +229,7 @@ fn is_followed(after: &str) -> bool {
     BEHIND.iter().any(|words| rest.starts_with(words))
 }
 
-/// The forms in which servers take requests, by API, address and model.
+/// Forms of requests that servers accept, by API, address and model.
 #[derive(Debug, Default)]
 pub(crate) struct KnownForms(Mutex<HashMap<(String, String, String), OtherForms>>);
 

@@ -12,7 +12,7 @@ use super::forms::Form;
 use super::refusals::body_refusal;
 use crate::{Failure, FailureKind, declarations};
 
-/// `google-generative-ai`.
+/// The format `google-generative-ai`.
 #[derive(Debug)]
 pub(super) struct Google;
 
@@ -39,7 +39,7 @@ impl Api for Google {
 
     fn refusal(&self, status: u16, body: &str) -> Failure {
         let mut failure = body_refusal(status, body);
-        // The text speaks of a quota for limits by the minute, too; those say when to come back.
+        // The text names a quota for limits per minute, too; such errors contain a delay.
         if let Some(wait) = retry_delay(body) {
             if failure.kind == FailureKind::Quota {
                 failure.kind = FailureKind::RateLimited;
@@ -50,7 +50,7 @@ impl Api for Google {
     }
 }
 
-/// `error.details[].retryDelay`, as in `"34.07s"`.
+/// Returns `error.details[].retryDelay`, as in `"34.07s"`.
 fn retry_delay(body: &str) -> Option<Duration> {
     let value = agentese::wire::decode::<Value>(body).ok()?;
     let details = value["error"]["details"].as_array()?;

@@ -1,11 +1,11 @@
-//! The hosts that speak the APIs of OpenAI, and how they differ from the oldest servers of these APIs.
+//! Hosts with the APIs of OpenAI, and their differences from the oldest servers of these APIs.
 
 use super::api::{Asked, host_of};
 
 /// A difference of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Habit {
-    /// Accepts today's format of OpenAI: the role `developer`, `store`, `max_completion_tokens`, `strict`.
+    /// Accepts the current format of OpenAI: the role `developer`, `store`, `max_completion_tokens`, `strict`.
     Owner,
     /// Refuses `reasoning_effort`.
     NoEffort,
@@ -19,8 +19,9 @@ pub(super) enum Habit {
     CacheMarks,
 }
 
-/// Differences of hosts by ids of providers (without a dot) and ends of domain names. The comment above each is its source.
-/// Other hosts receive what the oldest servers accept: the role `system`, `max_tokens`, no `store`, no `strict`.
+/// Differences of hosts, by ids of providers (without a dot) and ends of domain names. The comment above each row is
+/// its source. Other hosts receive the format of the oldest servers: the role `system`, `max_tokens`, no `store`, no
+/// `strict`.
 const HOSTS: &[(&[&str], &[Habit])] = &[
     // https://platform.openai.com/docs/api-reference/chat/create
     (&["api.openai.com"], &[Habit::Owner]),
@@ -55,7 +56,7 @@ const HOSTS: &[(&[&str], &[Habit])] = &[
     (&["cloudflare-ai-gateway", "gateway.ai.cloudflare.com"], &[Habit::NoEffort]),
 ];
 
-/// Returns true if the host of a request, or the name of its provider, is known for that habit.
+/// Returns true if the host of a request, or the name of its provider, has that difference.
 pub(super) fn has(asked: &Asked<'_>, habit: Habit) -> bool {
     let host = host_of(&asked.model().base_url).unwrap_or_default();
     let is = |name: &&str| match name.contains('.') {

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::{Failure, excerpt};
 
-/// What an HTTP error says, as the client library of OpenAI words it: the status and the error's
-/// message, else the error, else the body.
+/// Returns the failure for an HTTP error with the text of OpenAI's client library: the status and the error's message,
+/// else the error, else the body.
 pub(super) fn message_refusal(status: u16, body: &str) -> Failure {
     let value = agentese::wire::decode::<Value>(body).ok();
     let error = value.as_ref().map(|value| match &value["error"] {
@@ -22,7 +22,7 @@ pub(super) fn message_refusal(status: u16, body: &str) -> Failure {
         None => excerpt(body),
     };
     let mut failure = Failure::of_status(status, format!("{status} {said}"));
-    // The kind may stand in a member that people are not shown.
+    // The kind may be in a member that the message leaves out.
     if let Some(error) = error {
         let told = Failure::of_status(status, error.to_string());
         (failure.kind, failure.unexplained) = (told.kind, told.unexplained);
@@ -30,7 +30,7 @@ pub(super) fn message_refusal(status: u16, body: &str) -> Failure {
     failure
 }
 
-/// What an HTTP error says: the status and the body as JSON.
+/// Returns the failure for an HTTP error with the status and the body as JSON.
 pub(super) fn body_refusal(status: u16, body: &str) -> Failure {
     let said = match agentese::wire::decode::<Value>(body) {
         Ok(value) => value.to_string(),

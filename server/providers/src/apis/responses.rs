@@ -8,7 +8,7 @@ use super::forms::Form;
 use super::refusals::message_refusal;
 use crate::{Failure, declarations};
 
-/// `openai-responses`.
+/// The format `openai-responses`.
 #[derive(Debug)]
 pub(super) struct Responses;
 

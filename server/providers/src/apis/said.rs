@@ -1,4 +1,4 @@
-//! What a reader of a wire format has to say.
+//! Builder of stream events, used by the readers of all wire formats.
 
 use std::collections::VecDeque;
 
@@ -7,21 +7,21 @@ use serde_json::Value;
 use super::errors::{error_in, only};
 use crate::{Done, Failure, FailureKind, StreamEvent, TokenCounts, excerpt};
 
-/// The most bytes of text, reasoning, arguments and marks in one answer. The longest answers of today's
-/// models are under 1 MiB; this holds off a stream that does not end.
+/// Number of bytes of text, reasoning, arguments and marks in one answer at most. The longest answers of current models
+/// are under 1 MiB; the limit ends an endless stream.
 const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
-/// The most blocks of one answer, and the most tool calls among them: blocks may be empty, and each
-/// takes memory all the same.
+/// Number of blocks in one answer at most, and of tool calls among them. Blocks may be empty, and each takes memory all
+/// the same.
 const MOST_BLOCKS: usize = 4096;
 const MOST_CALLS: usize = 1024;
 
-/// The longest id or stop reason of a provider that is kept, in bytes.
+/// Length of the longest stored id or stop reason of a provider, in bytes.
 const LONGEST_WORD: usize = 256;
 
 const EMPTY: &str = "The provider's answer has no content.";
 const CUT_OFF: &str = "The stream ended before the answer was complete.";
 
-/// Stop reasons that ask for another try: the model or its server stumbled.
+/// Stop reasons after a failure of the model or its server, for which the request is repeated.
 const RETRIED: &[&str] = &[
     // Google, and gateways in front of it.
     "malformed_function_call",
@@ -34,7 +34,7 @@ const RETRIED: &[&str] = &[
     "abort",
 ];
 
-/// The block that is open.
+/// The open block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     Text,
@@ -42,50 +42,50 @@ enum Open {
     Call,
 }
 
-/// Collects events so that they are well formed whatever a provider sends: one block is open at a
-/// time, all are closed before the end, and nothing follows the end.
+/// Collects events into a well-formed sequence for any data of a provider. One block is open at a time, all blocks are
+/// closed before the end, and no event follows the end.
 #[derive(Debug, Default)]
 pub(crate) struct StreamEventBuilder {
     events: VecDeque<StreamEvent>,
     open: Option<Open>,
     over: bool,
     length: usize,
-    /// Whether there is any text or reasoning.
+    /// `true` if there is text or reasoning.
     has_content: bool,
     blocks: usize,
     calls: usize,
     counts: TokenCounts,
-    /// The answer's id is told.
+    /// `true` if the id of the answer was emitted.
     named: bool,
 }
 
 impl StreamEventBuilder {
-    /// The next event that nobody has taken yet.
+    /// Returns the next event that was not taken yet.
     pub fn take(&mut self) -> Option<StreamEvent> {
         self.events.pop_front()
     }
 
-    /// Whether the answer has ended, well or not.
+    /// Returns whether the answer has ended, with or without success.
     pub fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Whether the answer calls a tool.
+    /// Returns whether the answer calls a tool.
     pub fn has_call(&self) -> bool {
         self.calls > 0
     }
 
-    /// Whether the answer has anything: text, reasoning or a call.
+    /// Returns whether the answer has any text, reasoning or call.
     fn has_content(&self) -> bool {
         self.has_content || self.has_call()
     }
 
-    /// The provider is at work.
+    /// Emits the start of the answer.
     pub fn start(&mut self) {
         self.say(StreamEvent::Start);
     }
 
-    /// Text; opens a block where none of text is open.
+    /// Adds text; opens a block if no block of text is open.
     pub fn text(&mut self, delta: &str) {
         self.open_text();
         self.grow(delta, StreamEvent::TextDelta);
@@ -98,7 +98,7 @@ impl StreamEventBuilder {
         }
     }
 
-    /// Reasoning; opens a block where none of reasoning is open, with `signature` as its mark.
+    /// Adds reasoning; opens a block with the mark `signature` if no block of reasoning is open.
     pub fn thinking(&mut self, delta: &str, signature: Option<&str>) {
         if self.open != Some(Open::Thinking) {
             self.begin(Open::Thinking, StreamEvent::ThinkingStart);
@@ -134,29 +134,29 @@ impl StreamEventBuilder {
         self.begin(Open::Call, StreamEvent::ToolCallStart { id: id.to_owned(), name: name.to_owned() });
     }
 
-    /// More of the open call's arguments.
+    /// Adds a piece of the open call's arguments.
     pub fn arguments(&mut self, delta: &str) {
         if self.open == Some(Open::Call) {
             self.grow(delta, StreamEvent::ToolCallDelta);
         }
     }
 
-    /// The mark of the block that is open.
+    /// Sets the mark of the open block.
     pub fn signature(&mut self, signature: &str) {
         if self.open.is_some() && self.hold(signature.len()) {
             self.say(StreamEvent::Signature(signature.to_owned()));
         }
     }
 
-    /// The mark of the first block of reasoning, which may have ended.
+    /// Sets the mark of the first block of reasoning, which may have ended.
     pub fn thinking_signature(&mut self, signature: &str) {
         if self.hold(signature.len()) {
             self.say(StreamEvent::ThinkingSignature(signature.to_owned()));
         }
     }
 
-    /// Makes room for what a reader keeps of the answer until it can be told. False where the answer is
-    /// too long with it and has failed.
+    /// Reserves room for data that a reader holds back until a later event. Returns false if the answer became too long
+    /// and failed.
     pub fn hold(&mut self, bytes: usize) -> bool {
         self.length = self.length.saturating_add(bytes);
         if self.length > LONGEST_ANSWER {
@@ -165,22 +165,22 @@ impl StreamEventBuilder {
         !self.over
     }
 
-    /// Gives back the room of what a reader held and tells now.
+    /// Releases the room of data that a reader held back and now adds.
     pub fn release(&mut self, bytes: usize) {
         self.length = self.length.saturating_sub(bytes);
     }
 
-    /// How much of the answer there is; grows with its content and with nothing else.
+    /// Returns the amount of content so far; only content increases it.
     pub fn amount(&self) -> usize {
         self.length.saturating_add(self.blocks)
     }
 
-    /// The block of reasoning that is open cannot be read.
+    /// Marks the open block of reasoning as unreadable.
     pub fn redacted(&mut self) {
         self.say(StreamEvent::Redacted);
     }
 
-    /// Closes the block that is open.
+    /// Closes the open block.
     pub fn close(&mut self) {
         match self.open.take() {
             None => {}
@@ -190,7 +190,7 @@ impl StreamEventBuilder {
         }
     }
 
-    /// The provider's id of the answer; the first one counts.
+    /// Sets the provider's id of the answer; later ids are ignored.
     pub fn id(&mut self, id: &Value) {
         if let Some(id) = word(id).filter(|_| !self.named) {
             self.named = true;
@@ -198,14 +198,14 @@ impl StreamEventBuilder {
         }
     }
 
-    /// Why the model stopped, in the provider's own word.
+    /// Sets the stop reason as the provider names it.
     pub fn stop_word(&mut self, reason: &Value) {
         if let Some(reason) = word(reason) {
             self.say(StreamEvent::StopWord(reason));
         }
     }
 
-    /// The tokens so far.
+    /// Sets the tokens so far.
     pub fn usage(&mut self, counts: TokenCounts) {
         if self.counts != counts {
             self.counts = counts;
@@ -213,7 +213,7 @@ impl StreamEventBuilder {
         }
     }
 
-    /// The answer is complete. One that stopped without any content has failed.
+    /// Completes the answer. An answer without any content fails.
     pub fn done(&mut self, reason: Done) {
         self.close();
         if reason != Done::Length && !self.has_content() {
@@ -224,18 +224,18 @@ impl StreamEventBuilder {
         self.over = true;
     }
 
-    /// The answer ends here, and not well.
+    /// Ends the answer with a failure.
     pub fn fail(&mut self, failure: Failure) {
         self.say(StreamEvent::Error(failure));
         self.over = true;
     }
 
-    /// The body ended although the answer was not complete.
+    /// Ends the answer with the failure for an incomplete body.
     pub fn cut_off(&mut self) {
         self.fail(Failure::new(FailureKind::Network, CUT_OFF));
     }
 
-    /// The model stopped for a reason that is no answer.
+    /// Ends the answer with the failure for a stop reason that marks no answer.
     pub fn unhandled_stop(&mut self, reason: &str) {
         if is_retried(reason) {
             let text = format!("The model stopped without an answer (stop reason {reason}).");
@@ -246,7 +246,8 @@ impl StreamEventBuilder {
         self.fail(failure);
     }
 
-    /// Returns an event's data as a JSON object. If it is none, or reports an error, the answer has failed.
+    /// Returns an event's data as a JSON object. If the data is no object, or reports an error, the answer fails and
+    /// `None` is returned.
     pub fn json(&mut self, data: &str) -> Option<Value> {
         match agentese::wire::decode::<Value>(data).map(only) {
             Ok(value @ Value::Object(_)) => match error_in(&value).filter(|_| value["type"].is_null()) {
@@ -280,7 +281,7 @@ impl StreamEventBuilder {
         self.fail(Failure::new(FailureKind::Protocol, format!("The answer {what}.")));
     }
 
-    /// An empty piece is told as well: it shows that the provider is at work on the block.
+    /// Emits an empty piece, too: it shows that the provider continues the block.
     fn grow(&mut self, delta: &str, event: fn(String) -> StreamEvent) {
         if self.hold(delta.len()) {
             self.has_content |= !delta.is_empty();
@@ -295,17 +296,17 @@ impl StreamEventBuilder {
     }
 }
 
-/// Whether another try of the same request may succeed after that stop reason, in any API.
+/// Returns whether the same request may succeed after that stop reason, in any API.
 pub(super) fn is_retried(reason: &str) -> bool {
     RETRIED.iter().any(|word| reason.eq_ignore_ascii_case(word))
 }
 
-/// A word of the provider that is kept.
+/// Returns a name that the provider sent, if it is short enough to store.
 fn word(value: &Value) -> Option<String> {
     value.as_str().filter(|word| !word.is_empty() && word.len() <= LONGEST_WORD).map(str::to_owned)
 }
 
-/// A count of tokens: what is no number, or below zero, is none.
+/// Returns a number of tokens. Returns `None` for a value that is negative or no number.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64))
 }
@@ -335,7 +336,7 @@ mod tests {
         assert_eq!(taken, LONGEST_ANSWER / delta.len());
     }
 
-    /// What a provider can make grow without an end, each by one step.
+    /// Parts of an answer that a provider can extend without end, each by one step.
     #[test]
     fn fm_f69_whatever_a_provider_repeats_comes_to_an_end() {
         let mark = "x".repeat(1024 * 1024);

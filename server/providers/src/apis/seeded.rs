@@ -1,5 +1,5 @@
-//! Seeded defects of the readers: for each reader and each rule a defect that breaks the rule, which the cases of that rule
-//! notice and those of the other rules do not.
+//! Seeded defects of the readers: for each reader and each rule a defect that breaks the rule. The cases of that rule
+//! detect the defect, and the cases of the other rules do not.
 
 use agentese::types::{AssistantBlock, Model};
 use serde_json::{Map, Value, json};
@@ -8,12 +8,12 @@ use super::*;
 use crate::http::{self, Events};
 use crate::{Assembler, Done, Failure, StreamEvent};
 
-/// The rules that readers of streams keep.
+/// Rules for the readers of streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     /// Calls are put together by slot, regardless of events between their parts.
     Slots,
-    /// Arguments that are not whole are not executed.
+    /// Incomplete arguments are not executed.
     WholeArguments,
     /// An error in the stream is an error with its text.
     Errors,
@@ -23,7 +23,7 @@ enum Rule {
 
 const RULES: [Rule; 4] = [Rule::Slots, Rule::WholeArguments, Rule::Errors, Rule::Content];
 
-/// Answers that show a rule, and what they are read as.
+/// Answers that show a rule, with the expected result.
 struct Case {
     rule: Rule,
     events: Vec<Value>,
@@ -265,7 +265,7 @@ impl Reader for DefectiveReader {
     }
 }
 
-/// Reads an answer: a line for each block and one for its end.
+/// Reads an answer into a line for each block and one for its end.
 fn read(api: &dyn Api, events: &[Value], defect: Defect) -> Vec<String> {
     let mut reader = testing::asked_of("fake", "", Map::new().into(), |asked| api.reader(asked));
     if let Some(input) = defect.input {
@@ -310,7 +310,7 @@ fn assembled(model: Model, events: Vec<StreamEvent>) -> Vec<String> {
     answer.message.content.iter().map(line).chain([last]).collect()
 }
 
-/// The kind of a failure; its text as well, unless it is that of the cases.
+/// Returns the kind of a failure, with its text unless that is the text of the cases.
 fn named(failure: &Failure) -> String {
     match failure.text.contains("Overloaded") {
         true => format!("{:?}", failure.kind),

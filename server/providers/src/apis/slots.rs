@@ -7,14 +7,14 @@ use serde::de::IgnoredAny;
 use super::said::StreamEventBuilder;
 use crate::{Failure, FailureKind};
 
-/// The most blocks that are open side by side.
+/// Number of blocks that are open side by side at most.
 const MOST_OPEN: usize = 256;
 
-/// A block that opens.
+/// The beginning of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Opening {
     Text,
-    /// Reasoning, with the mark that it begins with.
+    /// Reasoning with its first mark.
     Thinking(Option<String>),
     Call {
         id: String,
@@ -33,13 +33,13 @@ pub(super) enum Part {
     Redacted,
 }
 
-/// Puts blocks together by slot. Events of an answer tell of one block after the other, so the oldest open block
-/// is passed on as it grows, and the parts of younger ones wait until it has ended.
+/// Assembles blocks by slot. Events of an answer describe one block after the other. So the oldest open block is passed
+/// on as it grows, and the parts of newer blocks wait until it has ended.
 #[derive(Debug)]
 pub(super) struct Slots<K> {
-    /// Blocks that are not passed on as a whole, the oldest first.
+    /// Blocks that were not passed on completely, the oldest first.
     open: VecDeque<Slot<K>>,
-    /// Calls that are.
+    /// Calls that were passed on completely.
     closed: Vec<Slot<K>>,
 }
 
@@ -62,7 +62,7 @@ impl<K> Default for Slots<K> {
 }
 
 impl<K: PartialEq> Slots<K> {
-    /// Opens a block behind all others.
+    /// Opens a block after all others.
     pub fn open(&mut self, key: K, opening: Opening, said: &mut StreamEventBuilder) {
         if self.open.len() >= MOST_OPEN {
             let text = format!("The answer has more than {MOST_OPEN} blocks that are open.");
@@ -101,8 +101,8 @@ impl<K: PartialEq> Slots<K> {
         true
     }
 
-    /// Adds what is missing of a call's arguments, which have come as a whole. Returns false if nothing is missing, or
-    /// if they are other arguments than those that came before.
+    /// Adds the missing rest of a call's arguments, given all of them. Returns false if nothing is missing, or if the
+    /// arguments so far differ.
     pub fn complete(&mut self, key: &K, whole: &str, said: &mut StreamEventBuilder) -> bool {
         let before = self.arguments(key).unwrap_or_default();
         match whole.strip_prefix(before).filter(|rest| !rest.is_empty()) {
@@ -126,7 +126,7 @@ impl<K: PartialEq> Slots<K> {
         self.end_each(said, Slot::is_complete);
     }
 
-    /// Ends what is complete before the block of that slot, so that it is passed on as soon as it can be.
+    /// Ends complete blocks before the block of that slot, so that the block is passed on as soon as possible.
     pub fn end_complete_before(&mut self, key: &K, said: &mut StreamEventBuilder) {
         if self.open.front().is_some_and(|front| front.key != *key) {
             let mut before = true;
@@ -137,7 +137,7 @@ impl<K: PartialEq> Slots<K> {
         }
     }
 
-    /// The slot and the beginning of the youngest block, if one is open.
+    /// Returns the slot and the beginning of the newest block, if one is open.
     pub fn last(&self) -> Option<(&K, &Opening)> {
         self.open.back().filter(|slot| !slot.ended).map(|slot| (&slot.key, &slot.opening))
     }
@@ -148,7 +148,7 @@ impl<K: PartialEq> Slots<K> {
         slot.is_some_and(|slot| std::mem::discriminant(&slot.opening) == std::mem::discriminant(opening))
     }
 
-    /// The arguments of a call so far, also after its end.
+    /// Returns the arguments of a call so far, also after its end.
     pub fn arguments(&self, key: &K) -> Option<&str> {
         let mut calls = self.open.iter().chain(&self.closed);
         calls.find(|slot| slot.key == *key).map(|slot| slot.arguments.as_str())
@@ -165,7 +165,7 @@ impl<K: PartialEq> Slots<K> {
             if let Some(next) = self.open.front_mut() {
                 next.opening.clone().pass(said);
                 for part in next.waiting.drain(..) {
-                    // It counts again as it is passed on.
+                    // The builder counts the part again when it is passed on.
                     said.release(part.len());
                     part.pass(said);
                 }
@@ -179,7 +179,7 @@ impl<K> Slot<K> {
         if !matches!(self.opening, Opening::Call { .. }) {
             return true;
         }
-        // Each length is looked at once, so that fragments of other slots stay cheap.
+        // Each length is checked once, so that fragments of other slots stay cheap.
         if self.incomplete_at != Some(self.arguments.len()) && is_whole(&self.arguments) {
             return true;
         }
@@ -224,9 +224,9 @@ impl Part {
     }
 }
 
-/// Whether a JSON text is whole and cannot go on: a number could.
+/// Returns whether a JSON text is complete and cannot continue; a number could continue.
 pub(super) fn is_whole(text: &str) -> bool {
-    // Only what ends like a value is parsed, since a fragment seldom does.
+    // Only a text with the end of a value is parsed, since a fragment seldom has it.
     text.trim_start().starts_with(['{', '[', '"', 'n'])
         && text.trim_end().ends_with(['}', ']', '"', 'l'])
         && serde_json::from_str::<IgnoredAny>(text).is_ok()

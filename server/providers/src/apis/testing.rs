@@ -1,4 +1,4 @@
-//! What the tests of the wire formats share.
+//! Helpers of the wire formats' tests.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn request(api: &str, provider: &str, id: &str, url: &str) -> Request {
     }
 }
 
-/// A question, an answer with reasoning, text and two calls, and their results.
+/// Returns a question, an answer with reasoning, text and two calls, and their results.
 pub(crate) fn conversation(api: &str, model: &str) -> Vec<Arc<AgentMessage>> {
     let messages = json!([
         {"role": "user", "content": [{"type": "text", "text": "three things"}], "timestamp": 1},
@@ -92,14 +92,14 @@ pub(crate) fn asked_of<T>(provider: &str, url: &str, compat: Value, look: impl F
     with_asked(&request("", provider, "m", url), compat, look)
 }
 
-/// A request as it goes out, with its body as JSON.
+/// A request in its wire format, with its body as JSON.
 pub(crate) struct Sent {
     pub url: String,
     pub headers: HeaderMap,
     pub body: Value,
 }
 
-/// What goes out for a request that was changed like that.
+/// Writes a request after that change.
 pub(crate) fn write_compat(
     api: &dyn Api,
     model: &str,
@@ -129,7 +129,7 @@ fn read(api: &dyn Api, body: &[u8]) -> Vec<StreamEvent> {
     std::iter::from_fn(|| said.take()).collect()
 }
 
-/// The provider's word for why the answer that a body brings has ended.
+/// Returns the provider's stop reason for the answer in a body.
 pub(crate) fn stop_word(api: &dyn Api, body: &str) -> Option<String> {
     read(api, body.as_bytes()).into_iter().find_map(|event| match event {
         StreamEvent::StopWord(word) => Some(word),
@@ -137,7 +137,7 @@ pub(crate) fn stop_word(api: &dyn Api, body: &str) -> Option<String> {
     })
 }
 
-/// What is said of a body, a line per event; without the provider's word for its end, see [`stop_word`].
+/// Returns the events of a body, a line each, without the provider's stop reason; see [`stop_word`].
 pub(crate) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
     let line = |event: StreamEvent| match event {
         StreamEvent::Id(id) => format!("id {id}"),
@@ -163,7 +163,7 @@ pub(crate) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
     read(api, body.as_bytes()).into_iter().filter(told).map(line).collect()
 }
 
-/// A body is an answer, and each of its beginnings is an error that tells what came before it.
+/// Checks that a body is an answer, and that each of its beginnings is an error after the events so far.
 pub(crate) fn check_cuts(api: &dyn Api, body: &str) {
     let whole = read(api, body.as_bytes());
     assert!(matches!(whole.last(), Some(StreamEvent::Done(_))));

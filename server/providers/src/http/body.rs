@@ -13,10 +13,10 @@ use tokio::sync::Notify;
 
 use crate::apis::Body;
 
-/// The bytes that are handed over, and read from a file, at once.
+/// Number of bytes that are sent, or read from a file, at once.
 const PART: usize = 64 << 10;
 
-/// Adds the body to a request. A long one leaves part by part, from its file if it has one; each part that leaves
+/// Adds the body to a request. A long body is sent part by part, from its file if it has one. Each part that is sent
 /// notifies `left`.
 pub(super) fn add(request: RequestBuilder, body: &Body, left: &Arc<Notify>) -> RequestBuilder {
     match body {
@@ -36,7 +36,7 @@ fn leaving(body: &Body, left: Arc<Notify>) -> impl Stream<Item = io::Result<Byte
     parts.inspect(move |_| left.notify_one())
 }
 
-/// Returns whether a body leaves part by part. The client itself cannot send such a request on to another address.
+/// Returns whether a body is sent part by part. The client cannot send such a request on to another address.
 pub(super) fn is_long(body: &Body) -> bool {
     length(body) > PART as u64
 }
@@ -48,12 +48,12 @@ fn length(body: &Body) -> u64 {
     }
 }
 
-/// Cuts a text into parts, without copies.
+/// Splits a text into parts without copies.
 fn pieces(mut text: Bytes) -> impl Iterator<Item = Bytes> + Send {
     std::iter::from_fn(move || (!text.is_empty()).then(|| text.split_to(text.len().min(PART))))
 }
 
-/// Reads a file of that length part by part, from its beginning.
+/// Reads a file of the given length part by part from its beginning.
 fn parts(file: Arc<File>, length: u64) -> impl Stream<Item = io::Result<Bytes>> + Send {
     stream::try_unfold(0, move |at| {
         let file = file.clone();

@@ -24,31 +24,31 @@ use crate::draft::{Draft, Refusal};
 use crate::key::Secrets;
 use crate::{Failure, FailureKind, StreamEvent, excerpt};
 
-/// What a cut connection is called, as pi calls it.
+/// Message for a cut connection, the same as pi's.
 const TERMINATED: &str = "terminated";
 
-/// How much of an answer is read that is no stream, in bytes.
+/// Number of bytes that are read of an answer that is no stream.
 const LONGEST_ERROR: usize = 64 * 1024;
 
-/// A request that is ready, and who reads its answer.
+/// A prepared request with the reader of its answer.
 pub(crate) struct Exchange {
     pub api: &'static dyn Api,
     pub wire: Wire,
     pub reader: Box<dyn Reader>,
     pub secrets: Secrets,
-    /// Whether a request that was not taken is sent again.
+    /// `true` if a request that was not accepted is sent again.
     pub repeats: bool,
-    /// The parts that the server is sent in their other form.
+    /// Parts of the request that the server receives in their other form.
     pub forms: OtherForms,
     pub draft: Draft,
 }
 
-/// Statuses of servers that refuse a request for what stands in it.
+/// Statuses with which servers refuse a request because of its content.
 const REFUSALS: &[u16] = &[400, 422];
 
 impl Exchange {
-    /// Puts the parts that a refusal names into their other form. Returns false if it names none, or only such that were
-    /// changed before.
+    /// Changes the parts that a refusal names to their other form. Returns false if the refusal names no part, or only
+    /// parts changed before.
     fn change(&mut self, status: Option<u16>, failure: &Failure, body: &str) -> bool {
         let is_named = status.is_some_and(|status| REFUSALS.contains(&status));
         if !is_named || failure.kind != FailureKind::BadRequest {
@@ -63,11 +63,11 @@ impl Exchange {
     }
 }
 
-/// An exchange that may have to wait for a key.
+/// A future exchange, which may have to wait for a key.
 pub(crate) type Prepare = BoxFuture<'static, Result<Exchange, Failure>>;
 
-/// Prepares a request (which may wait for a key), sends it and reads the answer. The stream ends with
-/// `Done` or `Error`; dropping it ends the request.
+/// Prepares a request (which may wait for a key), sends it and reads the answer. The stream ends with `Done` or
+/// `Error`. Dropping the stream ends the request.
 pub(crate) fn answer(
     sender: Sender,
     begins_when_sent: bool,
@@ -111,12 +111,12 @@ enum Phase {
     Over,
 }
 
-/// A response that is read.
+/// The response during reading.
 struct Reading {
     reader: Box<dyn Reader>,
     response: Response,
     events: Events,
-    /// Ends if no content has come for too long. Other data does not prolong it.
+    /// Timeout for the next content; other data does not prolong it.
     idle: Option<BoxFuture<'static, ()>>,
 }
 
@@ -141,7 +141,7 @@ impl State {
                 let Reading { reader, response, events, idle } = &mut *reading;
                 let said = &mut self.said;
                 let before = said.amount();
-                // Begun where the waiting begins, so that a client that reads slowly takes nothing from it.
+                // Created when the wait begins, so that a slow reader on the client side does not use it up.
                 let overdue = idle.get_or_insert_with(|| self.sender.idle());
                 match self.sender.chunk(response, overdue).await? {
                     Some(chunk) => {
@@ -163,7 +163,7 @@ impl State {
     }
 }
 
-/// Hands the events that a piece of a body ends to a reader.
+/// Passes the data of each event that a piece of a body completes to a reader.
 pub(crate) fn read(
     events: &mut Events,
     chunk: &[u8],
@@ -177,7 +177,8 @@ pub(crate) fn read(
     })
 }
 
-/// Tells a reader that the body has ended. A body that tells an error and is no stream of events is that error.
+/// Notifies a reader of the end of the body. The answer fails for a body without events, or an error in an unfinished
+/// event.
 pub(crate) fn finish(events: &mut Events, reader: &mut dyn Reader, said: &mut StreamEventBuilder) {
     let failure = match events.rest() {
         Some(Rest::Text(text)) => Some(error_in_text(&text)),
@@ -191,7 +192,7 @@ pub(crate) fn finish(events: &mut Events, reader: &mut dyn Reader, said: &mut St
 }
 
 impl Sender {
-    /// Sends a request, again where that is worth it, until an answer begins.
+    /// Sends a request, and repeats it if that may succeed, until an answer begins.
     async fn send(&self, exchange: &mut Exchange) -> Result<Response, Failure> {
         let mut url = Url::parse(&exchange.wire.url).map_err(|_| {
             let text = "The provider's base URL is not a URL.";
@@ -199,7 +200,7 @@ impl Sender {
         })?;
         let client = self.client.get()?;
         let (mut repeats, mut redirects) = (0, 0);
-        // The refusal of a request that was sent in another form then.
+        // Refusal of the first form, after which the request was sent in another form.
         let mut first: Option<Failure> = None;
         loop {
             let request = client
@@ -208,9 +209,9 @@ impl Sender {
                 .header(CONTENT_TYPE, "application/json");
             let left = Arc::new(Notify::new());
             let request = body::add(request, &exchange.wire.body, &left);
-            // A provider that has read the request and says nothing, or hangs up, may be at work on it and
-            // bill it. Nothing tells it that a second request is the same: none of the APIs has
-            // idempotency keys. Only what was not taken is sent again from here.
+            // A provider that read the request and then sends no data, or disconnects, may still process and bill it.
+            // It cannot recognize a second request as the same, because no API has idempotency keys. So only a request
+            // that was not accepted is sent again.
             let (refused, mut failure) = match self.sent(&left, request.send()).await? {
                 Ok(response) if response.status().is_success() => {
                     if first.is_some() {
@@ -239,12 +240,12 @@ impl Sender {
                 }
                 Err(error) => return Err(self.connection(&url, &error)),
             };
-            // What was paid for and is used up does not come back by asking.
+            // A repeat does not restore an exhausted quota.
             let may = exchange.repeats && failure.kind != FailureKind::Quota;
             let most = if may { self.settings.repeats } else { 0 };
             let Some(wait) = refused.repeat_after(repeats, most) else {
                 failure.retry_after = failure.retry_after.or(refused.wait);
-                // The refusal of the usual form tells more than that of the other one.
+                // The refusal of the usual form has more detail than that of the other form.
                 let first = first.filter(|_| failure.kind == FailureKind::BadRequest);
                 return Err(first.unwrap_or(failure));
             };
@@ -254,8 +255,8 @@ impl Sender {
         }
     }
 
-    /// Returns the result of a request, unless neither a part of it leaves nor its answer comes for too long. `left` is
-    /// notified of each part.
+    /// Returns the result of a request. Fails if for too long no part of the request is sent and no answer arrives.
+    /// `left` is notified of each part.
     async fn sent<T>(&self, left: &Notify, send: impl Future<Output = T>) -> Result<T, Failure> {
         let mut send = std::pin::pin!(send);
         loop {
@@ -269,7 +270,7 @@ impl Sender {
         }
     }
 
-    /// Is over when nothing has come for too long.
+    /// Completes after the longest wait for data.
     fn idle(&self) -> BoxFuture<'static, ()> {
         self.clock.sleep(self.settings.idle_timeout)
     }
@@ -300,9 +301,9 @@ impl Sender {
         })
     }
 
-    /// An answer that is a stream of events; anything else is a failure that shows its beginning.
+    /// Returns an answer that is a stream of events. Fails for any other answer, with its beginning in the message.
     async fn stream(&self, mut response: Response) -> Result<Response, Failure> {
-        // What the client unpacks it takes out of the head.
+        // The client removes the header for an encoding that it decodes.
         if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity")
         {
             let encoding = excerpt(&String::from_utf8_lossy(encoding.as_bytes()));
@@ -325,11 +326,11 @@ impl Sender {
         Err(Failure::new(FailureKind::Protocol, text))
     }
 
-    /// The failure that a refusal is, and what the server said.
+    /// Returns the failure for a refusal, and the body that the server sent.
     async fn refusal(&self, exchange: &Exchange, mut response: Response) -> (Failure, String) {
         let status = response.status();
         if status.is_redirection() {
-            // A query may have a key.
+            // The query is left out, because it may contain a key.
             let address = |to: Url| format!("{}{}", to.origin().ascii_serialization(), to.path());
             let to = location(&response).map_or_else(|| "another place".to_owned(), address);
             let text = format!(
@@ -342,10 +343,10 @@ impl Sender {
         (exchange.api.refusal(status.as_u16(), &body), body)
     }
 
-    /// The beginning of a body; as much of it as comes.
+    /// Returns the beginning of a body, as far as it arrives.
     async fn text(&self, response: &mut Response) -> String {
         let mut body = Vec::new();
-        // One limit for all of it: it is short.
+        // One timeout for the whole body, which is short.
         let mut overdue = self.idle();
         while let Ok(Some(chunk)) = self.chunk(response, &mut overdue).await {
             body.extend_from_slice(&chunk);
@@ -374,14 +375,14 @@ impl Sender {
     }
 }
 
-/// Returns the address to which a provider sends a request on.
+/// Returns the address to which a provider redirects a request.
 fn location(response: &Response) -> Option<Url> {
     let to = response.headers().get(LOCATION)?.to_str().ok()?;
     response.url().join(to).ok()
 }
 
-/// Returns whether a long request is sent on, as it is, within its host: keys go to no other one. The client itself sends
-/// a short one on.
+/// Returns whether a long request is sent on unchanged within its host; keys go to no other host. The client itself
+/// sends on a short request.
 fn is_moved(exchange: &Exchange, from: &Url, response: &Response) -> bool {
     let is_within = |to: Url| to.origin() == from.origin();
     KEEPING.contains(&response.status().as_u16())

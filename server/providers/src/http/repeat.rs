@@ -1,32 +1,32 @@
-//! When a request is sent once more, before anything of an answer has come.
+//! Rules for the repetition of a request before any part of an answer has arrived.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reqwest::header::HeaderMap;
 
-/// The wait before the first repeat; each further one is twice as long.
+/// The wait before the first repeat. Each further wait is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest wait. If the provider requests a longer one, the request is not repeated.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
-/// How a request ended that got no answer.
+/// The outcome of a request without an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refused {
-    /// The HTTP status; none where no answer came at all.
+    /// The HTTP status; `None` if no answer arrived.
     pub status: Option<u16>,
-    /// What the provider says about repeating (`x-should-retry`).
+    /// The provider's decision about a repeat (`x-should-retry`).
     pub should_repeat: Option<bool>,
-    /// How long it asks to be left alone.
+    /// Duration of the wait that the provider requests.
     pub wait: Option<Duration>,
 }
 
 impl Refused {
-    /// No connection was made.
+    /// Creates the outcome for a failed connection.
     pub fn without_answer() -> Self {
         Self { status: None, should_repeat: None, wait: None }
     }
 
-    /// What an answer's head says. `now` is in milliseconds since the epoch.
+    /// Reads the outcome from the head of an answer. `now` is in milliseconds since the epoch.
     pub fn by(status: u16, headers: &HeaderMap, now: i64) -> Self {
         let should_repeat = match text(headers, "x-should-retry") {
             Some("true") => Some(true),
@@ -36,8 +36,8 @@ impl Refused {
         Self { status: Some(status), should_repeat, wait: asked_wait(headers, now) }
     }
 
-    /// How long to wait before the request is repeated; none where it is not. `repeats` is how often
-    /// it was repeated before.
+    /// Returns the wait before the next repeat, or `None` if the request is not repeated. `repeats` is the number of
+    /// repeats so far.
     pub fn repeat_after(&self, repeats: u32, most_repeats: u32) -> Option<Duration> {
         let worth_it = self.should_repeat.unwrap_or(match self.status {
             None | Some(408 | 409 | 429) => true,
@@ -57,11 +57,11 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
-/// What the value of a header says.
+/// A function that reads a duration from the value of a header.
 type Reading<'a> = &'a dyn Fn(&str) -> Option<Duration>;
 
-/// How long the provider asks to be left alone, in whichever header it says so. What is negative,
-/// garbage or past is not a wish.
+/// Returns the wait that the provider requests in any of the headers for it. A value that is negative, invalid or past
+/// is ignored.
 fn asked_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
     let now = Duration::from_millis(u64::try_from(now).unwrap_or_default());
     let number = |text: &str| text.parse::<f64>().ok().filter(|number| *number >= 0.0);
@@ -77,7 +77,7 @@ fn asked_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
         }),
         ("x-ratelimit-reset-after", &|text| number(text).map(seconds)),
         ("x-ratelimit-reset", &|text| {
-            // A moment since the epoch, which some hosts give in seconds and some in milliseconds.
+            // A time since the epoch, in seconds at some hosts and in milliseconds at others.
             let moment = number(text)?;
             until(seconds(if moment > 1e11 { moment / 1000.0 } else { moment }))
         }),

@@ -8,7 +8,7 @@ use crate::Settings;
 use crate::apis::KnownForms;
 use crate::world::Clock;
 
-/// Whatever sends.
+/// The HTTP client with its settings, clock and known forms.
 #[derive(Clone)]
 pub(crate) struct Sender {
     pub client: Arc<Client>,

@@ -1,15 +1,15 @@
-//! Server-sent events: from bytes to the data of each event.
+//! Server-sent events: conversion of bytes to the data of each event.
 
 use agentese::framing::{Bom, Framer, FramerOptions, FramingError};
 
-/// The longest line, and the most data of one event, in bytes. An event of the APIs is one line, and the
-/// longest, the whole of a response at its end, is under 1 MiB.
+/// The greatest length of a line, and of the data of one event, in bytes. An event of the APIs is one line. The longest
+/// event, the whole response at its end, is under 1 MiB.
 const LONGEST_EVENT: usize = 8 * 1024 * 1024;
-/// The most bytes of a whole body, with all that is no data. The longest answers of today's models take
+/// The greatest length of a body in bytes, including all that is no data. The longest answers of current models take
 /// about 50 MiB in pieces of a word each.
 const LONGEST_BODY: u64 = 1 << 30;
 
-/// Why a body is of no use any more.
+/// The reason why the rest of a body cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unreadable {
     #[error("{0}")]
@@ -20,7 +20,7 @@ pub(crate) enum Unreadable {
     Body,
 }
 
-/// The most bytes that are kept of a body that has no events.
+/// Number of bytes that are stored of a body without events.
 const LONGEST_TEXT: usize = 64 * 1024;
 
 /// The kind of an event.
@@ -28,11 +28,11 @@ const LONGEST_TEXT: usize = 64 * 1024;
 pub(crate) enum EventKind {
     /// A part of an answer.
     Message,
-    /// An event that is named `error`, or a field of that name, as llama.cpp's server sends it.
+    /// An event named `error`, or a field of that name, as in the server of llama.cpp.
     Error,
 }
 
-/// What stands in a body beside its events.
+/// The part of a body beside its events.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
     /// Data of an event whose end has not come.
@@ -43,11 +43,11 @@ pub(crate) enum Rest {
 
 const FIELDS: &[&str] = &["data", "event", "error", "id", "retry"];
 
-/// Cuts a body into events, however its bytes are chunked. Of the names of events only `error` counts; ids and
-/// comments are not looked at: in the APIs that are spoken here the data says everything.
+/// Splits a body into events, independent of the chunks in which its bytes arrive. Of the names of events only `error`
+/// has an effect. Ids and comments are ignored: in the supported APIs the data is complete without them.
 ///
-/// Built on the framer of the protocol's own lines (bounded, linear, UTF-8 checked per line); a lone CR,
-/// which no API sends as a line end, is data.
+/// Built on the framer of the protocol's own lines (bounded, linear, UTF-8 checked per line). A lone CR, which no API
+/// sends as a line end, is data.
 #[derive(Debug)]
 pub(crate) struct Events {
     framer: Framer,
@@ -55,12 +55,12 @@ pub(crate) struct Events {
     total: u64,
 }
 
-/// What has come of the event that is open, and of a body without events.
+/// State of the open event, or of a body without events.
 #[derive(Debug, Default)]
 struct Open {
     data: Option<String>,
     is_error: bool,
-    /// Whether there has been an event.
+    /// `true` after the first event.
     any: bool,
     /// Lines that are no fields of events.
     text: String,
@@ -74,9 +74,8 @@ impl Default for Events {
 }
 
 impl Events {
-    /// Takes the next bytes; hands over the data of each event that they end, in order. Fails for a
-    /// line that is not UTF-8, and for a line, an event or a body that is too long; the body is of no use
-    /// then.
+    /// Reads the next bytes and passes on the data of each event that they complete, in order. Fails for a line that is
+    /// not UTF-8, and for a line, an event or a body that is too long. After a failure the body cannot be read further.
     pub fn push(
         &mut self,
         chunk: &[u8],
@@ -99,19 +98,19 @@ impl Events {
         outcome
     }
 
-    /// Returns what the body has that is no event, when it has ended.
+    /// Returns the part of an ended body that is no event.
     pub fn rest(&mut self) -> Option<Rest> {
         let Self { framer, open, .. } = self;
         framer.finish(&mut |line| {
             if let Ok(line) = line {
-                // Too much data is no error of its own here: the body has ended.
+                // An excess of data is no error of its own here, because the body has ended.
                 let _ = open.line(line.text, &mut |_, _| {});
             }
         });
         let text = || {
             let text = std::mem::take(&mut open.text);
             let word = text.trim();
-            // The beginning of a field's name is a body that was cut off.
+            // A text that begins like a field's name is an event stream that was cut off.
             let is_text = !open.any && !FIELDS.iter().any(|field| field.starts_with(word));
             is_text.then_some(Rest::Text(text))
         };

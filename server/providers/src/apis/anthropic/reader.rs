@@ -1,4 +1,4 @@
-//! From the events of a message to what is said.
+//! Conversion of the events of a message to stream events.
 
 use serde_json::{Map, Value};
 
@@ -8,14 +8,14 @@ use super::super::said::{StreamEventBuilder, count};
 use super::super::slots::{Opening, Part, Slots};
 use crate::{Done, Failure, FailureKind, TokenCounts};
 
-/// What people see of reasoning that cannot be read.
+/// The text shown for reasoning that cannot be read.
 const REDACTED: &str = "[Reasoning redacted]";
 
 /// The state of a message.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     slots: Slots<Option<u64>>,
-    /// Blocks that are open.
+    /// Open blocks.
     blocks: Vec<Block>,
     counts: TokenCounts,
     stop: Option<String>,
@@ -30,9 +30,9 @@ struct Block {
 #[derive(Debug)]
 enum Kind {
     Text,
-    /// Reasoning, and its mark so far.
+    /// Reasoning with its mark so far.
     Thinking(String),
-    /// A call, and the arguments that stood at its start; they count where no others come.
+    /// A call with the arguments at its start, which apply if no others follow.
     Call(Option<String>),
     /// Something that this version does not know.
     Unknown,
@@ -58,7 +58,7 @@ impl Reader for Messages {
             }
             Some("message_stop") => self.finish(said),
             Some("error") => said.fail(Failure::from_text(event.to_string())),
-            // ping, and what is younger than this version.
+            // A ping, or an event that is newer than this version.
             _ => {}
         }
     }
@@ -71,7 +71,7 @@ impl Reader for Messages {
 impl Messages {
     fn start(&mut self, event: &Value, said: &mut StreamEventBuilder) {
         let index = event["index"].as_u64();
-        // Without an index, or with one that is taken, its parts could not be told from those of the block before.
+        // Without an index of its own, a block has no way to separate its parts from those of the block before.
         if index.is_none() || self.blocks.iter().any(|block| block.index == index) {
             self.stop_all(said);
         }
@@ -86,7 +86,7 @@ impl Messages {
                 Kind::Text
             }
             Some("thinking") => {
-                // Cut off before its signature comes, the block has an empty one, as pi 0.55 writes it.
+                // A block that is cut off before its signature has an empty one, as in pi 0.55.
                 self.slots.open(index, Opening::Thinking(Some(String::new())), said);
                 if block["thinking"] != "" {
                     self.grow(index, &block["thinking"], true, said);
@@ -136,7 +136,7 @@ impl Messages {
         }
     }
 
-    /// Adds text or reasoning to a block; an empty piece of it is passed on, too.
+    /// Adds text or reasoning to a block; an empty piece is passed on, too.
     fn grow(&mut self, index: Option<u64>, content: &Value, thinks: bool, said: &mut StreamEventBuilder) {
         let found = if content == "" { vec![Part::Text(String::new())] } else { parts(content) };
         for part in found {
@@ -174,7 +174,7 @@ impl Messages {
         }
     }
 
-    /// Figures that are missing or no numbers leave those before them in place.
+    /// Sets the usage. A figure that is missing or no number keeps its previous value.
     fn usage(&mut self, usage: &Value, said: &mut StreamEventBuilder) {
         let counts = &mut self.counts;
         for (name, place) in [

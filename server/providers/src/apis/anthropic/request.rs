@@ -1,4 +1,4 @@
-//! From a request to the body of `POST /v1/messages`.
+//! Conversion of a request to the body of `POST /v1/messages`.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ const FINE_GRAINED_TOOLS: &str = "fine-grained-tool-streaming-2025-05-14";
 const INTERLEAVED_THINKING: &str = "interleaved-thinking-2025-05-14";
 const LOGIN: &str = "oauth-2025-04-20";
 
-/// The least tokens that are left for the answer itself beside those for thinking.
+/// Number of tokens that remain at least for the answer beside those for thinking.
 const LEAST_ANSWER: u64 = 1024;
-/// The smallest budget that the API takes.
+/// The smallest budget that the API accepts.
 const LEAST_BUDGET: u64 = 1024;
 
-/// What stands before images of a tool result that says nothing.
+/// The text before images of a tool result without text.
 const IMAGE_ONLY: &str = "(see attached image)";
 
 /// Parts of requests that a host may refuse.
@@ -89,7 +89,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     Ok(Wire { url: asked.url("/v1/messages"), headers, body })
 }
 
-/// The id in the form that the API takes.
+/// Converts an id to the form that the API accepts.
 fn id(id: &str) -> String {
     let allowed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     id.chars().map(|character| if allowed(character) { character } else { '_' }).take(64).collect()
@@ -118,7 +118,7 @@ enum Thinking {
     Adaptive(String),
 }
 
-/// Ids of the models that decide themselves how long they think; `compat.thinkingFormat` names others.
+/// Ids of models that decide the length of their thinking themselves; `compat.thinkingFormat` names others.
 const ADAPTIVE: &[&str] =
     &["opus-4-6", "opus-4.6", "sonnet-4-6", "sonnet-4.6", "opus-5", "sonnet-5", "haiku-5", "fable-5"];
 
@@ -140,7 +140,7 @@ fn thinking(asked: &Asked<'_>) -> Thinking {
     }
     let Some(budget) = asked.settings.budgets.of(level) else { return Thinking::None };
     let limit = asked.max_tokens().saturating_add(budget).min(asked.model().max_tokens);
-    // An answer that was given a limit needs that room, or half of all where there is less.
+    // An answer with a limit of its own needs that room, or half of the limit if that is less.
     let answer = asked.request.max_tokens.map_or(LEAST_ANSWER, |wanted| wanted.min(limit / 2));
     let budget = match asked.request.max_tokens {
         None if limit > budget => budget,
@@ -205,7 +205,7 @@ fn said(answer: &AssistantMessage) -> Vec<Value> {
                 (Some(signature), false) => {
                     Some(json!({"type": "thinking", "thinking": block.thinking, "signature": signature}))
                 }
-                // The API takes no reasoning back without its mark; as text it is at least known.
+                // The API accepts no reasoning without its mark, so the reasoning is sent as text.
                 (None, _) if block.thinking.trim().is_empty() => None,
                 (None, _) => Some(json!({"type": "text", "text": block.thinking})),
             }

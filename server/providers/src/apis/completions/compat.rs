@@ -1,4 +1,4 @@
-//! How hosts differ that speak the chat completions API.
+//! Differences of hosts with the chat completions API.
 
 use agentese::types::ThinkingLevel;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use super::super::api::Asked;
 use super::super::forms::Form;
 use super::super::hosts::{Habit, has};
 
-/// How a host is told to think.
+/// The member of a request that controls thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ThinkingFormat {
     /// `reasoning_effort`.
@@ -20,7 +20,7 @@ pub(super) enum ThinkingFormat {
     QwenChatTemplate,
 }
 
-/// The limit of an answer as the oldest servers call it.
+/// Name of the member with the limit of an answer at the oldest servers.
 const SHORT_FIELD: &str = "max_tokens";
 
 const FORMATS: &[(&str, ThinkingFormat)] = &[
@@ -30,8 +30,8 @@ const FORMATS: &[(&str, ThinkingFormat)] = &[
     ("qwen-chat-template", ThinkingFormat::QwenChatTemplate),
 ];
 
-/// What a host supports and needs: what is known of it by its name and address, and over that what
-/// the model's `compat` in `models.json` says.
+/// Features and requirements of a host, known by its name and address. The model's `compat` in `models.json` overrides
+/// them.
 #[derive(Debug, Clone)]
 pub(super) struct Compat<'a> {
     pub store: bool,
@@ -55,7 +55,7 @@ pub(super) struct Compat<'a> {
     members: &'a Map<String, Value>,
 }
 
-/// Parts of requests that a host may refuse or ask for.
+/// Parts of requests that a host may refuse or require.
 pub(super) const FORMS: &[Form] = &[
     Form::new("role", &["developer", "role"]),
     Form::new("store", &["store"]),
@@ -112,18 +112,18 @@ impl<'a> Compat<'a> {
         }
     }
 
-    /// What the host calls a level.
+    /// Returns the host's name of a level.
     pub fn effort(&self, level: ThinkingLevel) -> String {
         let named = self.members.get("reasoningEffortMap").and_then(|map| map[level.as_str()].as_str());
         named.unwrap_or(level.as_str()).to_owned()
     }
 
-    /// What is passed on to a router, by the name of the member in `compat`.
+    /// Returns the value for a router, by the name of the member in `compat`.
     pub fn routing(&self, name: &str) -> Option<&'a Value> {
         self.members.get(name).filter(|value| value.is_object())
     }
 
-    /// The id in the form that the host takes.
+    /// Converts an id to the form that the host accepts.
     pub fn id(&self, id: &str) -> String {
         if self.mistral_tool_ids {
             return mistral_id(id);
@@ -134,8 +134,8 @@ impl<'a> Compat<'a> {
     }
 }
 
-/// Mistral takes nine letters and digits. An id that is not made like that becomes one that depends on
-/// it alone, so that calls and results stay together.
+/// Converts an id to the nine letters and digits that Mistral accepts. An id in another form becomes one that depends
+/// on it alone, so that calls and results keep matching.
 fn mistral_id(id: &str) -> String {
     const LENGTH: usize = 9;
     const DIGITS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
@@ -195,7 +195,7 @@ mod tests {
         ] {
             assert_eq!(flags("mine", other, json!({})), (false, true, short, false), "{other}");
         }
-        // The name `openai` does not count if the address is not OpenAI's.
+        // The name `openai` has no effect if the address is not OpenAI's.
         assert_eq!(flags("openai", "http://127.0.0.1:8080/v1", json!({})), (false, true, short, false));
         for (provider, url) in [("xai", "http://proxy/v1"), ("mine", "https://api.x.ai/v1")] {
             assert_eq!(flags(provider, url, json!({})), (false, false, short, false));

@@ -1,4 +1,4 @@
-//! `reasoning_details`, in which OpenRouter sends what a model has to get back of its reasoning.
+//! `reasoning_details`, in which OpenRouter sends the reasoning that a model must receive back.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -11,21 +11,21 @@ const GROWING: &[(&str, &str)] = &[("\"reasoning.text\"", "text"), ("\"reasoning
 /// Members in which fragments of one detail do not differ.
 const COMMON: &[&str] = &["type", "index", "id", "format", "signature"];
 
-/// The details of an answer so far, each as it came. Fragments of a text are put together, all else stays apart.
+/// The details of an answer so far, each unchanged. Fragments of a text are joined; all others stay separate.
 #[derive(Debug, Default)]
 pub(super) struct Details {
     list: Vec<Detail>,
-    /// True if details came since they were last taken.
+    /// `true` if details arrived since the last call of `take_fresh`.
     fresh: bool,
 }
 
 impl Details {
-    /// Takes the details of a chunk, a JSON list. Returns whether there are any that were not taken yet.
+    /// Adds the details of a chunk, a JSON list. Returns whether any details were not taken yet.
     pub fn add(&mut self, list: &str) -> bool {
         for (place, json) in items(list).into_iter().filter(|json| json.starts_with('{')).enumerate() {
             let Ok(members) = serde_json::from_str(json) else { continue };
             self.fresh = true;
-            // Details that stand in one list are whole: only the first can go on with an earlier one.
+            // Details in one list are complete: only the first can continue an earlier one.
             let last = self.list.last_mut().filter(|_| place == 0);
             if last.is_none_or(|last| !last.join(&members)) {
                 self.list.push(Detail { json: Some(json.to_owned()), members });
@@ -39,7 +39,7 @@ impl Details {
         self.list.is_empty()
     }
 
-    /// Returns all of them as a JSON list, if something came since they were taken.
+    /// Returns all details as a JSON list, if any arrived since the last call.
     pub fn take_fresh(&mut self) -> Option<String> {
         std::mem::take(&mut self.fresh).then(|| {
             let list: Vec<String> = self.list.iter().map(Detail::text).collect();
@@ -50,13 +50,13 @@ impl Details {
 
 #[derive(Debug)]
 struct Detail {
-    /// The text as it came; `None` once a fragment was added.
+    /// The unchanged text; `None` after a fragment was added.
     json: Option<String>,
     members: Members,
 }
 
 impl Detail {
-    /// Adds a fragment. Returns false if it is a detail of its own.
+    /// Adds a fragment. Returns false if the fragment is a separate detail.
     fn join(&mut self, fragment: &Members) -> bool {
         let differs = |name: &&str| match (self.members.get(name), fragment.get(name)) {
             (Some(a), Some(b)) => a != b,
@@ -75,7 +75,7 @@ impl Detail {
             match self.members.place(name) {
                 None => self.members.0.push((name.clone(), value.clone())),
                 Some(place) if self.members.0[place].1 == "null" => self.members.0[place].1.clone_from(value),
-                // Both are JSON strings: their insides stand one behind the other, escapes as they are.
+                // Both are JSON strings: their contents are joined with the escapes unchanged.
                 Some(place) if name == grows && value != "null" => {
                     let before = &mut self.members.0[place].1;
                     before.pop();
@@ -97,7 +97,7 @@ impl Detail {
     }
 }
 
-/// The members of an object in their order, each value as it was written.
+/// The members of an object in their order, each value unchanged.
 #[derive(Debug)]
 struct Members(Vec<(String, String)>);
 
@@ -106,7 +106,7 @@ impl Members {
         self.0.iter().rposition(|(known, _)| known == name)
     }
 
-    /// The value of a member that is there and not null.
+    /// Returns the value of a member that is present and not null.
     fn get(&self, name: &str) -> Option<&str> {
         self.place(name).map(|place| self.0[place].1.as_str()).filter(|value| *value != "null")
     }
@@ -161,7 +161,7 @@ mod tests {
             &[&format!("[{novel}]"), &format!("[{hidden}]"), &format!("[{text}]"), &format!("[{text}]")],
             &format!("[{novel},{hidden},{text},{text}]"),
         );
-        // Details of one chunk are whole, even if they are equal.
+        // Details of one chunk are complete, even if they are equal.
         check(&[&format!("[{summary},{summary}]")], &format!("[{summary},{summary}]"));
     }
 

@@ -1,8 +1,7 @@
 //! Names of members that not all hosts have.
 
-/// The members in which hosts send reasoning, and take it back. The name of the one that was used is
-/// the block's mark.
+/// Members in which hosts send reasoning and accept it back. The name of the member in use is the block's mark.
 pub(super) const REASONING: &[&str] = &["reasoning_content", "reasoning", "reasoning_text"];
 
-/// The member of a call in which hosts send what has to go back with it, such as Gemini's thought signature.
+/// The member of a call with data that must be sent back with the call, such as Gemini's thought signature.
 pub(super) const EXTRA: &str = "extra_content";

@@ -1,4 +1,4 @@
-//! From the chunks of a completion to what is said.
+//! Conversion of the chunks of a completion to stream events.
 
 use serde_json::Value;
 
@@ -25,12 +25,12 @@ pub(super) struct Chunks {
     thinking: Option<Number>,
     details: Details,
     finish: Option<String>,
-    /// The text and the reasoning so far: a whole message may repeat them.
+    /// The text and the reasoning so far, which a whole message may repeat.
     text: String,
     reasoning: String,
 }
 
-/// What the host says of a call so that its parts can be told from those of others.
+/// A call with the host's id and index, which assign parts to it.
 #[derive(Debug)]
 struct Call {
     number: Number,
@@ -61,7 +61,7 @@ impl Reader for Chunks {
             self.finish = Some(reason.to_owned());
             said.stop_word(&choice["finish_reason"]);
         }
-        // A host that does not stream a piece sends the message itself, some behind its pieces.
+        // A host that does not stream a piece sends the message itself, sometimes after its pieces.
         let name = if choice["delta"].is_object() { "delta" } else { "message" };
         let kept = Kept::of(data, name, &choice[name]);
         match name {
@@ -90,7 +90,7 @@ impl Chunks {
         }
     }
 
-    /// Takes what a whole message has and the pieces before it had not.
+    /// Adds the parts of a whole message that its pieces did not contain.
     fn message(&mut self, message: &Value, kept: &Kept<'_>, said: &mut StreamEventBuilder) {
         let (text, mut thought): (Vec<Part>, Vec<Part>) =
             contents_of(message).into_iter().partition(|part| matches!(part, Part::Text(_)));
@@ -113,7 +113,7 @@ impl Chunks {
         }
     }
 
-    /// Takes a call of a whole message: one of the first `streamed` calls by its place or its id, else a new one.
+    /// Adds a call of a whole message: one of the first `streamed` calls by its place or its id, else a new one.
     fn whole_call(
         &mut self,
         place: usize,
@@ -150,7 +150,7 @@ impl Chunks {
         self.blocks
     }
 
-    /// Adds text or reasoning to the block that is the youngest, if it is of that kind, else to a new one.
+    /// Adds text or reasoning to the newest block if that is of the same kind, else to a new one.
     fn grow(&mut self, part: Part, mark: Option<&str>, said: &mut StreamEventBuilder) {
         match &part {
             Part::Text(text) => self.text.push_str(text),
@@ -176,7 +176,7 @@ impl Chunks {
         self.slots.push(&number, part, said);
     }
 
-    /// Takes a part of a call; `extra` is the JSON text of what has to go back with it.
+    /// Adds a part of a call; `extra` is the JSON text that must be sent back with the call.
     fn call(&mut self, part: &Value, extra: Option<&str>, said: &mut StreamEventBuilder) {
         let function = &part["function"];
         let number = self.call_of(part).unwrap_or_else(|| self.begin_call(part, said));
@@ -195,7 +195,7 @@ impl Chunks {
         self.slots.end_complete_before(&number, said);
     }
 
-    /// Marks a call with what has to go back with it.
+    /// Sets the mark of a call to the data that must be sent back with it.
     fn mark(&mut self, number: &Number, extra: Option<&str>, said: &mut StreamEventBuilder) {
         if let Some(extra) = extra {
             self.slots.push(number, Part::Signature(extra.to_owned()), said);
@@ -210,14 +210,14 @@ impl Chunks {
         number
     }
 
-    /// The call that a part belongs to, unless it begins a new one. Hosts differ in which of id and index they send,
-    /// and whether each part has them.
+    /// Returns the call of a part, or `None` if the part begins a new call. Hosts differ in the use of id and index,
+    /// and in their presence in each part.
     fn call_of(&self, part: &Value) -> Option<Number> {
         let id = part["id"].as_str().filter(|id| !id.is_empty());
         let index = part["index"].as_u64();
         let is_named = part["function"]["name"].as_str().is_some_and(|name| !name.is_empty());
         let by_id = |call: &&Call| id.is_some_and(|id| call.id == id);
-        // The index is the slot: with a name, the id of a call at another index begins a call of its own.
+        // The index is the slot. With a name, the id of a call at another index begins another call.
         let same_slot = |call: &&Call| call.index == index || call.index.is_none() || index.is_none();
         if let Some(call) = self.calls.iter().rfind(|call| by_id(call) && same_slot(call)) {
             return Some(call.number);
@@ -233,21 +233,21 @@ impl Chunks {
             None => self.calls.last()?,
         };
         let begins = match id {
-            // An id may come late, but another id or a name is another call.
+            // An id may arrive late, but another id or a name begins another call.
             Some(_) => is_named || !call.id.is_empty(),
             None => is_named && self.slots.arguments(&call.number).is_some_and(is_whole),
         };
         (!begins).then_some(call.number)
     }
 
-    /// Takes details of the reasoning. They stand at its first block; there is an empty one if no text of it has come.
+    /// Adds details of the reasoning to its first block. The block is empty if no text of the reasoning has arrived.
     fn details(&mut self, details: &str, said: &mut StreamEventBuilder) {
         if said.hold(details.len()) && self.details.add(details) && self.thinking.is_none() {
             self.open(Opening::Thinking(None), said);
         }
     }
 
-    /// Marks the first block of reasoning with all details so far.
+    /// Sets the mark of the first block of reasoning to all details so far.
     fn sign(&mut self, said: &mut StreamEventBuilder) {
         let Some(number) = self.thinking else { return };
         let Some(details) = self.details.take_fresh() else { return };
@@ -258,7 +258,7 @@ impl Chunks {
 
     fn complete(&mut self, said: &mut StreamEventBuilder, marked: bool) {
         if self.finish.is_some() || marked {
-            // Whatever the reason is, what the model said is complete.
+            // The model's output is complete for every reason.
             self.sign(said);
             self.slots.end_all(said);
         }
@@ -277,22 +277,22 @@ impl Chunks {
                 ));
             }
             Some(reason) => said.unhandled_stop(reason),
-            // Some hosts give no reason, but say that they are done.
+            // Some hosts send no reason, but mark the end.
             None if marked => said.done(if said.has_call() { Done::ToolUse } else { Done::Stop }),
             None => said.cut_off(),
         }
     }
 }
 
-/// The parts of a delta or a message that go back as they came, as JSON texts.
+/// The parts of a delta or a message that are sent back unchanged, as JSON texts.
 struct Kept<'a> {
     details: Option<&'a str>,
-    /// Of each call.
+    /// The JSON text of each call.
     extras: Vec<Option<&'a str>>,
 }
 
 impl<'a> Kept<'a> {
-    /// Reads them of the data of an event; `delta` is what its member of that name holds.
+    /// Reads the parts from the data of an event; `delta` is its member `name`.
     fn of(data: &'a str, name: &str, delta: &Value) -> Self {
         let has_extra = delta["tool_calls"]
             .as_array()
@@ -317,7 +317,7 @@ fn contents_of(delta: &Value) -> Vec<Part> {
     ["content", "refusal"].into_iter().flat_map(|name| parts(&delta[name])).collect()
 }
 
-/// The reasoning beside the content, with the name of its member.
+/// Returns the reasoning beside the content, with the name of its member.
 fn reasoning_of(delta: &Value) -> Option<(&'static str, String)> {
     REASONING.iter().find_map(|name| Some((*name, text_of(&delta[*name])?)))
 }
@@ -330,7 +330,8 @@ fn joined(parts: &[Part]) -> String {
     parts.iter().map(text).collect()
 }
 
-/// Returns the rest of a whole text behind what came before. Returns `None` if there is none, or if it is another text.
+/// Returns the rest of a whole text after its beginning `before`. Returns `None` if no rest remains, or if the
+/// beginning differs.
 fn missing(whole: &str, before: &str) -> Option<String> {
     whole.strip_prefix(before).filter(|rest| !rest.is_empty()).map(str::to_owned)
 }
@@ -343,7 +344,7 @@ fn text_of(reasoning: &Value) -> Option<String> {
     Some(text.collect::<String>()).filter(|text| !text.is_empty())
 }
 
-/// Tokens as the API counts them: input with what came from caches, output mostly with reasoning.
+/// Returns the tokens as the API counts them: input includes cached tokens, and output mostly includes reasoning.
 fn counts(usage: &Value) -> TokenCounts {
     let number = |value: &Value| count(value).unwrap_or_default();
     let prompt = number(&usage["prompt_tokens"]);
@@ -351,7 +352,7 @@ fn counts(usage: &Value) -> TokenCounts {
     let cached = number(&usage["prompt_tokens_details"]["cached_tokens"]);
     let written = number(&usage["prompt_tokens_details"]["cache_write_tokens"]);
     let reasoning = number(&usage["completion_tokens_details"]["reasoning_tokens"]);
-    // Some hosts count reasoning beside the completion; their total shows it.
+    // Some hosts count reasoning beside the completion; their total shows this.
     let all = prompt.saturating_add(completion).saturating_add(reasoning);
     let beside = reasoning > 0 && count(&usage["total_tokens"]) == Some(all);
     TokenCounts {

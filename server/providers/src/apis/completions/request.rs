@@ -1,4 +1,4 @@
-//! From a request to the body of `POST /chat/completions`.
+//! Conversion of a request to the body of `POST /chat/completions`.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use super::compat::{Compat, ThinkingFormat};
 use super::names::{EXTRA, REASONING};
 use crate::{Failure, history};
 
-/// What a tool result says that holds images alone.
+/// The text of a tool result with images alone.
 const IMAGE_ONLY: &str = "(see attached image)";
-/// What stands before images of tool results, which the API takes from users only.
+/// The text before images of tool results, which the API accepts from users only.
 const IMAGES: &str = "Images from the tool results above:";
-/// What the assistant says where a host wants it to speak between results and the user.
+/// The assistant's message between results and the user, for hosts that require one.
 const BRIDGE: &str = "I have seen the results of the tools.";
 
 pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
@@ -109,7 +109,7 @@ fn has_tools(message: &AgentMessage) -> bool {
 }
 
 fn turns(history: impl Iterator<Item = Arc<AgentMessage>>, compat: &Compat<'_>, messages: &mut Items<'_>) {
-    // Images of results that stand together follow the last of them.
+    // Images of consecutive results follow the last of them.
     let mut images: Vec<Value> = Vec::new();
     let mut after_result = false;
     for message in history {
@@ -193,7 +193,7 @@ fn said(answer: &AssistantMessage, compat: &Compat<'_>) -> Option<Value> {
             _ => {}
         }
     }
-    // What another model thought is a text of its own by now: it must not run into what was said.
+    // Reasoning of another model is a text by now and must be separate from the text of the answer.
     let mut text = texts.join("\n\n");
     let details = reasoning_details(answer).filter(|_| compat.keeps_reasoning);
     let mut members = Map::new();
@@ -204,7 +204,7 @@ fn said(answer: &AssistantMessage, compat: &Compat<'_>) -> Option<Value> {
     } else {
         let came_in =
             thinking.first().and_then(|(_, field)| *field).filter(|field| REASONING.contains(field));
-        // The details say the same, and more.
+        // The details contain the same and more.
         if let Some(field) = came_in.filter(|_| compat.keeps_reasoning && details.is_none()) {
             members.insert(field.to_owned(), json!(thought));
         }
@@ -241,8 +241,8 @@ fn tool_call(call: &ToolCall, compat: &Compat<'_>) -> Value {
     written
 }
 
-/// Returns what a model has to get back of its reasoning: the details at its reasoning, else those that calls have in
-/// sessions of older versions.
+/// Returns the reasoning that a model must receive back: the details at its reasoning, else those of calls in sessions
+/// of older versions.
 fn reasoning_details(answer: &AssistantMessage) -> Option<Value> {
     let of_thinking = answer.content.iter().find_map(|block| match block {
         AssistantBlock::Thinking(block) => block.thinking_signature.as_deref(),

@@ -1,4 +1,4 @@
-//! From the chunks of a candidate to what is said.
+//! Conversion of the chunks of a candidate to stream events.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::super::said::{StreamEventBuilder, count, is_retried};
 use super::super::slots::Part as Piece;
 use crate::{Done, Failure, FailureKind, TokenCounts};
 
-/// Reasons to stop that hold an answer back.
+/// Stop reasons of a withheld answer.
 const REFUSED: &[&str] = &[
     "SAFETY",
     "RECITATION",
@@ -26,7 +26,7 @@ const REFUSED: &[&str] = &[
 /// The state of a candidate.
 #[derive(Debug)]
 pub(super) struct Parts {
-    /// When the request was made, for ids that the provider does not give.
+    /// Time of the request, for ids that the provider does not send.
     now: i64,
     ids: HashSet<String>,
     calls: u64,
@@ -70,7 +70,7 @@ impl Reader for Parts {
             Some("MAX_TOKENS") => said.done(Done::Length),
             Some(reason) if REFUSED.contains(&reason) => said.fail(refused(reason)),
             Some(reason) if is_retried(reason) => said.unhandled_stop(reason),
-            // Hosts that speak like this API have names of their own for it.
+            // Hosts with a compatible API have their own names for this.
             Some(_) if said.has_call() => said.done(Done::ToolUse),
             Some("STOP") => said.done(Done::Stop),
             Some(reason) => said.unhandled_stop(reason),
@@ -81,7 +81,7 @@ impl Reader for Parts {
 impl Parts {
     fn part(&mut self, part: &Value, said: &mut StreamEventBuilder) {
         let signature = part["thoughtSignature"].as_str().filter(|mark| !mark.is_empty());
-        // An empty part may bring nothing but a mark: of what came before it, if that is of its kind, else its own.
+        // An empty part may have only a mark. The mark belongs to the open block of the same kind, else to a new block.
         if signature.is_some() && part["text"].as_str().is_some_and(str::is_empty) {
             if part["thought"] == true { said.go_on_thinking() } else { said.open_text() }
         }
@@ -122,7 +122,8 @@ fn refused(reason: &str) -> Failure {
     Failure::new(FailureKind::Refused, format!("The answer was held back by the provider ({reason})."))
 }
 
-/// Tokens as the API counts them: the prompt with what came from caches, reasoning beside the answer.
+/// Returns the tokens as the API counts them: the prompt includes cached tokens, and reasoning is counted beside the
+/// answer.
 fn counts(usage: &Value) -> TokenCounts {
     let number = |name: &str| count(&usage[name]).unwrap_or_default();
     let cached = number("cachedContentTokenCount");

@@ -1,4 +1,4 @@
-//! From a request to the body of `:streamGenerateContent`.
+//! Conversion of a request to the body of `:streamGenerateContent`.
 
 use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ThinkingLevel,
@@ -15,12 +15,12 @@ use super::super::forms::Form;
 use crate::settings::Budgets;
 use crate::{Failure, history};
 
-/// What stands before images of tool results, for models that do not take them in the result.
+/// The text before images of tool results, for models that do not accept them in the result.
 const IMAGES: &str = "Images from the tool results above:";
-/// Takes the place of a mark that a call of another model cannot have; the API documents it.
+/// The replacement for a missing mark at a call of another model, documented by the API.
 const NO_MARK: &str = "skip_thought_signature_validator";
 
-/// Models by a part of their id, and how they are told to think. The first one that fits counts.
+/// Controls of thinking by a part of the model's id. The first match applies.
 const THINKING: &[(&str, How)] = &[
     ("gemini-2.5-pro", How::Budget([128, 128, 2048, 8192, 32_768])),
     ("gemini-2.5-flash", How::Budget([0, 128, 2048, 8192, 24_576])),
@@ -28,12 +28,12 @@ const THINKING: &[(&str, How)] = &[
     ("pro", How::Level(["LOW", "LOW", "LOW", "HIGH", "HIGH"])),
 ];
 
-/// Off, minimal, low, medium, high and above.
+/// A control of thinking, with values for off, minimal, low, medium, high and above.
 #[derive(Debug, Clone, Copy)]
 enum How {
-    /// With so many tokens.
+    /// Numbers of tokens.
     Budget([i64; 5]),
-    /// At a level of the API's own.
+    /// Levels of the API.
     Level([&'static str; 5]),
 }
 
@@ -90,7 +90,7 @@ fn is_third(asked: &Asked<'_>) -> bool {
 }
 
 fn thinking(asked: &Asked<'_>) -> Value {
-    // Only levels have names here; other words say nothing.
+    // Only levels have names here; other names have no effect.
     let named = asked.effort().and_then(|effort| {
         ThinkingLevel::ALL.iter().find(|level| level.as_str().eq_ignore_ascii_case(effort))
     });
@@ -109,13 +109,13 @@ fn thinking(asked: &Asked<'_>) -> Value {
     let mut config = match known {
         Some((_, How::Level(levels))) => json!({"thinkingLevel": levels[place]}),
         Some((_, How::Budget(budgets))) => {
-            // What the user has set wins over what fits the model.
+            // The user's setting overrides the default of the model.
             let set =
                 asked.settings.budgets.of(level).filter(|set| Budgets::default().of(level) != Some(*set));
             json!({"thinkingBudget": set.map_or_else(|| json!(budgets[place]), |set| json!(set))})
         }
         None if place == 0 => json!({}),
-        // As much as the model likes.
+        // The model decides the number of tokens.
         None => json!({"thinkingBudget": -1}),
     };
     if place > 0 {
@@ -176,7 +176,7 @@ fn part(block: &InputBlock) -> Option<Value> {
 
 fn said(answer: &AssistantMessage, third: bool) -> Vec<Value> {
     let mark = |part: &mut Value, signature: Option<&str>| {
-        // The API takes base64 alone; marks of other APIs are of no use here.
+        // The API accepts base64 alone; marks of other APIs have no use here.
         let usable = signature.filter(|mark| !mark.is_empty() && STANDARD.decode(mark).is_ok());
         if let Some(signature) = usable {
             part["thoughtSignature"] = json!(signature);
@@ -184,7 +184,7 @@ fn said(answer: &AssistantMessage, third: bool) -> Vec<Value> {
         usable.is_some()
     };
     let block = |block: &AssistantBlock| match block {
-        // An empty part goes back if it has a mark.
+        // An empty part with a mark is sent back.
         AssistantBlock::Text(block) => {
             let mut part = json!({"text": block.text});
             let marked = mark(&mut part, block.text_signature.as_deref());

@@ -1,4 +1,4 @@
-//! From the events of a response to what is said.
+//! Conversion of the events of a response to stream events.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,7 @@ use super::super::slots::{Opening, Part, Slots};
 use super::super::verbatim::{items, member};
 use crate::{Done, Failure, FailureKind, TokenCounts};
 
-/// Between the id of a call and the id of the item that carried it: the API has both, and a tool call
-/// of ours has one.
+/// Separator between the id of a call and the id of its item: the API has both, and a neutral tool call has one.
 pub(super) const ID_SEPARATOR: char = '|';
 
 /// The number of an item in the order in which items began.
@@ -23,15 +22,15 @@ pub(super) struct Items {
     items: Vec<Item>,
 }
 
-/// An item, also after its end.
+/// An item, kept after its end.
 #[derive(Debug)]
 struct Item {
-    /// Its place in the output, if the host tells it.
+    /// Index of the item in the output, if the host sends it.
     place: Option<u64>,
     id: String,
-    /// The id of a call, which stays when hosts give the item other ids.
+    /// Id of a call, which stays the same if hosts change the item's id.
     call_id: String,
-    /// Whether anything of its content has come; if not, the item's end brings all of it.
+    /// `true` if any of the content has arrived; if not, the end of the item has all of it.
     begun: bool,
     ended: bool,
 }
@@ -86,11 +85,11 @@ impl Reader for Items {
             }
             "response.failed" | "response.cancelled" => said.fail(failed(&event["response"]["error"])),
             "error" => {
-                // The figures stand in the event itself, or in an object of their own.
+                // The fields are in the event itself, or in a separate object.
                 let error = if event["error"].is_object() { &event["error"] } else { &event };
                 said.fail(failed(error));
             }
-            // Progress, and what is younger than this version.
+            // Progress, or an event that is newer than this version.
             _ => {}
         }
     }
@@ -101,8 +100,8 @@ impl Reader for Items {
 }
 
 impl Items {
-    /// The open item that an event is about, by its place in the output or by its id; the youngest if the event names neither.
-    /// Returns `None` if it names an item that was never announced, or that has ended.
+    /// Returns the open item of an event, by its index in the output or by its id; the newest if the event has neither.
+    /// Returns `None` if the item was never announced or has ended.
     fn item_of(&mut self, event: &Value, said: &mut StreamEventBuilder) -> Option<Number> {
         let (place, id) = (event["output_index"].as_u64(), event["item_id"].as_str());
         if let Some(known) = self.known(place, id) {
@@ -112,14 +111,14 @@ impl Items {
         if place.is_some() && self.items[youngest].place.is_some() {
             return None;
         }
-        // Parts without a slot belong to the youngest item; older ones get no more.
+        // Parts without a slot belong to the newest item; older items receive no more.
         for number in 0..youngest {
             self.end(number, said);
         }
         Some(youngest).filter(|number| !self.items[*number].ended)
     }
 
-    /// The item with that place or, if no place is told, with that id.
+    /// Returns the item with that index or, if the event has no index, with that id.
     fn known(&self, place: Option<u64>, id: Option<&str>) -> Option<Number> {
         self.items.iter().rposition(|item| match place {
             Some(_) if item.place.is_some() => item.place == place,
@@ -132,7 +131,7 @@ impl Items {
         self.slots.end(&number, said);
     }
 
-    /// Adds text or reasoning to its item; to a new one if the host has announced none of that kind.
+    /// Adds text or reasoning to its item, or to a new one if the host has announced no item of that kind.
     fn grow(&mut self, event: &Value, opening: Opening, said: &mut StreamEventBuilder) {
         let thinks = matches!(opening, Opening::Thinking(_));
         let found = self.item_of(event, said).filter(|number| self.slots.is_of(number, &opening));
@@ -152,8 +151,8 @@ impl Items {
         }
     }
 
-    /// The item that the end of one is about; `None` for one that comes only when it is done. Some hosts give an item
-    /// another id at its end: then a call is known by its call, and text and reasoning by being the youngest.
+    /// Returns the item that an event ends; `None` for an item that arrives only when complete. Some hosts change the
+    /// id of an item at its end. Then a call is found by its call id, and text or reasoning as the newest item.
     fn ended_by(&self, event: &Value) -> Option<Number> {
         let item = &event["item"];
         let (place, id) = (event["output_index"].as_u64(), item["id"].as_str());
@@ -171,7 +170,7 @@ impl Items {
         (free && self.slots.is_of(&youngest, &opening)).then_some(youngest)
     }
 
-    /// Adds what is missing of a call's arguments, which have come as a whole.
+    /// Adds the missing rest of a call's arguments, given all of them.
     fn complete(&mut self, number: Number, whole: &Value, said: &mut StreamEventBuilder) {
         let whole = arguments(whole).unwrap_or_default();
         self.items[number].begun |= self.slots.complete(&number, &whole, said);
@@ -195,11 +194,11 @@ impl Items {
         number
     }
 
-    /// Ends an item; `raw` is its JSON text, as it came.
+    /// Ends an item; `raw` is its unchanged JSON text.
     fn close(&mut self, event: &Value, raw: Option<&str>, said: &mut StreamEventBuilder) {
         let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
-        // A host may send an item only when it is done.
+        // A host may send an item only when it is complete.
         let number = self.ended_by(event).unwrap_or_else(|| self.open(event, said));
         let Some(found) = self.items.get(number).filter(|item| !item.ended) else { return };
         let (begun, id) = (found.begun, found.id.clone());
@@ -233,7 +232,7 @@ impl Items {
     }
 }
 
-/// The block that an item opens; `None` for one of a kind that is not read.
+/// Returns the block that an item opens; `None` for an unsupported kind.
 fn opening_of(item: &Value) -> Option<Opening> {
     let text = |name: &str| item[name].as_str().unwrap_or_default();
     match text("type") {
@@ -276,7 +275,7 @@ fn finish(response: &Value, said: &mut StreamEventBuilder) {
     }
 }
 
-/// An error that the provider reports: its code and its message.
+/// Returns the failure for an error that the provider reports, with its code and message.
 fn failed(error: &Value) -> Failure {
     let message =
         error["message"].as_str().unwrap_or("The provider says no more than that the response failed.");
@@ -407,7 +406,7 @@ mod tests {
         assert_eq!(empty.last().unwrap(), "Protocol The provider's answer has no content.");
     }
 
-    /// An event of the item in that place.
+    /// Returns an event of the item at that index.
     fn at(place: u64, mut event: Value) -> Value {
         event["output_index"] = place.into();
         event

@@ -1,4 +1,4 @@
-//! From a request to the body of `POST /responses`.
+//! Conversion of a request to the body of `POST /responses`.
 
 use agentese::types::{
     AgentMessage, AssistantBlock, AssistantMessage, InputBlock, InputContent, ToolResultMessage,
@@ -15,10 +15,11 @@ use super::reader::ID_SEPARATOR;
 use crate::settings::Cache;
 use crate::{Failure, history};
 
-/// The longest id that the API takes, in characters.
+/// The greatest length of an id that the API accepts, in characters.
 const LONGEST_ID: usize = 64;
 
-/// The member of an answer with which reasoning can be given back although the server stores nothing.
+/// Name of the member that the answer must include so that reasoning can be sent back although the server stores
+/// nothing.
 const ENCRYPTED: &str = "reasoning.encrypted_content";
 
 /// Parts of requests that a host may refuse.
@@ -38,7 +39,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     let model = asked.model();
     let takes = |form: &str| !asked.forms.has(form);
     let mut body = json!({"model": model.id, "input": null, "stream": true});
-    // A server that keeps answers does so unless it is told not to.
+    // A server that can store answers stores them unless the request forbids it.
     if takes("store") && asked.compat.get("supportsStore").is_none_or(|takes| takes != false) {
         body["store"] = json!(false);
     }
@@ -115,7 +116,7 @@ fn turns(asked: &Asked<'_>, input: &mut Items<'_>) {
     }
 }
 
-/// The id in the form that the API takes, for each of the two that it may hold.
+/// Converts an id, or each of the two ids in it, to the form that the API accepts.
 fn id(id: &str) -> String {
     let clean = |id: &str| -> String {
         let allowed = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
@@ -150,7 +151,7 @@ fn said(answer: &AssistantMessage, same: bool, number: usize, input: &mut Items<
         match block {
             AssistantBlock::Thinking(block) => {
                 let signature = block.thinking_signature.as_deref().unwrap_or_default();
-                // Reasoning that came from elsewhere is text by now; without its item it is of no use here.
+                // Reasoning from another API is text by now; without its item it has no use here.
                 input.extend(Some(signature).filter(|item| item.starts_with('{')).and_then(verbatim));
             }
             AssistantBlock::Text(block) => {
@@ -171,7 +172,7 @@ fn said(answer: &AssistantMessage, same: bool, number: usize, input: &mut Items<
                     "type": "function_call", "call_id": call_id(&call.id), "name": call.name,
                     "arguments": arguments,
                 });
-                // The API pairs the item's id with reasoning that another model's history has lost.
+                // The API pairs the item's id with reasoning, which the history of another model has lost.
                 let of_item = call.id.split_once(ID_SEPARATOR).map(|(_, item)| item);
                 if let Some(id) = of_item.filter(|id| same && id.starts_with("fc_")) {
                     item["id"] = json!(id);
@@ -183,7 +184,7 @@ fn said(answer: &AssistantMessage, same: bool, number: usize, input: &mut Items<
     }
 }
 
-/// The id of a text item, and its phase where it has one. The mark is the id alone, or JSON with both.
+/// Returns the id of a text item, and its phase if it has one. The mark is the id alone, or JSON with both.
 fn text_mark(mark: &str, otherwise: impl Fn() -> String) -> (String, Option<String>) {
     let value = serde_json::from_str::<Value>(mark).ok().filter(Value::is_object);
     let member = |name: &str| value.as_ref().and_then(|value| value[name].as_str()).map(str::to_owned);
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
     use crate::apis::testing::{conversation, write_compat, write_with};
 
-    /// The conversation as this API's own model would have led it.
+    /// The conversation as the API's own model would have produced it.
     fn own(model: &str) -> Vec<Arc<AgentMessage>> {
         let mut messages = conversation("openai-responses", model);
         let mut answer = serde_json::to_value(&*messages[1]).unwrap();

@@ -72,14 +72,14 @@ fn details_of_the_reasoning_stand_at_its_first_block() {
             details(json!({"reasoning": "hm"})),
             vec!["thinking(", "signed reasoning", "hm", &format!("signed {list}"), ")"],
         ),
-        // Without any text of it, it is a block all the same.
+        // Details without any text form a block as well.
         (details(json!({"content": "x"})), vec!["thinking(", &format!("signed {list}"), ")", "text(", "x"]),
     ] {
         let told = outline(&Completions, &(body + &chunk(json!({"content": "x"})) + &end("stop")));
         assert_eq!(told[..expected.len()], expected);
         assert_eq!(told.last().unwrap(), "done Stop");
     }
-    // The block has ended before they come.
+    // The block has ended before the details arrive.
     let late = chunk(json!({"reasoning": "hm"}))
         + &chunk(json!({"content": "x"}))
         + &details(json!({}))
@@ -89,7 +89,7 @@ fn details_of_the_reasoning_stand_at_its_first_block() {
 
 #[test]
 fn fm_f63_a_completion_that_is_cut_anywhere_is_an_error() {
-    // What follows the reason to stop adds figures only; the answer is complete before it.
+    // Chunks after the stop reason add figures only; the answer is complete before them.
     let whole = everything() + "data: [DONE]\n\n";
     check_cuts(&Completions, &whole);
 }
@@ -165,7 +165,7 @@ fn calls(parts: &[Value]) -> String {
     parts.iter().map(|part| chunk(json!({"tool_calls": [part]}))).collect()
 }
 
-/// The calls of an answer and their arguments, a line each.
+/// Returns the calls of an answer and their arguments, a line each.
 fn called(body: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut open = false;
@@ -232,7 +232,7 @@ fn calls_with_one_id_at_two_indexes_are_two_calls() {
     for body in [whole, alternate] {
         assert_eq!(called(&(body + &end("tool_calls"))), ["a bash({\"x\":1}", "a bash({\"x\":2}"]);
     }
-    // An index that counts the chunks is no other call: only a name begins one.
+    // An index that counts the chunks begins no other call: only a name does.
     let counted = calls(&[begin(0, "{\"x\""), more(1, ":"), more(2, "1}")]);
     assert_eq!(called(&(counted + &end("tool_calls"))), ["a bash({\"x\":1}"]);
 }
