@@ -9,9 +9,9 @@ pub fn clean(text: &str) -> String {
     result
 }
 
-/// Removes ANSI sequences (CSI, OSC, DCS, APC, PM, SOS, two-character ones, in their seven-bit and eight-bit forms),
-/// control characters except tab and newline, and U+FFF9 to U+FFFB. Accepts any division into chunks, in constant
-/// memory. Never fails: an unfinished sequence ends at the next newline, so that later text is not lost.
+/// Removes ANSI sequences, control characters except tab and newline, and U+FFF9 to U+FFFB. The sequences are CSI, OSC,
+/// DCS, APC, PM, SOS and two-character ones, in their seven-bit and eight-bit forms. Accepts any division into chunks,
+/// in constant memory. Never fails: an unfinished sequence ends at the next newline, so that later text is not lost.
 #[derive(Debug, Default)]
 pub struct Cleaner {
     sequences: Sequences,

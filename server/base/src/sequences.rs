@@ -18,9 +18,9 @@ pub trait Parts {
     fn escape(&mut self, _last: char) {}
 }
 
-/// Separates ANSI sequences (CSI, OSC, DCS, APC, PM, SOS, two-character ones, in their seven-bit and eight-bit forms),
-/// control characters, and U+FFF9 to U+FFFB from text. Accepts any division into chunks, in constant memory. Never
-/// fails: an unfinished sequence ends at the next newline, so that later text is not lost.
+/// Separates ANSI sequences, control characters, and U+FFF9 to U+FFFB from text. The sequences are CSI, OSC, DCS, APC,
+/// PM, SOS and two-character ones, in their seven-bit and eight-bit forms. Accepts any division into chunks, in
+/// constant memory. Never fails: an unfinished sequence ends at the next newline, so that later text is not lost.
 #[derive(Debug, Default)]
 pub struct Sequences {
     state: State,

@@ -1,9 +1,9 @@
 //! The conversation that an engine works on, with its name and the file that keeps it.
 //!
 //! A session is a tree of [`Entry`]s of which one branch is active. Messages are added one at a time and in order. The
-//! caller, or a thread for which the caller waits, hands each message to the file, so that no client sees a message
-//! that a crash would lose. The file appears with the user's first message. The format is that of pi 0.55: lines of
-//! JSON, with a [`Header`] first. Lines are only ever added.
+//! caller, or a thread for which the caller waits, hands each message to the file. So no client sees a message that a
+//! crash would lose. The file appears with the user's first message. The format is that of pi 0.55: lines of JSON, with
+//! a [`Header`] first. Lines are only ever added.
 //!
 //! | file | concept |
 //! |---|---|

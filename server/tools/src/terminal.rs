@@ -38,8 +38,8 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Creates an empty screen that keeps at least the last `keep` bytes of the text, and at most twice as many, and
-    /// the lines that a cursor reaches.
+    /// Creates an empty screen. It keeps at least the last `keep` bytes of the text, at most twice as many, and the
+    /// lines that a cursor reaches.
     pub fn new(keep: usize) -> Self {
         Self { sequences: Sequences::default(), page: Page::new(keep) }
     }
@@ -119,7 +119,7 @@ struct Page {
     above: String,
     /// The size of all lines above.
     size: Size,
-    /// True if a sequence moved the cursor, or text was overwritten or erased.
+    /// `true` if a sequence moved the cursor, or text was overwritten or erased.
     redrawn: bool,
     /// The lines that the cursor can reach; at least one.
     rows: Vec<Row>,

@@ -221,35 +221,35 @@ pub struct Order {
     pub id: String,
     /// Name of the agent, in events.
     pub agent: String,
-    /// Base of its system prompt, in place of the parent's.
+    /// Base of the child's system prompt, in place of the parent's.
     pub instructions: String,
-    /// Its tools; `None` for the parent's tools. Guards of the parent check its calls too.
+    /// Tools of the child; `None` for the parent's tools. Guards of the parent check its calls too.
     pub tools: Option<ToolSet>,
-    /// Its model, in the form of `--model`; `None` for the parent's model.
+    /// Model of the child, in the form of `--model`; `None` for the parent's model.
     pub model: Option<String>,
-    /// Its thinking level; `None` for the parent's level.
+    /// Thinking level of the child; `None` for the parent's level.
     pub thinking: Option<ThinkingLevel>,
-    /// Its working directory; `None` for the parent's directory.
+    /// Working directory of the child; `None` for the parent's directory.
     pub cwd: Option<PathBuf>,
-    /// The file for its conversation; `None` for no file.
+    /// File for the child's conversation; `None` for no file.
     pub history: Option<PathBuf>,
-    /// True if it works in a copy of the directory, for the event of its start.
+    /// `true` if the child works in a copy of the directory, for the event of its start.
     pub isolated: bool,
-    /// True if it continues the work of an earlier child: no event reports its start, and it does not add to
+    /// `true` if the child continues the work of an earlier child: no event reports its start, and it does not add to
     /// the number of children.
     pub resumes: bool,
-    /// Receives its steps.
+    /// Receiver of the child's steps.
     pub watch: Option<Watch>,
 }
 
 /// Data of the parent agent.
 #[derive(Clone)]
 pub struct Parent {
-    /// Its own tools.
+    /// Tools of the parent.
     pub tools: ToolSet,
-    /// Its model, as `provider/id`.
+    /// Model of the parent, as `provider/id`.
     pub model: Option<String>,
-    /// The file of its session; `None` for a session in memory.
+    /// File of the parent's session; `None` for a session in memory.
     pub session_file: Option<PathBuf>,
     /// Number of further generations of children.
     pub generations: usize,
@@ -263,7 +263,7 @@ pub trait Agents: Send + Sync {
     /// Emits an event about a child to subscribers of the parent.
     fn tell(&self, id: &str, agent: &str, news: ChildNews<'_>);
 
-    /// Milliseconds since the Unix epoch.
+    /// Returns milliseconds since the Unix epoch.
     fn now_ms(&self) -> i64;
 
     /// Waits for that duration by the parent's clock. Dropping the future ends the wait.

@@ -1,8 +1,8 @@
 //! The fast parse of a line with a message in one pass: position and role of the message, and its agreement with the
 //! declared shape.
 //!
-//! Nothing is decoded or copied. In an unusual line (another type, repeated members, escapes in names, numbers with an
-//! exponent, lone surrogates) the parse stops, and [`Members`](super::members::Members) reads the line in full. So this
+//! Nothing is decoded or copied. The parse stops at an unusual line: another type, repeated members, escapes in names,
+//! numbers with an exponent, lone surrogates. Then [`Members`](super::members::Members) reads the line in full. So this
 //! module need not interpret such lines.
 
 use std::ops::Range;

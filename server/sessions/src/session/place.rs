@@ -20,8 +20,9 @@ impl Session {
 }
 
 impl Store {
-    /// Deletes a session of the directory, with all files of its identifier. Fails if the text is not an identifier, if
-    /// no session of the directory has exactly this one, and if the session is in use, in this process or another.
+    /// Deletes a session of the directory, with all files of its identifier. Fails if the text is not an identifier, or
+    /// if no session of the directory has exactly this one. Also fails if the session is in use, in this process or
+    /// another.
     pub fn delete(&self, id: &str) -> Result<(), DeleteError> {
         self.delete_in(Scope::Here, id)
     }

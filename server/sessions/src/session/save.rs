@@ -97,8 +97,8 @@ impl Session {
         self.file.as_ref().is_some_and(Writer::is_late)
     }
 
-    /// Ends the session. The returned future waits until the file can be opened again, and returns the reason why an
-    /// entry is not safe in it, if there is one.
+    /// Ends the session. The returned future waits until the file can be opened again. It returns the reason why an
+    /// entry is not safe in the file, if there is one.
     pub fn close(mut self) -> impl Future<Output = Option<StorageTrouble>> + Send + use<> {
         let closed = self.file.take().map(|file| file.close(self.entries.len() + 1));
         async move {

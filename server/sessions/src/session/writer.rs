@@ -423,8 +423,8 @@ impl Writer {
         }
     }
 
-    /// Ends the work. The returned future waits until other processes can open the file, and returns the reason why a
-    /// session of that many lines is not safe in it.
+    /// Ends the work. The returned future waits until other processes can open the file. It returns the reason why a
+    /// session of that many lines is not safe in the file.
     pub fn close(mut self, lines: usize) -> impl Future<Output = Option<StorageTrouble>> + Send + use<> {
         self.abandon();
         async move {

@@ -143,7 +143,7 @@ fn what_is_noted_as_gone_stays_gone_and_what_the_model_is_told_stays_first() {
     assert_eq!(session.compacted_messages(), 3);
 }
 
-/// pi 1.5 patches the system message, and repeats all of it in a compaction.
+/// Checks the system messages of pi 1.5: later ones are patches, and a compaction repeats the whole message.
 #[test]
 fn what_a_summary_says_again_stands_for_all_that_was_told_before() {
     let told = |time: i64, sections: Value| -> Arc<AgentMessage> {
