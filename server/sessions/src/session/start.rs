@@ -57,7 +57,7 @@ impl Start {
         self
     }
 
-    /// Sets the identifier of a session in memory; a new one by default. Has no effect on a session with a file.
+    /// Sets the identifier of a new session; one from `ids` by default. Has no effect on an opened session.
     pub fn id(mut self, id: Option<String>) -> Self {
         self.id = id;
         self

@@ -141,8 +141,8 @@ impl Store {
     }
 
     /// Reserves an identifier for this process until the returned value is dropped or the process ends. Other processes
-    /// begin no session with the identifier in the meantime. Returns `None` if the directory is not writable. Fails
-    /// with the process that has the identifier. Blocks.
+    /// begin no session with the identifier in the meantime. Returns `None` if the reservation is not possible, as in a
+    /// directory that is not writable. Fails with the process that has the identifier. Blocks.
     pub fn claim(&self, id: &str) -> Result<Option<IdClaim>, Holder> {
         let claimed =
             self.create_directory().and_then(|()| claims::claim_alone(&self.directory, Key::of_id(id)));
