@@ -1,17 +1,17 @@
-//! Cleaning a terminal's output for a client that only wants the text.
+//! Removal of escape sequences from a terminal's output, for clients that need only the text.
 
 use super::sequences::{Parts, Sequences};
 
-/// The text without escape sequences and control characters; tab and newline stay. See [`Cleaner`].
+/// Returns the text without escape sequences and control characters, except tab and newline. See [`Cleaner`].
 pub fn clean(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     Cleaner::default().push(text, &mut result);
     result
 }
 
-/// Removes ANSI sequences (CSI, OSC, DCS, APC, PM, SOS, two-character ones, in their seven-bit and eight-bit forms),
-/// all control characters but tab and newline, and U+FFF9 to U+FFFB. Works on any division into chunks, in constant
-/// memory. Never fails: an unfinished sequence ends at the next newline, so that it cannot swallow what follows.
+/// Removes ANSI sequences, control characters except tab and newline, and U+FFF9 to U+FFFB. The sequences are CSI, OSC,
+/// DCS, APC, PM, SOS and two-character ones, in their seven-bit and eight-bit forms. Accepts any division into chunks,
+/// in constant memory. Never fails: an unfinished sequence ends at the next newline, so that later text is not lost.
 #[derive(Debug, Default)]
 pub struct Cleaner {
     sequences: Sequences,

@@ -1,15 +1,15 @@
-//! What a user has decided beforehand: where things are, settings, whom to trust.
+//! The configuration of a user: locations, settings, trust.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `agent_dir` | the directory with a user's settings, sessions and programs |
-//! | `settings` | what the settings files say, with defaults |
-//! | `trust` | whether a working directory is trusted |
-//! | `persist` | writing changes back, where that is wanted |
-//! | `user_file` | a settings file whose client reads and writes all of it |
-//! | `file_lock` | one writer of a file at a time, other programs included |
+//! | `settings` | the settings, with defaults |
+//! | `trust` | trust in a working directory |
+//! | `persist` | saving of changes, if enabled |
+//! | `user_file` | a settings file that clients read and write as a whole |
+//! | `file_lock` | one writer of a file at a time, including other programs |
 //! | `jsonc` | JSON with comments |
-//! | `text_file` | small files of users, read with a bound |
+//! | `text_file` | bounded reading of small files of users |
 
 mod agent_dir;
 mod complaint;

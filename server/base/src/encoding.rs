@@ -1,4 +1,4 @@
-//! Encodings of text files, as their byte order marks tell them.
+//! Encodings of text files, detected by their byte order marks.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -10,19 +10,19 @@ use std::path::Path;
 pub enum Encoding {
     /// UTF-8, with or without a mark.
     Utf8,
-    /// UTF-16, the byte of lower value first.
+    /// UTF-16 with the low byte first.
     Utf16Le,
-    /// UTF-16, the byte of higher value first.
+    /// UTF-16 with the high byte first.
     Utf16Be,
 }
 
 const MARK: char = '\u{feff}';
 
 impl Encoding {
-    /// Returns the encoding of a text that begins like that: UTF-8 unless a mark says otherwise.
+    /// Returns the encoding of a text with this start: UTF-8 unless it has another mark.
     pub fn of(start: &[u8]) -> Self {
         match start {
-            // The mark of UTF-32, which is not read: its bytes are not UTF-8.
+            // The mark of UTF-32, which is not supported: its bytes are not valid UTF-8.
             [0xff, 0xfe, 0, 0, ..] => Self::Utf8,
             [0xff, 0xfe, ..] => Self::Utf16Le,
             [0xfe, 0xff, ..] => Self::Utf16Be,
@@ -35,13 +35,13 @@ impl Encoding {
         let regular = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
         let mut start = Vec::new();
         if regular && let Ok(file) = File::open(path) {
-            // A file that ends there has no mark.
+            // A file that ends earlier has no mark.
             let _ = file.take(4).read_to_end(&mut start);
         }
         Self::of(&start)
     }
 
-    /// Returns the text of a whole file, with its mark. Fails with the place of the first byte that is not text.
+    /// Returns the text of a whole file, with its mark. Fails with the position of the first invalid byte.
     pub fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, usize> {
         if self == Self::Utf8 {
             return std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| error.valid_up_to());
@@ -57,7 +57,7 @@ impl Encoding {
         if bytes.len() % 2 == 1 { Err(bytes.len() - 1) } else { Ok(Cow::Owned(text)) }
     }
 
-    /// Returns the bytes of a text, or of a part of one.
+    /// Returns the bytes of a text, or of a part of it.
     pub fn encode(self, text: &str) -> Cow<'_, [u8]> {
         match self {
             Self::Utf8 => Cow::Borrowed(text.as_bytes()),
@@ -66,7 +66,7 @@ impl Encoding {
         }
     }
 
-    /// Returns the bytes of a whole file with that text, with the mark that the encoding needs.
+    /// Returns the bytes of a whole file with that text, including a mark if the encoding requires one.
     pub fn encode_file(self, text: &str) -> Cow<'_, [u8]> {
         if self == Self::Utf8 || text.starts_with(MARK) {
             return self.encode(text);
@@ -80,18 +80,18 @@ impl Encoding {
     }
 }
 
-/// Turns the bytes of a file into UTF-8 as they come: those of UTF-16 without the mark, all others as they are. What is not
-/// text becomes U+FFFD.
+/// Converts the bytes of a file to UTF-8 in chunks: UTF-16 is decoded without its mark, other bytes stay unchanged.
+/// Invalid UTF-16 becomes U+FFFD.
 #[derive(Debug)]
 pub struct Utf8Converter {
     encoding: Encoding,
     started: bool,
-    /// The beginning of a character whose rest has not come: at most three bytes.
+    /// Start of an incomplete character: at most three bytes.
     pending: Vec<u8>,
 }
 
 impl Utf8Converter {
-    /// Returns a converter for a file with that encoding.
+    /// Creates a converter for a file with that encoding.
     pub fn new(encoding: Encoding) -> Self {
         Self { encoding, started: false, pending: Vec::new() }
     }
@@ -103,7 +103,7 @@ impl Utf8Converter {
         }
         self.pending.extend_from_slice(bytes);
         let mut whole = self.pending.len() / 2 * 2;
-        // The first half of a pair waits for the second one.
+        // The first half of a surrogate pair waits for the second one.
         if whole >= 2 && is_high(self.encoding.unit(&self.pending[whole - 2..whole])) {
             whole -= 2;
         }
@@ -112,7 +112,7 @@ impl Utf8Converter {
         Cow::Owned(self.text(&ready).into_bytes())
     }
 
-    /// Returns what is left at the end.
+    /// Returns the rest at the end of the file.
     pub fn finish(&mut self) -> &'static [u8] {
         if std::mem::take(&mut self.pending).is_empty() { b"" } else { "\u{fffd}".as_bytes() }
     }

@@ -1,11 +1,11 @@
-//! The base of the reference agent: parts that all its other crates use, and that use no other crate of it.
+//! The base of the reference agent: parts that its other crates use, without dependencies on those crates.
 //!
 //! | module | concept |
 //! |---|---|
 //! | [`config`] | directories, settings, trust |
-//! | [`world`] | time and chance, as traits |
+//! | [`world`] | time and randomness, as traits |
 //! | [`processes`] | starting programs under a guard |
-//! | [`ui`] | the person behind the client, as a trait |
+//! | [`ui`] | the user behind the client, as a trait |
 //! | [`replace`] | replacement of the content of a file |
 //! | [`encoding`], [`clean`], [`sequences`] | encodings of text files, texts of terminals |
 //! | [`os_error`] | errors of the operating system as text |

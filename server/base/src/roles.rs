@@ -1,5 +1,5 @@
-//! Messages of roles that only some dialects have. In a conversation they are messages of an unknown role, whose members
-//! stay as they are; here they are written and read.
+//! Messages of roles that only some dialects have. In a conversation they are messages of an unknown role with
+//! unchanged members; this module writes and reads them.
 
 use agentese::types::{
     AgentMessage, DeveloperMessage, FileMentionMessage, InputBlock, InputContent, MentionedFile,
@@ -10,18 +10,18 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Words of the agent itself, which the model reads as instructions.
+/// Creates a message of the agent that the model reads as instructions.
 pub fn instruction(text: impl Into<String>, now: i64) -> AgentMessage {
     let content = InputContent::from(vec![InputBlock::from(TextContent::new(text.into()))]);
     message(&DeveloperMessage::new(content, now))
 }
 
-/// Files that a prompt mentioned.
+/// Creates a message with the files that a prompt mentions.
 pub fn mentions(files: Vec<MentionedFile>, now: i64) -> AgentMessage {
     message(&FileMentionMessage::new(files, now))
 }
 
-/// What a model is told beforehand, as a message of the conversation: the sections of the prompt by name, and its tools.
+/// Creates the system message of a conversation, with the sections of the prompt by name, and the tools.
 pub fn told_beforehand(
     sections: Vec<(&'static str, String)>,
     tools: Vec<ToolDeclaration>,
@@ -34,7 +34,7 @@ pub fn told_beforehand(
     message.into()
 }
 
-/// What a model gets to see of a message of an unknown role; none where nobody here knows it either.
+/// Returns the content that a model sees of a message of an unknown role, with its time, or `None` for other roles.
 pub fn content_of(unknown: &Unknown) -> Option<(InputContent, i64)> {
     if let Some(message) = read::<DeveloperMessage>(unknown) {
         return Some((message.content, message.timestamp));

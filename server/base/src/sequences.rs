@@ -1,6 +1,6 @@
 //! Escape sequences and control characters in the text of a terminal.
 
-/// The longest parameters of a sequence that are kept, in bytes; what is longer means nothing here.
+/// Maximum length of the stored parameters of a sequence, in bytes; the rest is dropped.
 const LONGEST: usize = 64;
 
 /// Receives the parts of a terminal's text.
@@ -18,9 +18,9 @@ pub trait Parts {
     fn escape(&mut self, _last: char) {}
 }
 
-/// Tells ANSI sequences (CSI, OSC, DCS, APC, PM, SOS, two-character ones, in their seven-bit and eight-bit forms), control
-/// characters, and U+FFF9 to U+FFFB from text. Works on any division into chunks, in constant memory. Never fails: an
-/// unfinished sequence ends at the next newline, so that it cannot swallow what follows.
+/// Separates ANSI sequences, control characters, and U+FFF9 to U+FFFB from text. The sequences are CSI, OSC, DCS, APC,
+/// PM, SOS and two-character ones, in their seven-bit and eight-bit forms. Accepts any division into chunks, in
+/// constant memory. Never fails: an unfinished sequence ends at the next newline, so that later text is not lost.
 #[derive(Debug, Default)]
 pub struct Sequences {
     state: State,
@@ -42,11 +42,11 @@ enum State {
 }
 
 impl Sequences {
-    /// Hands the parts of `text` to `parts`.
+    /// Passes the parts of `text` to `parts`.
     pub fn push(&mut self, text: &str, parts: &mut impl Parts) {
         let mut rest = text;
         while let Some(character) = rest.chars().next() {
-            // Most output is plain, and taken in runs.
+            // Most output is plain text, which is passed in runs.
             let run = if self.state == State::Text { plain_run(rest) } else { 0 };
             if run > 0 {
                 parts.text(&rest[..run]);
@@ -69,7 +69,7 @@ impl Sequences {
             State::Escape => match character {
                 '[' => self.begin(),
                 ']' | 'P' | 'X' | '^' | '_' => State::Command,
-                // Intermediate characters come before the final one, as in ESC ( B.
+                // Intermediate characters precede the final one, as in ESC ( B.
                 ' '..='/' => State::Escape,
                 '0'..='~' => {
                     parts.escape(character);
@@ -123,7 +123,7 @@ impl Sequences {
     }
 }
 
-/// The length of the ASCII text at the start that needs no look at its characters.
+/// Returns the length of the printable ASCII text at the start.
 fn plain_run(text: &str) -> usize {
     text.bytes().position(|byte| !matches!(byte, b' '..=b'~' | b'\n' | b'\t')).unwrap_or(text.len())
 }

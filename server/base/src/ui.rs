@@ -1,5 +1,5 @@
-//! The person behind the client, for everybody who has something to show or to ask: extensions, the question of
-//! trust, approvals. A front implements it in its dialect.
+//! The user behind the client, as a trait, for code with notices and questions: extensions, trust, approvals. A front
+//! implements it in its dialect.
 
 use agentese::types::{
     AskConfirm, AskEditor, AskInput, AskSelect, ShowEditorText, ShowNotice, ShowStatus, ShowTitle, ShowWidget,
@@ -9,18 +9,18 @@ use futures::future::BoxFuture;
 /// A question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Dialog {
-    /// To choose. The list has the places of the options that refuse, from 0, where whoever asks knows them.
+    /// A choice of one option. The list has the indices of the refusing options, counted from 0, if they are known.
     Select(AskSelect, Vec<usize>),
-    /// To say yes or no.
+    /// A yes-or-no question.
     Confirm(AskConfirm),
-    /// To enter a line.
+    /// Input of a line.
     Input(AskInput),
-    /// To edit a text.
+    /// Editing of a text.
     Editor(AskEditor),
 }
 
 impl Dialog {
-    /// The id of the question, where an extension asks it.
+    /// Returns the id of the question, if an extension asks it.
     pub fn id(&self) -> &str {
         match self {
             Self::Select(dialog, _) => &dialog.id,
@@ -30,7 +30,7 @@ impl Dialog {
         }
     }
 
-    /// Who asks, and in whose handling.
+    /// Returns the extension that asks, and the id of the request that it is handling.
     pub fn owner(&self) -> (Option<&str>, Option<&str>) {
         let (extension, during) = match self {
             Self::Select(dialog, _) => (&dialog.extension, &dialog.during),
@@ -41,7 +41,7 @@ impl Dialog {
         (extension.as_deref(), during.as_deref())
     }
 
-    /// Its own limit, in milliseconds.
+    /// Returns the time limit of the question itself, in milliseconds.
     pub fn timeout(&self) -> Option<u64> {
         match self {
             Self::Select(dialog, _) => dialog.timeout,
@@ -52,7 +52,7 @@ impl Dialog {
     }
 }
 
-/// Something to show.
+/// Information for display.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     /// A notice.
@@ -63,34 +63,34 @@ pub enum Notice {
     Widget(ShowWidget),
     /// A title.
     Title(ShowTitle),
-    /// A text in the editor.
+    /// A text for the editor.
     EditorText(ShowEditorText),
 }
 
-/// What somebody answered.
+/// The answer of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// A text.
     Value(String),
-    /// Yes or no.
+    /// A yes or a no.
     Confirmed(bool),
-    /// Nothing: the dialog was dismissed.
+    /// No answer: the dialog was dismissed.
     Cancelled,
-    /// A value that is no text.
+    /// A value that is not a text.
     Other(serde_json::Value),
-    /// Something that no dialog asks for; the text says what.
+    /// An answer that fits no dialog, with a description.
     Unreadable(String),
 }
 
-/// Shows and asks. Frames are sent in the order of the calls.
+/// Shows notices and asks questions. Frames are sent in the order of the calls.
 pub trait Ui: Send + Sync {
-    /// Waits until more is wanted: the client reads.
+    /// Waits until the client reads, so that further frames can be sent.
     fn room(&self) -> BoxFuture<'_, ()>;
 
-    /// Shows something.
+    /// Shows a notice.
     fn show(&self, notice: &Notice);
 
-    /// Asks, at once, and gives what waits for the answer; dropping it withdraws the question. None where
-    /// nobody can answer any more.
+    /// Asks a question at once and returns a future of the answer. Dropping the future withdraws the question. Returns
+    /// `None` if no client can answer any more.
     fn ask(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>>;
 }

@@ -1,25 +1,24 @@
-//! The conversation that an engine works on: who said what, in order, what it is called, and the
-//! file that keeps it.
+//! The conversation that an engine works on, with its name and the file that keeps it.
 //!
-//! A session is a tree of [`Entry`]s of which one branch is active. Messages come in one at a time
-//! and in order; each is handed to the file, by the caller or by a thread for which the caller waits, so that nobody
-//! sees more than a crash leaves. The file comes with the user's first message. The format is that of pi 0.55:
-//! lines of JSON, a [`Header`] first, to which lines are only ever added.
+//! A session is a tree of [`Entry`]s of which one branch is active. Messages are added one at a time and in order. The
+//! caller, or a thread for which the caller waits, hands each message to the file. So no client sees a message that a
+//! crash would lose. The file appears with the user's first message. The format is that of pi 0.55: lines of JSON, with
+//! a [`Header`] first. Lines are only ever added.
 //!
-//! | file | what it knows |
+//! | file | concept |
 //! |---|---|
-//! | `live`, `open`, `add`, `save` | the conversation itself: how it begins, what is added, how it reaches its file |
-//! | `entry`, `entry_id`, `body`, `content`, `line`, `header`, `members` | one line: what it says, and its text |
-//! | `source`, `transcript`, `messages` | from the text of a line to its message, when the message is read |
-//! | `glance` | a line with a message, taken in without decoding |
-//! | `foreign` | messages that another program wrote in a shape of its own |
-//! | `load`, `large`, `migrate` | from the bytes of a file to its entries |
-//! | `tree`, `context`, `told` | which entry follows which, and what the model sees of it and is told beforehand |
+//! | `live`, `open`, `add`, `save` | the conversation: opening, additions, saving |
+//! | `entry`, `entry_id`, `body`, `content`, `line`, `header`, `members` | one line: its content and its text |
+//! | `source`, `transcript`, `messages` | decoding of messages when they are read |
+//! | `glance` | fast parse of a line with a message |
+//! | `foreign` | lenient decoding of messages of other programs |
+//! | `load`, `large`, `migrate` | parsing of a file into entries |
+//! | `tree`, `context`, `told` | links between entries, the messages that the model sees, system messages |
 //! | `text` | the text of a line, which a large file keeps |
-//! | `writer`, `file`, `appender`, `sync`, `storage`, `disk` | how lines reach the disk |
-//! | `crew`, `claims` | what all sessions of a process share: threads, open files, and which sessions are its own |
+//! | `writer`, `file`, `appender`, `sync`, `storage`, `disk` | writing of lines to the disk |
+//! | `crew`, `claims` | threads, open files and claims that the sessions of a process share |
 //! | `store`, `record`, `names` | the directories with the files |
-//! | `fork`, `place` | a new session from a part of another; going back in place, deleting |
+//! | `fork`, `place` | forks, moves to an earlier entry, deletion |
 
 mod add;
 mod appender;

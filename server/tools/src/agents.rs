@@ -21,7 +21,7 @@ pub enum ChildStep<'a> {
     Called(&'a ToolCall),
     /// The call ended.
     Returned(&'a ToolCall, &'a ToolOutput),
-    /// Its model completed a message.
+    /// The model of the child completed a message.
     Answered(&'a AssistantMessage),
 }
 
@@ -48,13 +48,13 @@ pub enum ChildNews<'a> {
 /// Response of a child.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildAnswer {
-    /// The text of its last message.
+    /// Text of the child's last message.
     pub text: String,
     /// Stop reason of that message.
     pub stop: StopReason,
-    /// The error, if any.
+    /// Error of the child, if any.
     pub error: Option<String>,
-    /// Its conversation.
+    /// Conversation of the child.
     pub messages: Vec<Arc<AgentMessage>>,
 }
 

@@ -9,15 +9,15 @@ use serde_json::{Map, Value, json};
 use super::process::{Capture, Ending, Request, StartError, run};
 use super::{Exit, NOT_STARTED, Structured, Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
 
-/// Runs a command in the shell and gives back its output.
+/// Runs a command in the shell and returns its output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bash;
 
-/// How many bytes of a command's output are given as data.
+/// Maximum size of a command's output as data, in bytes.
 const LARGEST_DATA: usize = 1 << 20;
 
 impl Bash {
-    /// What models call it.
+    /// The name of the tool.
     pub const NAME: &str = "bash";
 }
 
@@ -91,7 +91,7 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
         text.push_str("\n\n");
         text.push_str(&notice);
     }
-    // Where a command was stopped from outside, pi does not say that there was no output.
+    // pi omits this note if the command was stopped from outside.
     let ended_by_itself = matches!(finished.ending, Ending::Exited(_));
     if text.is_empty() && ended_by_itself {
         text.push_str("(no output)");
@@ -111,7 +111,7 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
     output
 }
 
-/// The end of a command as data: what it wrote, its code, and how many seconds it took.
+/// Returns the result of a command as data: output, exit code, and duration in seconds.
 async fn structured(output: &Capture, code: i32, took: Duration) -> Value {
     let whole = output.whole(LARGEST_DATA).await;
     let seconds = took.as_millis() as f64 / 100.0;
@@ -126,7 +126,7 @@ async fn structured(output: &Capture, code: i32, took: Duration) -> Value {
     Value::Object(data)
 }
 
-/// What clients are told of a cut output; nothing of a whole one.
+/// Returns the details of a truncated output for clients, or `None` if the output is complete.
 fn details(output: &Capture) -> Option<Value> {
     let tail = output.tail();
     if !tail.truncated() {

@@ -1,4 +1,4 @@
-//! What becomes of a command's output: the end of it in memory, all of it in a file, in constant memory.
+//! Capture of a command's output in constant memory: the end in memory, everything in a file.
 
 use std::path::{Path, PathBuf};
 
@@ -9,20 +9,20 @@ use super::os_error;
 use super::terminal::{Screen, Size};
 use super::truncate::{Limits, Totals, Truncation, char_boundary_from, format_size, truncate_tail_of};
 
-/// Bytes kept beyond the limit, so that the cut can see that a line began before the limit.
+/// Number of bytes kept beyond the limit, so that the cut can see that a line began before the limit.
 const MARGIN: usize = 8;
 
-/// Takes chunks of output; gives the tail of the text so far and the file with everything. Never fails: trouble with
-/// the file is told in [`Capture::place`].
+/// A capture of chunks of output, with the tail of the text so far and a file with everything. Never fails:
+/// [`Capture::place`] reports problems with the file.
 #[derive(Debug)]
 pub struct Capture {
     limits: Limits,
     decoder: Decoder,
     cleaner: Option<Cleaner>,
-    /// The end of the text: all of it up to twice the limit, then at least the limit and the margin.
+    /// End of the text: all of it up to twice the limit, then at least the limit and the margin.
     window: String,
     size: Size,
-    /// The output as a terminal shows it.
+    /// Output as a terminal shows it.
     screen: Screen,
     file: FileState,
     temp_dir: PathBuf,
@@ -31,15 +31,15 @@ pub struct Capture {
 
 #[derive(Debug)]
 enum FileState {
-    /// Everything still fits the limits. What a file would have to begin with is kept here; it is no longer than
-    /// the text, since decoding makes nothing shorter.
+    /// The output fits the limits, so there is no file. These bytes would begin the file; they are not longer than the
+    /// text, because decoding shortens nothing.
     NotNeeded(Vec<u8>),
     Open(Artifact),
     Failed(String),
 }
 
 impl Capture {
-    /// An empty capture. With `clean` escape sequences and control characters are removed, also from the file.
+    /// Creates an empty capture. With `clean`, escape sequences and control characters are removed, also from the file.
     pub fn new(temp_dir: &Path, artifact_limit: u64, limits: Limits, clean: bool) -> Self {
         Self {
             limits,
@@ -54,12 +54,12 @@ impl Capture {
         }
     }
 
-    /// Whether pushing this many bytes may touch the disk, so that it is better done where blocking is allowed.
+    /// Returns true if a push of this many bytes may write to the disk, and therefore block.
     pub fn may_block(&self, bytes: usize) -> bool {
         match self.file {
             FileState::NotNeeded(_) => {
-                // Every byte may be a newline, or become a replacement character of three, and so may the three that
-                // wait for the rest of their character.
+                // Every byte may be a newline, or become a replacement character of three bytes. The same is true for
+                // three bytes of an incomplete character.
                 let lines = self.size.total.lines + bytes as u64;
                 let most = Totals { lines, bytes: self.size.total.bytes + 3 * (bytes as u64 + 3) };
                 !most.fit(self.limits)
@@ -69,14 +69,14 @@ impl Capture {
         }
     }
 
-    /// Takes one chunk.
+    /// Adds a chunk.
     pub fn push(&mut self, bytes: &[u8]) {
         let mut text = String::new();
         self.decoder.push(bytes, &mut text);
         self.append(bytes, text);
     }
 
-    /// Takes the end of the output.
+    /// Ends the output.
     pub fn finish(&mut self) {
         let mut text = String::new();
         self.decoder.finish(&mut text);
@@ -113,30 +113,30 @@ impl Capture {
         if self.window.len() > 2 * self.limits.max_bytes {
             let from = self.window.len().saturating_sub(self.limits.max_bytes + MARGIN);
             self.window.drain(..char_boundary_from(&self.window, from));
-            // A chunk of invalid bytes may have made the buffer three times as large for a moment.
+            // A chunk of invalid bytes may have tripled the buffer for a moment.
             self.window.shrink_to(2 * self.limits.max_bytes);
         }
     }
 
-    /// Whether no text has come yet.
+    /// Returns true if there is no text yet.
     pub fn is_empty(&self) -> bool {
         self.size.total.bytes == 0
     }
 
-    /// How many bytes of text have come.
+    /// Returns the number of bytes of text so far.
     pub fn bytes(&self) -> u64 {
         self.size.total.bytes
     }
 
-    /// The text behind the first so many bytes, as far as it is still here.
+    /// Returns the text after the first `seen` bytes, as far as it is in memory.
     pub fn since(&self, seen: u64) -> &str {
         let new = usize::try_from(self.size.total.bytes.saturating_sub(seen)).unwrap_or(usize::MAX);
         let from = self.window.len().saturating_sub(new);
         &self.window[char_boundary_from(&self.window, from)..]
     }
 
-    /// The tail of the text so far. It is as the command wrote it; a cleaned one, and a long one of which something was
-    /// drawn again, is as a terminal shows it. A character whose rest has not arrived is not part of it.
+    /// Returns the tail of the text so far. It is as a terminal shows it if the text is cleaned, or if it is long and
+    /// parts were redrawn; otherwise it is as written. An incomplete character is not included.
     pub fn tail(&self) -> Truncation {
         if self.is_drawn() {
             return truncate_tail_of(&self.screen.text(), self.screen.total(), self.limits);
@@ -148,12 +148,12 @@ impl Capture {
         self.cleaner.is_some() || (!self.size.total.fit(self.limits) && self.screen.is_redrawn())
     }
 
-    /// The size of the line of which a partial tail shows the end.
+    /// Returns the size in bytes of the line whose end a partial tail shows.
     pub fn cut_line_size(&self) -> u64 {
         if self.is_drawn() { self.screen.last_line() } else { self.size.last_line() }
     }
 
-    /// The file with the full output, once the output exceeds the limits and if it could be created.
+    /// Returns the file with the full output, if the output exceeds the limits and the file could be created.
     pub fn path(&self) -> Option<&Path> {
         match &self.file {
             FileState::Open(artifact) => Some(artifact.path()),
@@ -161,7 +161,7 @@ impl Capture {
         }
     }
 
-    /// What the file with the full output lacks, in words, if anything.
+    /// Returns a description of the part that the file with the full output lacks, if any.
     pub(super) fn lacks(&self) -> Option<&str> {
         match &self.file {
             FileState::Open(artifact) => artifact.note(),
@@ -169,7 +169,7 @@ impl Capture {
         }
     }
 
-    /// Where the full output is, in words, with what it lacks; none while nothing is left out.
+    /// Returns a sentence with the location of the full output and its missing part, or `None` if nothing is omitted.
     pub fn place(&self) -> Option<String> {
         match &self.file {
             FileState::NotNeeded(_) => None,
@@ -181,7 +181,8 @@ impl Capture {
         }
     }
 
-    /// The notice for the model under a cut tail: which lines it sees, of how many, and where the rest is.
+    /// Returns the notice for the model below a truncated tail: the visible lines, the number of all lines, and the
+    /// location of the rest.
     pub fn notice(&self, tail: &Truncation) -> Option<String> {
         use super::truncate::TruncatedBy::{Bytes, Lines};
         let place = self.place().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The parts of a call's surroundings: the receiver of its updates, the conversation, the files of an editor.
+//! Parts of the context of a call: the receiver of its updates, the conversation, the files of an editor.
 
 use std::fmt;
 use std::path::Path;
@@ -9,36 +9,37 @@ use serde_json::Value;
 
 use super::output::ToolContent;
 
-/// A partial result, sent while the call runs. Each replaces the one before it.
+/// A partial result of a running call. Each one replaces the previous one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolUpdate {
-    /// What is there so far.
+    /// Content so far.
     pub content: Vec<ToolContent>,
-    /// As in a result, but an empty object where there is nothing to add.
+    /// Details as in a result; an empty object if there are no details.
     pub details: Option<Value>,
 }
 
-/// Where partial results go. The default discards them.
+/// The receiver of partial results. The default discards them.
 #[derive(Clone, Default)]
 pub struct Updates(Option<Arc<dyn Fn(ToolUpdate) + Send + Sync>>);
 
 impl Updates {
-    /// Discards every update.
+    /// Returns a receiver that discards every update.
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// Hands every update to `receiver`, which must not block: it is called from the loop that reads the output.
+    /// Returns a receiver that passes every update to `receiver`. It must not block, because the loop that reads the
+    /// output calls it.
     pub fn to(receiver: impl Fn(ToolUpdate) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(receiver)))
     }
 
-    /// Whether anybody listens, so that an update nobody sees is not built.
+    /// Returns true if updates are received; otherwise they need not be built.
     pub fn wanted(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Passes one update on.
+    /// Sends an update to the receiver.
     pub fn send(&self, update: ToolUpdate) {
         if let Some(receiver) = &self.0 {
             receiver(update);
@@ -52,12 +53,12 @@ impl fmt::Debug for Updates {
     }
 }
 
-/// The conversation that a call belongs to, as far as tools look at it.
+/// The conversation of a call, as far as tools need it.
 pub trait Conversation: Send + Sync {
-    /// The details of the newest result of a tool that was no error; none where there is none.
+    /// Returns the details of the newest result of a tool that is not an error, or `None` if there is no such result.
     fn last_details(&self, tool: &str) -> Option<Value>;
 
-    /// Whether it is kept in a file.
+    /// Returns true if the conversation is kept in a file.
     fn is_kept(&self) -> bool;
 }
 

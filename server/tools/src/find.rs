@@ -17,7 +17,7 @@ use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths};
 
 /// Default number of paths in a result.
 const DEFAULT_LIMIT: u64 = 1000;
-/// Maximum length of a glob. A glob becomes a program that grows with it.
+/// Maximum length of a glob in bytes. A glob becomes a program that grows with it.
 const LONGEST_GLOB: usize = 4096;
 
 /// Finds files and directories whose name or path matches a glob.

@@ -68,7 +68,7 @@ struct Bounds {
 
 const LARGEST_SIDE: u32 = 2000;
 const LARGEST_SIZE: u64 = 4_718_592;
-/// Maximum size of a file that is treated as an image.
+/// Maximum size in bytes of a file that is treated as an image.
 pub(crate) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 impl Bounds {
@@ -101,7 +101,7 @@ pub(crate) fn prepare_file(bytes: &[u8], kind: Kind, auto_resize: bool) -> Resul
     prepare(bytes, kind, Bounds::new(auto_resize))
 }
 
-/// One at a time in the whole process: concurrent tools and sessions would multiply the memory.
+/// Lock for one image at a time in the whole process: concurrent tools and sessions would multiply the memory.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn prepare(bytes: &[u8], kind: Kind, bounds: Bounds) -> Result<PreparedImage, ImageError> {

@@ -1,8 +1,8 @@
-//! The tools a model can call, and the machinery under them.
+//! Tools for models, and their machinery.
 //!
-//! A [`Tool`] takes validated arguments and a [`ToolContext`] and always answers with a [`ToolOutput`]: a failure is
-//! an output with `is_error`, never a panic and never a Rust error, because the model has to read it. Nothing here
-//! knows a wire format or a dialect; the engine turns outputs into events.
+//! A [`Tool`] takes validated arguments and a [`ToolContext`] and always returns a [`ToolOutput`]. A failure is an
+//! output with `is_error`, never a panic or a Rust error, because the model must read it. This crate knows no wire
+//! format and no dialect; the engine converts outputs into events.
 //!
 //! ```
 //! use agentese_server_tools::ToolSet;
@@ -12,16 +12,18 @@
 //! assert_eq!(selection.unknown, ["teleport"]);
 //! ```
 //!
-//! Layers, each knowing only those after it:
+//! Layers, each of which knows only the following ones:
 //!
 //! | layer | files |
 //! |---|---|
-//! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, `todo`; `work` says what each does; and `rpc_bash` and `kept_shell`, which are no tools but share their machinery |
-//! | running a command | `process` (the loop), `capture`, `pusher`, `artifact` and `whole` (what becomes of its output), `shell` |
-//! | starting it | `agentese_server_base::processes`; `noise` (what it says for people) |
-//! | searching | `walk` (what there is), `search` (lines that match), `listing` (what is shown of it) |
+//! | tools | `bash`, `read`, `edit`, `write`, `grep`, `find`, `ls`, `todo`; `work` has the kind of work of each |
+//! | commands of the user | `rpc_bash`, `kept_shell`, with the machinery of `bash` |
+//! | running a command | `process` (the loop), `capture`, `pusher`, `artifact` and `whole` (its output), `shell` |
+//! | starting it | `agentese_server_base::processes`; `noise` (its messages for people) |
+//! | searching | `walk` (files of a directory), `search` (matching lines), `listing` (the visible part) |
 //! | the interface | `tool`, `context`, `agents`, `output`; `set` has the built-in tools by name |
-//! | text and files | `text_files` (those that an editor has), `truncate`, `decode`, `matching`, `normalize`, `diff`, `image`, `replace`, `locks`, `paths`, `blocking` |
+//! | files | `text_files` (files in an editor), `image`, `replace`, `locks`, `paths`, `blocking` |
+//! | text | `truncate`, `decode`, `matching`, `normalize`, `diff` |
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one. Hidden items are for its other crates.
 

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
 /// Maximum number of forwarded lines of each kind.
 const LINES: usize = 1_000;
-/// Maximum length of a forwarded line of stderr; longer lines are split.
+/// Maximum length of a forwarded line of stderr in bytes; longer lines are split.
 const LINE: u64 = 4 << 10;
 
 /// Output of a program for people: its stderr, which is logged.

@@ -13,7 +13,7 @@ pub enum ToolContent {
     Image {
         /// The file's bytes in standard base64.
         data: String,
-        /// Its MIME type, detected from the bytes.
+        /// MIME type, detected from the bytes.
         mime_type: String,
     },
 }
@@ -36,7 +36,7 @@ pub struct ToolOutput {
     /// Details for clients only. `None` for tools without details, and an empty object for every failure,
     /// exactly as in the recordings of pi 0.55.
     pub details: Option<Value>,
-    /// True if the call failed.
+    /// `true` if the call failed.
     pub is_error: bool,
     /// Running time of the tool; `None` if it did not run.
     pub took: Option<Duration>,

@@ -29,7 +29,7 @@ pub const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// Maximum waiting time at the end for a write to the file with the full output.
 const SLOWEST_DISK: Duration = Duration::from_secs(5);
-/// The capacity of a pipe.
+/// Capacity of a pipe in bytes.
 const CHUNK: usize = 64 * 1024;
 
 /// Reason for a failed start of a command.
@@ -95,7 +95,7 @@ pub struct Request<'a> {
     pub command: &'a str,
     /// Time limit in seconds; `None`, zero, negative and huge numbers mean no limit.
     pub timeout: Option<f64>,
-    /// True to remove escape sequences and control characters from the output.
+    /// `true` to remove escape sequences and control characters from the output.
     pub clean: bool,
 }
 

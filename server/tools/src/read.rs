@@ -74,20 +74,20 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
 
 struct Job {
     path: PathBuf,
-    /// Lines before the first one wanted.
+    /// Number of lines before the first requested line.
     first: u64,
     count: Option<u64>,
     auto_resize: bool,
     block_images: bool,
-    /// The details of a result with an image.
+    /// Details of a result with an image.
     blind_model: Option<Value>,
 }
 
 impl Job {
     fn run(self, stop: &CancellationToken) -> Result<ToolOutput, String> {
         let problem = |call: &str, error: io::Error| os_error::describe(&error, call, &self.path);
-        // Opening a device or a FIFO can already do something, so the type is looked at before; and once more after,
-        // since the name may mean something else by then.
+        // Opening a device or a FIFO can have effects, so the type is checked before. It is checked again afterwards,
+        // because the name may refer to another file by then.
         let metadata = std::fs::metadata(&self.path).map_err(|error| problem("access", error))?;
         only_files(&self.path, &metadata)?;
         let mut file = open(&self.path).map_err(|error| problem("open", error))?;
@@ -103,14 +103,14 @@ impl Job {
         }
     }
 
-    /// A text that is there already.
+    /// Returns the result for a text in memory.
     fn show(self, text: &str) -> Result<ToolOutput, String> {
         let mut lines = Lines::new(self.first, self.count);
         lines.push(text.as_bytes());
         self.answer(lines)
     }
 
-    /// An image that cannot be shown is no failure: the model is told why, and goes on.
+    /// Returns the result for an image. An image that cannot be shown is not a failure: the model receives the reason.
     fn image(&self, file: File, start: &[u8], kind: Kind) -> io::Result<ToolOutput> {
         let label = |mime_type: &str| format!("Read image file [{mime_type}]");
         let left_out = |reason: &str| {
@@ -171,7 +171,7 @@ impl Job {
             if count == 0 {
                 break;
             }
-            // Files that the kernel makes up have no size beforehand, and a log may grow while it is read.
+            // Generated files of the kernel have no size in advance, and a log may grow during the read.
             total += count as u64;
             if total > LARGEST_FILE {
                 return Err(self.too_large("goes on"));
@@ -196,7 +196,7 @@ impl Job {
         lines.window.truncate(usize::try_from(selected.bytes).unwrap_or(usize::MAX));
         let text = String::from_utf8_lossy(&lines.window);
         if lines.window.len() as u64 == selected.bytes {
-            // Replacement characters may be longer than what they replace.
+            // Replacement characters may be longer than the invalid bytes.
             selected.bytes = text.len() as u64;
         }
         let cut = truncate_head_of(&text, selected, Limits::default());
@@ -236,8 +236,8 @@ impl Job {
     }
 }
 
-/// How many lines of what reading a file gave, from its beginning, stand in the file. Those behind say how to go on.
-/// What stands in place of an image has none.
+/// Returns the number of lines at the beginning of a result of `read` that are lines of the file. The lines after them
+/// are notes. A note in place of an image has no such lines.
 pub fn lines_of_file(output: &ToolOutput) -> u64 {
     let cut = output.details.as_ref().map(|details| &details["truncation"]["outputLines"]);
     match (&output.structured, cut.and_then(Value::as_u64)) {
@@ -265,7 +265,7 @@ fn only_files(path: &Path, metadata: &Metadata) -> Result<(), String> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    // Without waiting: should the name have become a FIFO meanwhile, or be a kernel file that blocks.
+    // Does not block if the name refers to a FIFO by now, or to a kernel file that blocks.
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
 }
@@ -284,17 +284,17 @@ fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// Finds a range of lines in a stream, keeping only as much of it as can be shown.
+/// Finds a range of lines in a stream, and keeps only the visible part of the range.
 struct Lines {
     first: u64,
     end: u64,
-    /// The line that the next byte belongs to; lines count from 0.
+    /// Number of the line of the next byte, counted from 0.
     line: u64,
-    /// The beginning of the range: all of it, or more than the byte limit.
+    /// Beginning of the range: all of it, or more than the byte limit.
     window: Vec<u8>,
-    /// The size of the range with the newlines inside and after it.
+    /// Size of the range in bytes, with the newlines inside and after it.
     bytes: u64,
-    /// The size of its first line.
+    /// Size of its first line in bytes.
     first_line: u64,
 }
 
@@ -321,7 +321,7 @@ impl Lines {
         }
     }
 
-    /// The size of the range as text: the newline after its last line is not part of it.
+    /// Returns the size of the range as text, without the newline after its last line.
     fn selected(&self) -> Totals {
         let ended = self.line >= self.end;
         let lines = (self.line + 1).min(self.end) - self.first;

@@ -1,4 +1,4 @@
-//! The `bash` command of the wire: a command that the user runs, outside of any turn of the model.
+//! The `bash` command of the protocol: a command of the user, outside of any turn of the model.
 
 use std::path::PathBuf;
 
@@ -8,53 +8,53 @@ use super::capture::Capture;
 use super::process::{Ending, Finished, Request, StartError, run};
 use super::signals::signal_name;
 
-/// What a client is told of a command it had run.
+/// The result of a command of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RpcBashOutput {
-    /// The end of the output, cleaned of escape sequences and control characters, without any notice.
+    /// End of the output, without escape sequences, control characters and notices.
     pub output: String,
-    /// The exit code; none when the command was cancelled or killed.
+    /// Exit code; `None` if the command was cancelled or killed.
     pub exit_code: Option<i32>,
-    /// Whether an abort ended it.
+    /// `true` if an abort ended the command.
     pub cancelled: bool,
-    /// Whether `output` is not all there was.
+    /// `true` if `output` is not complete.
     pub truncated: bool,
-    /// The file with all of it when `truncated`, if that could be written.
+    /// File with the complete output if `truncated`, unless it could not be written.
     pub full_output_path: Option<PathBuf>,
 }
 
-/// Why a command has no result. The text of each is fit for the response's `error`.
+/// The reason why a command has no result. The message is suitable for `error` of a response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RpcBashError {
-    /// It did not start.
+    /// The command did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// A signal ended it that no abort had sent.
+    /// A signal that no abort sent ended the command.
     #[error("command was killed by signal {signal}")]
     Killed {
-        /// The signal's name.
+        /// Name of the signal.
         signal: String,
-        /// Its number.
+        /// Number of the signal.
         number: i32,
-        /// What the command wrote before.
+        /// Output before the end.
         partial: Box<RpcBashOutput>,
     },
-    /// Nobody can say how it ended.
+    /// The end of the command is unknown.
     #[error("command was lost: {reason}")]
     Lost {
-        /// Why.
+        /// Reason.
         reason: String,
-        /// What the command wrote before.
+        /// Output before the loss.
         partial: Box<RpcBashOutput>,
     },
-    /// Another agent runs commands, and it refused or failed.
+    /// The remote agent that runs commands refused or failed.
     #[error("{0}")]
     Elsewhere(String),
 }
 
 impl RpcBashError {
-    /// What the command wrote, if it ran at all.
+    /// Returns the output of the command, if the command ran.
     pub fn partial(&self) -> Option<&RpcBashOutput> {
         match self {
             Self::Start(_) | Self::Elsewhere(_) => None,
@@ -63,8 +63,8 @@ impl RpcBashError {
     }
 }
 
-/// Runs one command with the context's shell, directory and abort. An exit code is a result whatever it is; a start
-/// that fails and a signal from elsewhere are errors. Commands may run side by side.
+/// Runs one command with the shell, directory and abort of the context. Any exit code is a result. Fails if the command
+/// does not start, or if a foreign signal ends it. Commands may run concurrently.
 pub async fn run_rpc_bash(
     context: &ToolContext,
     command: &str,

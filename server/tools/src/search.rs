@@ -19,13 +19,13 @@ use super::truncate::format_size;
 pub(crate) const LONGEST_LINE: usize = 500;
 /// Maximum length of a pattern, in bytes; longer patterns are rejected.
 const LONGEST_PATTERN: usize = 64 * 1024;
-/// Maximum size of a compiled pattern. Matching is linear in the text for any pattern; this limit bounds the
+/// Maximum size of a compiled pattern in bytes. Matching is linear in the text for any pattern; this limit bounds the
 /// factor.
 const LARGEST_PROGRAM: usize = 10 * 1024 * 1024;
 /// Maximum nesting of a pattern, because nesting costs stack.
 const DEEPEST_PATTERN: u32 = 250;
-/// Maximum size of the buffer, which must contain a line and the context before it. Files with longer lines
-/// are not text.
+/// Maximum size of the buffer in bytes; it must contain a line and the context before it. Files with longer lines are
+/// not text.
 const LARGEST_BUFFER: usize = 32 * 1024 * 1024;
 
 /// The pattern for matching lines.
@@ -252,7 +252,7 @@ mod tests {
         assert!(Pattern::new("(a+)+$ [", true, true).is_ok());
     }
 
-    /// A backtracking engine would take two to the power of a million steps here.
+    /// Checks a pattern for which a backtracking engine would take two to the power of a million steps.
     #[test]
     fn fm_f88_no_pattern_backtracks() {
         let text = format!("{}!", "a".repeat(1 << 20));

@@ -10,7 +10,7 @@ use super::CommandLine;
 pub struct ShellSettings {
     /// The shell; `None` for `/bin/bash`, otherwise bash or finally sh from `PATH`.
     pub program: Option<PathBuf>,
-    /// True for a login shell.
+    /// `true` for a login shell.
     pub login: bool,
     /// Lines before every command.
     pub prefix: Option<String>,

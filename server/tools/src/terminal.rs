@@ -1,18 +1,19 @@
-//! A command's output as a terminal shows it in the end.
+//! Final text of a command's output on a terminal.
 
 use std::borrow::Cow;
 
 use super::sequences::{Parts, Sequences};
 use super::truncate::{Totals, char_boundary_from};
 
-/// The lines that a cursor reaches: as many as a tall terminal shows. Lines above them have scrolled away and stay.
+/// Number of lines that a cursor reaches: as many as a tall terminal shows. Lines above them have scrolled away and
+/// stay.
 const ROWS: usize = 50;
-/// The part of a line that a cursor reaches, in bytes, and the last column that it moves to.
+/// Maximum length in bytes of the part of a line that a cursor reaches, and the last column that it moves to.
 const LONGEST_ROW: usize = 4096;
-/// Bytes kept beyond the limit, so that a cut can see that a line began before the limit.
+/// Number of bytes kept beyond the limit, so that a cut can see that a line began before the limit.
 const MARGIN: usize = 8;
 
-/// The text as a terminal without a width shows it in the end: without sequences and control characters, each line in its
+/// Returns the final text on a terminal without a width: without sequences and control characters, each line in its
 /// last state.
 pub fn render(text: &str) -> Cow<'_, str> {
     if !needs_rendering(text) {
@@ -28,8 +29,8 @@ fn needs_rendering(text: &str) -> bool {
     text.contains(|character| control(character) || ('\u{fff9}'..='\u{fffb}').contains(&character))
 }
 
-/// Draws output as it comes, in constant memory: of a long one the end of the text is kept. Understands carriage return,
-/// backspace, and the sequences that move the cursor or erase; all others are left out.
+/// Draws output as it arrives, in constant memory: only the end of a long output is kept. Interprets carriage return,
+/// backspace, and the sequences that move the cursor or erase; all others are dropped.
 #[derive(Debug)]
 pub(super) struct Screen {
     sequences: Sequences,
@@ -37,8 +38,8 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// An empty screen that keeps at least the last `keep` bytes of the text, and at most twice as many with the lines that
-    /// a cursor reaches.
+    /// Creates an empty screen. It keeps at least the last `keep` bytes of the text, at most twice as many, and the
+    /// lines that a cursor reaches.
     pub fn new(keep: usize) -> Self {
         Self { sequences: Sequences::default(), page: Page::new(keep) }
     }
@@ -48,14 +49,14 @@ impl Screen {
         self.sequences.push(text, &mut self.page);
     }
 
-    /// The end of the text so far.
+    /// Returns the end of the text so far.
     pub fn text(&self) -> String {
         let mut text = self.page.above.clone();
         self.page.rows_in(&mut text);
         text
     }
 
-    /// The size of the whole text.
+    /// Returns the size of the whole text.
     pub fn total(&self) -> Totals {
         let mut rows = String::new();
         self.page.rows_in(&mut rows);
@@ -63,7 +64,7 @@ impl Screen {
         Totals { lines: total.lines + Totals::of(&rows).lines - 1, bytes: total.bytes + rows.len() as u64 }
     }
 
-    /// The size of the last line, without an empty one behind the last newline.
+    /// Returns the size of the last line in bytes. An empty line after the last newline is ignored.
     pub fn last_line(&self) -> u64 {
         let mut rows = String::new();
         self.page.rows_in(&mut rows);
@@ -79,11 +80,11 @@ impl Screen {
     }
 }
 
-/// The size of a text that grows, and of its last lines.
+/// The size of a growing text and of its last lines.
 #[derive(Debug)]
 pub(super) struct Size {
     pub total: Totals,
-    /// Bytes behind the last newline, and of the line before it.
+    /// Number of bytes after the last newline, and of the line before it.
     line: u64,
     line_before: u64,
 }
@@ -105,7 +106,7 @@ impl Size {
         self.line += (text.len() - from) as u64;
     }
 
-    /// The size of the last line, without an empty one behind the last newline.
+    /// Returns the size of the last line in bytes. An empty line after the last newline is ignored.
     pub fn last_line(&self) -> u64 {
         if self.line == 0 { self.line_before } else { self.line }
     }
@@ -116,9 +117,9 @@ impl Size {
 struct Page {
     /// The retained end of the lines above `rows`.
     above: String,
-    /// The size of all of it.
+    /// The size of all lines above.
     size: Size,
-    /// True if a sequence moved the cursor, or text was overwritten or erased.
+    /// `true` if a sequence moved the cursor, or text was overwritten or erased.
     redrawn: bool,
     /// The lines that the cursor can reach; at least one.
     rows: Vec<Row>,
@@ -132,7 +133,7 @@ struct Page {
 #[derive(Debug, Default)]
 struct Row {
     text: String,
-    /// Something was drawn over something else: blanks at the end are not shown.
+    /// `true` if text was drawn over other text; spaces at the end are not shown then.
     edited: bool,
 }
 
@@ -141,7 +142,7 @@ impl Row {
         if self.edited { self.text.trim_end_matches(' ') } else { &self.text }
     }
 
-    /// The place of a column, if the line is that long.
+    /// Returns the byte position of a column, or `None` if the line is shorter.
     fn place(&self, column: usize) -> Option<usize> {
         if self.text.is_ascii() {
             return (column <= self.text.len()).then_some(column);
@@ -154,7 +155,7 @@ impl Row {
         self.text.chars().count()
     }
 
-    /// Draws text over what is in that column and behind it.
+    /// Draws text over the text from that column on.
     fn draw(&mut self, column: usize, text: &str) {
         self.edited = true;
         let start = match self.place(column) {
@@ -215,7 +216,7 @@ impl Page {
             }
         }
         if row.text.len() > LONGEST_ROW && self.column.is_none() {
-            // Nothing goes back that far.
+            // A cursor does not go back that far.
             self.scroll(self.at);
             let begun = std::mem::take(&mut self.rows[0].text);
             self.add(&begun);
@@ -233,7 +234,7 @@ impl Page {
         self.column = None;
     }
 
-    /// Moves so many lines to those above.
+    /// Moves that many lines to the lines above.
     fn scroll(&mut self, rows: usize) {
         for row in self.rows.drain(..rows).collect::<Vec<_>>() {
             self.add(row.shown());
@@ -242,7 +243,7 @@ impl Page {
         self.at = self.at.saturating_sub(rows);
     }
 
-    /// Adds text to what is above.
+    /// Adds text to the lines above.
     fn add(&mut self, text: &str) {
         self.size.push(text);
         self.above.push_str(text);
@@ -253,7 +254,7 @@ impl Page {
         }
     }
 
-    /// Takes the last line of those above back, unless a cursor reaches so far no more.
+    /// Moves the last line above back into the reach of the cursor. Returns false if a cursor cannot reach it.
     fn take_back(&mut self) -> bool {
         let Some(lines) = self.above.strip_suffix('\n') else { return false };
         let start = match memchr::memrchr(b'\n', lines.as_bytes()) {
@@ -297,7 +298,7 @@ impl Page {
         self.column = (column != self.rows[self.at].columns()).then_some(column);
     }
 
-    /// Erases the lines that a terminal shows.
+    /// Erases the visible lines.
     fn clear(&mut self) {
         self.up(ROWS);
         self.rows = vec![Row::default()];
@@ -361,13 +362,13 @@ impl Parts for Page {
     }
 
     fn sequence(&mut self, parameters: &str, last: char) {
-        // Private sequences and such with intermediate characters draw nothing.
+        // Private sequences and sequences with intermediate characters draw nothing.
         if parameters.contains(|letter: char| !matches!(letter, '0'..=':' | ';')) {
             return;
         }
         let mut numbers = parameters.split(';').map(str::parse::<usize>);
         let given = numbers.next().and_then(Result::ok);
-        // No number and zero are one, but for what is erased.
+        // A missing number and zero mean one, except for erasing.
         let count = given.unwrap_or(1).max(1);
         let column = self.column();
         self.redrawn |= "ABCDEFGHJKPXf`".contains(last);
@@ -483,7 +484,7 @@ mod tests {
         check(&format!("start\n{}end\n", frames.join("\x1b[2A")), "start\none 19\ntwo 19\nend\n");
         check("a\nb\nc\x1b[2A\rA\x1b[1B\rB\x1b[1B\rC\n", "A\nB\nC\n");
         check("a\nb\nc\x1b[2F\x1b[Jx\n", "x\n");
-        // The first line is as far as a cursor goes.
+        // The cursor goes no further than the first line.
         check("a\x1b[9Ab\n", "ab\n");
         check("\x1b[Hone\n\x1b[H\x1b[2Jtwo\n", "two\n");
         check("one\n\x1bctwo\n", "two\n");

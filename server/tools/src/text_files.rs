@@ -9,7 +9,7 @@ use super::image::{Kind, MAGIC_LENGTH};
 use super::locks::ABORTED;
 use super::tool::ToolContext;
 
-/// Files beyond this are not read: counting their lines alone would take seconds.
+/// Maximum size of a file that is read, in bytes: counting the lines of a larger one would take seconds.
 pub(crate) const LARGEST_FILE: u64 = 256 * 1024 * 1024;
 
 impl ToolContext {

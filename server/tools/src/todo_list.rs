@@ -69,14 +69,14 @@ pub struct Phase {
     pub id: String,
     /// Name of the phase.
     pub name: String,
-    /// Its tasks, in order.
+    /// Tasks of the phase, in order.
     pub tasks: Vec<Task>,
 }
 
 /// A whole list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TodoList {
-    /// Its phases, in order.
+    /// Phases of the list, in order.
     pub phases: Vec<Phase>,
 }
 

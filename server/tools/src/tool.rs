@@ -1,5 +1,5 @@
-//! A tool, the set of tools of a session, the surroundings of a call, and the agents that a call can start: types that
-//! name each other.
+//! A tool, the set of tools of a session, the context of a call, and the agents that a call can start: types that refer
+//! to each other.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,61 +19,62 @@ use super::context::{Conversation, TextFiles, Updates};
 use super::output::ToolOutput;
 use super::shell::ShellSettings;
 
-/// The result of a call that never began, for the run was aborted before.
+/// The result of a call that did not start because the run was aborted.
 pub const NOT_STARTED: &str = "Not started: the run was aborted.";
 
-/// Something a model can call by name. Implementations never panic and return soon after the context's abort.
+/// A tool that a model can call by name. Implementations never panic and return soon after the context's abort.
 pub trait Tool: Send + Sync {
-    /// The name the model calls it by, unique in a [`ToolSet`].
+    /// Returns the name for calls, unique in a [`ToolSet`].
     fn name(&self) -> &str;
 
-    /// What the tool does, in words for the model.
+    /// Returns the description of the tool for the model.
     fn description(&self) -> &str;
 
-    /// The JSON Schema object that the arguments satisfy; see [`arguments::validate`] for the subset that is checked.
+    /// Returns the JSON Schema object for the arguments; see [`arguments::validate`] for the subset that is checked.
     fn parameters(&self) -> Value;
 
-    /// Arguments that models give in another shape than the declared one, in that shape; others as they are.
+    /// Returns arguments in the declared shape, if a model wrote them in another known shape. Returns others unchanged.
     fn prepared(&self, arguments: Value) -> Value {
         arguments
     }
 
-    /// Whether the tool leaves the world as it is, so that several calls may run side by side.
+    /// Returns true if the tool changes nothing, so that several calls may run concurrently.
     fn read_only(&self) -> bool;
 
-    /// Whether several calls may run side by side, in a dialect that lets them; others run alone.
+    /// Returns true if several calls may run concurrently, in a dialect that permits it. Other calls run alone.
     fn shared(&self) -> bool {
         self.read_only()
     }
 
-    /// Whether a call that succeeds is the last word of a run: the model is not asked again.
+    /// Returns true if a successful call ends the run: the model receives no further request.
     fn ends_run(&self) -> bool {
         false
     }
 
-    /// Returns true if a program wrote its text for a terminal: models read it as a terminal shows it in the end.
+    /// Returns true if the text of the tool is for a terminal; models then read the final text of the terminal.
     fn is_terminal(&self) -> bool {
         false
     }
 
-    /// Whether it shows what it does while it does it.
+    /// Returns true if the tool reports its progress while it runs.
     fn shows_progress(&self) -> bool {
         false
     }
 
-    /// What the list of tools in a system prompt says of it; the description's first sentence where it is none.
+    /// Returns the line for the list of tools in a system prompt. If it is `None`, the first sentence of the
+    /// description is used.
     fn snippet(&self) -> Option<&str> {
         None
     }
 
-    /// Advice for the system prompt of those who have the tool.
+    /// Returns advice for the system prompt of agents with the tool.
     fn guidelines(&self) -> &[String] {
         &[]
     }
 
     /// Runs one call with arguments that passed [`arguments::validate`]. A failure is an output with `is_error`.
     ///
-    /// Dropping the future stops the call; what it started is ended.
+    /// Dropping the future stops the call and ends its processes.
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput>;
 }
 
@@ -151,47 +152,46 @@ impl ToolSet {
     }
 }
 
-/// The surroundings of one call: cheap to clone, and a clone with another `abort` or `updates` is how a call gets its
-/// own.
+/// The context of one call. It is cheap to clone, and a call gets a clone with its own `abort` or `updates`.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// The session's working directory; relative paths start here.
+    /// Working directory of the session; relative paths start here.
     pub cwd: PathBuf,
-    /// Cancelled when the call is to stop.
+    /// Token that is cancelled when the call must stop.
     pub abort: CancellationToken,
-    /// Receives partial results.
+    /// Receiver of partial results.
     pub updates: Updates,
-    /// Sets other agents to work; nobody does where it is none.
+    /// Starter of other agents; `None` if no agents can be started.
     pub agents: Option<Arc<dyn Agents>>,
-    /// What was said before; none where nobody says it.
+    /// Conversation of the call, if known.
     pub conversation: Option<Arc<dyn Conversation>>,
-    /// The id of the call, where it is one of a model.
+    /// Id of the call, if a model made it.
     pub call_id: Option<String>,
-    /// The directory for files with full outputs.
+    /// Directory for files with full outputs.
     pub temp_dir: PathBuf,
-    /// Who has text files besides this machine; nobody where it is none.
+    /// Text files in an editor of the client; `None` without an editor.
     pub files: Option<Arc<dyn TextFiles>>,
-    /// Starts commands.
+    /// Starter of commands.
     pub spawner: Arc<dyn Spawner>,
-    /// What goes on behind calls that are over, such as putting things away. The end of the process waits for it, for a
-    /// while.
+    /// Background work after the end of calls, such as clean-up. The end of the process waits for it, up to a limit.
     pub chores: TaskTracker,
-    /// Which shell runs them, and how.
+    /// Settings of the shell for commands.
     pub shell: ShellSettings,
-    /// How many bytes of one command's output are kept in a file.
+    /// Maximum size of the file with a command's output, in bytes.
     pub artifact_limit: u64,
-    /// Whether images that are too large for a model are made smaller; else they are left out.
+    /// `true` if images that are too large for a model are reduced; otherwise they are left out.
     pub auto_resize_images: bool,
-    /// Whether images are kept from the model: a note takes their place.
+    /// `true` if a note replaces images for the model.
     pub block_images: bool,
-    /// Whether results are wanted as data, too, where that takes work.
+    /// `true` if results are also returned as data when that takes work.
     pub as_data: bool,
-    /// The details of a result with an image, if the model takes none and clients are to know it.
+    /// Details of a result with an image, for clients of a model that accepts no images.
     pub blind_model: Option<Value>,
 }
 
 impl ToolContext {
-    /// A context in `cwd` with the system's temporary directory, no updates, and an abort that nobody triggers.
+    /// Creates a context in `cwd` with the system's temporary directory, no updates, and an abort that is never
+    /// triggered.
     pub fn new(cwd: impl Into<PathBuf>, spawner: Arc<dyn Spawner>) -> Self {
         Self {
             cwd: cwd.into(),
@@ -221,35 +221,35 @@ pub struct Order {
     pub id: String,
     /// Name of the agent, in events.
     pub agent: String,
-    /// Base of its system prompt, in place of the parent's.
+    /// Base of the child's system prompt, in place of the parent's.
     pub instructions: String,
-    /// Its tools; `None` for the parent's tools. Guards of the parent check its calls too.
+    /// Tools of the child; `None` for the parent's tools. Guards of the parent check its calls too.
     pub tools: Option<ToolSet>,
-    /// Its model, in the form of `--model`; `None` for the parent's model.
+    /// Model of the child, in the form of `--model`; `None` for the parent's model.
     pub model: Option<String>,
-    /// Its thinking level; `None` for the parent's level.
+    /// Thinking level of the child; `None` for the parent's level.
     pub thinking: Option<ThinkingLevel>,
-    /// Its working directory; `None` for the parent's directory.
+    /// Working directory of the child; `None` for the parent's directory.
     pub cwd: Option<PathBuf>,
-    /// The file for its conversation; `None` for no file.
+    /// File for the child's conversation; `None` for no file.
     pub history: Option<PathBuf>,
-    /// True if it works in a copy of the directory, for the event of its start.
+    /// `true` if the child works in a copy of the directory, for the event of its start.
     pub isolated: bool,
-    /// True if it continues the work of an earlier child: no event reports its start, and it does not add to
+    /// `true` if the child continues the work of an earlier child: no event reports its start, and it does not add to
     /// the number of children.
     pub resumes: bool,
-    /// Receives its steps.
+    /// Receiver of the child's steps.
     pub watch: Option<Watch>,
 }
 
 /// Data of the parent agent.
 #[derive(Clone)]
 pub struct Parent {
-    /// Its own tools.
+    /// Tools of the parent.
     pub tools: ToolSet,
-    /// Its model, as `provider/id`.
+    /// Model of the parent, as `provider/id`.
     pub model: Option<String>,
-    /// The file of its session; `None` for a session in memory.
+    /// File of the parent's session; `None` for a session in memory.
     pub session_file: Option<PathBuf>,
     /// Number of further generations of children.
     pub generations: usize,
@@ -263,7 +263,7 @@ pub trait Agents: Send + Sync {
     /// Emits an event about a child to subscribers of the parent.
     fn tell(&self, id: &str, agent: &str, news: ChildNews<'_>);
 
-    /// Milliseconds since the Unix epoch.
+    /// Returns milliseconds since the Unix epoch.
     fn now_ms(&self) -> i64;
 
     /// Waits for that duration by the parent's clock. Dropping the future ends the wait.

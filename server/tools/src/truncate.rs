@@ -40,17 +40,17 @@ pub struct Truncation {
     pub content: String,
     /// The limit that cut the text, or `None` if the text is complete.
     pub truncated_by: Option<TruncatedBy>,
-    /// Lines before the cut.
+    /// Number of lines before the cut.
     pub total_lines: u64,
-    /// Bytes before the cut.
+    /// Number of bytes before the cut.
     pub total_bytes: u64,
-    /// Retained lines.
+    /// Number of retained lines.
     pub output_lines: u64,
-    /// Retained bytes.
+    /// Number of retained bytes.
     pub output_bytes: u64,
-    /// Tail only: the last line did not fit, and only its end was retained.
+    /// `true` if the last line of a tail did not fit, and only its end was retained.
     pub last_line_partial: bool,
-    /// Head only: the first line did not fit, and nothing was retained.
+    /// `true` if the first line of a head did not fit, and nothing was retained.
     pub first_line_exceeds_limit: bool,
     /// The limits that applied.
     pub limits: Limits,

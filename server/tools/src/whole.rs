@@ -10,7 +10,7 @@ use super::capture::Capture;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Whole {
     pub text: String,
-    /// True if text was omitted.
+    /// `true` if text was omitted.
     pub cut: bool,
 }
 

@@ -8,7 +8,7 @@ use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths, rep
 use agentese_server_base::encoding::Encoding;
 use agentese_server_base::replace as files;
 
-/// Writes a file, whatever was there before.
+/// Writes a file, and replaces any existing content.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Write;
 
@@ -59,11 +59,11 @@ async fn execute(context: &ToolContext, mut arguments: Value) -> Result<ToolOutp
     }
     let scratch = context.temp_dir.clone();
     let job = move || {
-        // A file whose mark says how it is encoded stays so.
+        // A file keeps the encoding of its byte order mark.
         let content = Encoding::of_file(&target).encode_file(&content);
         replace::replace(&target, &[&*content], &scratch, || locks::unless_aborted(&abort))?;
         Ok(content.len())
     };
-    // Not raced against the abort: the answer says what really happened to the file.
+    // Not raced against the abort: the result reports the actual change of the file.
     blocking::run(job).await.map(done)
 }

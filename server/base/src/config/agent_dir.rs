@@ -28,14 +28,13 @@ pub struct Home {
     pub models: &'static str,
     /// A project's settings in its working directory.
     pub project: &'static str,
-    /// True if JSON settings may have comments.
+    /// `true` if JSON settings may have comments.
     pub comments: bool,
-    /// True if settings without an effect are reported to the user.
+    /// `true` if settings without an effect are reported to the user.
     pub tells_unknown: bool,
     /// A project's files for agents.
     pub resources: ResourceFolders,
-    /// True if folders of sessions are named by the path relative to the user's home or to the temporary
-    /// directory.
+    /// `true` if folders of sessions are named by the path relative to the user's home or to the temporary directory.
     pub short_names: bool,
     /// Login with a device code, if supported.
     pub login: Option<Login>,
@@ -44,9 +43,9 @@ pub struct Home {
 /// The environment variables of a login with a device code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Login {
-    /// Names the variable with the domain of the login server.
+    /// Name of the variable with the domain of the login server.
     pub domain: &'static str,
-    /// Names the variable with the id of this program at the login server.
+    /// Name of the variable with the id of this program at the login server.
     pub client: &'static str,
 }
 
@@ -61,7 +60,7 @@ pub struct ResourceFolders {
     pub rules: &'static [&'static str],
     /// Folders of the home directory with skills, in addition to `.agents`.
     pub home: &'static [&'static str],
-    /// True if Markdown files directly inside a skills folder are skills.
+    /// `true` if Markdown files directly inside a skills folder are skills.
     pub loose_skills: bool,
 }
 

@@ -22,9 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub enum Change {
     /// The initial model.
     DefaultModel {
-        /// Its provider.
+        /// Provider of the model.
         provider: String,
-        /// Its id.
+        /// Id of the model.
         id: String,
     },
     /// The default thinking level of models.
@@ -33,9 +33,9 @@ pub enum Change {
     SteeringMode(QueueMode),
     /// The delivery of follow-ups.
     FollowUpMode(QueueMode),
-    /// True if failed turns are retried.
+    /// Retries of failed turns; `true` enables them.
     RetryEnabled(bool),
-    /// True if long conversations are compacted.
+    /// Compaction of long conversations; `true` enables it.
     CompactionEnabled(bool),
     /// A further trusted directory, with its path resolved by the system.
     TrustedDirectory(String),

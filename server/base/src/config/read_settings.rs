@@ -1,4 +1,4 @@
-//! From settings files to [`Settings`].
+//! Conversion of settings files to [`Settings`].
 
 use std::path::{Path, PathBuf};
 
@@ -14,24 +14,24 @@ use super::{ApprovalSettings, Home, Settings, TaskSettings, Trust, expand_home, 
 #[cfg(test)]
 mod tests;
 
-/// What the files gave.
+/// The result of reading the files.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// The settings as they count.
+    /// Effective settings.
     pub settings: Settings,
-    /// What does not count, for the user.
+    /// Warnings for the user about parts without effect.
     pub complaints: Vec<Complaint>,
-    /// Whether the working directory is trusted.
+    /// Trust in the working directory.
     pub trust: Trust,
-    /// The working directory's file, where it would change something and does not for lack of trust.
+    /// Path of the working directory's file, if it would change a setting but is ignored for lack of trust.
     pub left_out: Option<PathBuf>,
 }
 
-/// Reads the user's settings in the agent directory, and over them those of a trusted working
-/// directory, from the files that `of` names. `trust` is what has been decided about it already, if anything. Never fails: what cannot be read becomes
-/// a complaint, and the default counts.
+/// Reads the user's settings in the agent directory, and then those of a trusted working directory, from the files that
+/// `of` names. `trust` is an earlier decision about the working directory, if any. Never fails: an unreadable part
+/// becomes a warning, and its default applies.
 ///
-/// Trust also comes from the user's own file, see [`Trust::of`]. The working directory's file has no say in it.
+/// The user's own file can also grant trust, see [`Trust::of`]; the working directory's file cannot.
 pub fn load_settings(
     of: &Home,
     agent_dir: Option<&Path>,
@@ -52,11 +52,11 @@ pub fn load_settings(
     let path = cwd.join(of.project);
     if *decided == Trust::Granted {
         if let Some(mut object) = object(&path, of.comments, complaints, settings) {
-            // What protects the user is the user's alone to take away.
+            // Only the user may remove this protection.
             if let Some(Value::Object(host)) = object.get_mut("extensionHost") {
                 host.remove("unguarded");
             }
-            // The user alone says through whom keys go.
+            // Only the user may choose the servers that receive keys.
             for key in ["httpProxy", "httpCaFile"] {
                 object.shift_remove(key);
             }
@@ -71,7 +71,7 @@ pub fn load_settings(
     loaded
 }
 
-/// Whether a file would change anything. Reading is not obeying.
+/// Returns true if a file would change a setting. Does not apply the file.
 fn would_count(settings: &Settings, of: &Home, path: &Path, home: Option<&Path>) -> bool {
     let (mut ignored, mut changed) = (Vec::new(), settings.clone());
     let Some(object) = object(path, of.comments, &mut ignored, &mut changed) else {
@@ -82,8 +82,8 @@ fn would_count(settings: &Settings, of: &Home, path: &Path, home: Option<&Path>)
     changed != *settings || !ignored.is_empty()
 }
 
-/// The object in a file; none where there is no file, or none that can be used. Where such a file may have asked for
-/// approvals, every tool needs one.
+/// Returns the object in a file, or `None` if there is no usable file. If an unusable file may have required approvals,
+/// every tool requires one.
 fn object(
     path: &Path,
     comments: bool,
@@ -96,7 +96,7 @@ fn object(
         Err(error) if error.is_not_found() => return None,
         Err(source) => Complaint::Unreadable { path, source },
         Ok(file) if file.cut => Complaint::TooLong { path },
-        // An empty file is what an editor leaves behind that was closed at once.
+        // Some editors leave an empty file behind.
         Ok(file) if file.text.trim().is_empty() => return None,
         Ok(file) => {
             let reason = match parse(&path, &file.text, comments) {
@@ -115,7 +115,7 @@ fn object(
     None
 }
 
-/// The value in a file's text; its name says what it is written in, JSON with `comments` where those are allowed.
+/// Parses a file in the format that its name indicates; JSON may contain comments if `comments` is true.
 fn parse(path: &Path, text: &str, comments: bool) -> Result<Value, String> {
     if is_yaml(path) {
         from_yaml(text)
@@ -127,7 +127,7 @@ fn parse(path: &Path, text: &str, comments: bool) -> Result<Value, String> {
     }
 }
 
-/// Lays what a file says over the settings; `tells` of keys that nobody knows.
+/// Applies a file to the settings; `tells` enables a warning about unknown keys.
 fn apply(
     settings: &mut Settings,
     complaints: &mut Vec<Complaint>,
@@ -176,7 +176,7 @@ fn apply(
     file.set("ttsr.repeatMode", &mut settings.rules.repeat);
     file.set("ttsr.repeatGap", &mut settings.rules.repeat_gap);
     file.set("todo.enabled", &mut settings.todo.enabled);
-    // First: where the limit is given in the nested form, what is left of the object is no yes or no.
+    // This key comes first: if the limit is in the nested form, the rest of the object is not a boolean.
     file.set("todo.reminders.max", &mut settings.todo.most_reminders);
     file.set("todo.reminders", &mut settings.todo.reminders);
     file.paths("extensions", &mut settings.extensions, home);
@@ -207,7 +207,7 @@ fn apply(
     }
 }
 
-/// `task.*`.
+/// Applies the settings `task.*`.
 fn task(file: &mut File<'_>, task: &mut TaskSettings) {
     file.set("task.isolation.mode", &mut task.isolation);
     file.set("task.isolation.merge", &mut task.merge);
@@ -219,7 +219,7 @@ fn task(file: &mut File<'_>, task: &mut TaskSettings) {
     file.set("task.verification.requireForIsolated", &mut verification.require_for_isolated);
     file.set("task.verification.maxRetries", &mut verification.max_retries);
     file.set("task.verification.failureContextLineLimit", &mut verification.failure_context_line_limit);
-    // Profiles of several files stand beside each other.
+    // Profiles of several files are combined.
     let mut profiles = Map::new();
     file.set("task.verification.profiles", &mut profiles);
     verification.profiles.extend(profiles);
@@ -234,17 +234,17 @@ fn task(file: &mut File<'_>, task: &mut TaskSettings) {
     file.set("task.budget.warnAtRatio", &mut budget.warn_at_ratio);
 }
 
-/// One file while it is applied; what was applied is gone from its object.
+/// A settings file during its application; applied members are removed from its object.
 struct File<'a> {
     path: &'a Path,
-    /// The keys that were asked for.
+    /// Keys that were requested.
     known: Vec<&'static str>,
     object: Map<String, Value>,
     complaints: &'a mut Vec<Complaint>,
 }
 
 impl File<'_> {
-    /// Sets a field where the file has that key, in the right form.
+    /// Sets a field if the file has that key with a value of the right form.
     fn set<T: Setting>(&mut self, key: &'static str, field: &mut T) {
         // As everywhere in the pi family, null is the same as absent.
         let Some(value) = self.take(key).filter(|value| !value.is_null()) else { return };
@@ -254,7 +254,7 @@ impl File<'_> {
         }
     }
 
-    /// Adds the paths that the file lists; relative ones begin where the file is.
+    /// Adds the paths in the list of the file. Relative paths start in the directory of the file.
     fn paths(&mut self, key: &'static str, field: &mut Vec<PathBuf>, home: Option<&Path>) {
         let mut listed: Vec<String> = Vec::new();
         self.set(key, &mut listed);
@@ -263,7 +263,7 @@ impl File<'_> {
         field.extend(listed.map(|path| resolve(directory, &expand_home(Path::new(path), home))));
     }
 
-    /// Adds the tools that need a yes. What cannot be read protects all the more: every tool needs one then.
+    /// Adds the tools that require approval. If the list is invalid, every tool requires approval.
     fn approvals(&mut self, tools: &mut Vec<String>) {
         let before = self.complaints.len();
         let mut listed = Vec::new();
@@ -274,8 +274,8 @@ impl File<'_> {
         tools.extend(listed);
     }
 
-    /// The value of a key, which is gone from the file then. Between its parts stand levels of objects or dots: both
-    /// forms may be mixed, and where both are there the one with more dots counts.
+    /// Removes and returns the value of a key. The parts of the key may be nested objects, or joined by dots, also
+    /// mixed. If both forms exist, the one with more dots applies.
     fn take(&mut self, key: &'static str) -> Option<Value> {
         self.known.push(key);
         match take(&mut self.object, key) {
@@ -293,8 +293,8 @@ impl File<'_> {
     }
 }
 
-/// Takes the value of a key out of an object; objects that are empty then go too. Fails where the first part of the key
-/// stands for something that is no object: with that part, and what it is.
+/// Removes and returns the value of a key in an object, and removes objects that become empty. Fails if the first part
+/// of the key is not an object, with that part and the kind of its value.
 fn take<'k>(object: &mut Map<String, Value>, key: &'k str) -> Result<Option<Value>, (&'k str, String)> {
     let outermost = key.split('.').next().unwrap_or_default();
     match object.get(outermost) {
@@ -328,13 +328,13 @@ fn within(object: &mut Map<String, Value>, key: &str) -> Option<Value> {
     })
 }
 
-/// Keys that are read elsewhere.
+/// Keys that other code reads.
 const ELSEWHERE: [&str; 3] = ["extensionHost", "trustedDirectories", "defaultProjectTrust"];
 
-/// How much a key has to be like a known one to be taken for it.
+/// Minimum similarity of a key to a known one for a suggestion.
 const LIKE: f64 = 0.75;
 
-/// Adds a key, or those below it where keys are known that begin with it.
+/// Adds a key, or the keys below it if there are known keys below it.
 fn leaves(key: String, value: &Value, known: &[&'static str], keys: &mut Vec<String>) {
     let within = |known: &&str| known.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('.'));
     match value {
@@ -345,7 +345,7 @@ fn leaves(key: String, value: &Value, known: &[&'static str], keys: &mut Vec<Str
     }
 }
 
-/// The keys of a file that nobody asked for, each with the known one that it is like.
+/// Returns the keys of a file that were not requested, each with a similar known key, if any.
 fn unknown(object: &Map<String, Value>, known: &[&'static str]) -> Vec<(String, Option<&'static str>)> {
     let mut keys = Vec::new();
     for (key, value) in object.iter().filter(|(key, _)| !ELSEWHERE.contains(&key.as_str())) {

@@ -1,4 +1,4 @@
-//! The forms that the values of settings have.
+//! Forms of the values of settings.
 
 use std::path::PathBuf;
 
@@ -9,11 +9,11 @@ use super::{IsolationMode, MergeMode, ProxyUrl, TimeLimit};
 
 use super::{RuleContext, RuleInterrupt, RuleRepeat};
 
-/// A value that a setting can have.
+/// A type of a setting's value.
 pub(super) trait Setting: Sized {
-    /// What is expected, with its article.
+    /// The expected form, with its article.
     const EXPECTED: &'static str;
-    /// Whether it is one of a few names, so that a wrong one may be shown.
+    /// `true` if the value is one of a few names, so that a wrong one may be shown.
     const IS_NAME: bool = false;
     fn read(value: &Value) -> Option<Self>;
 }
@@ -28,7 +28,7 @@ impl Setting for bool {
 impl Setting for u64 {
     const EXPECTED: &'static str = "a whole number";
     fn read(value: &Value) -> Option<Self> {
-        // `2e3` and `2000.0` are whole numbers too; more than a double holds exactly is none.
+        // `2e3` and `2000.0` are integers too, up to the largest exact integer of a double.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         let whole = |number: &f64| number.fract() == 0.0 && (0.0..=EXACT).contains(number);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -133,7 +133,7 @@ impl Setting for QueueMode {
     }
 }
 
-/// A setting that is one of a few names.
+/// Implements a setting with one of a few names.
 macro_rules! named {
     ($setting:ty, $expected:literal, $($name:literal => $value:expr),+) => {
         impl Setting for $setting {
@@ -168,7 +168,7 @@ impl<T: Setting> Setting for Option<T> {
     }
 }
 
-/// What a value is, without its content where that may be a secret in the wrong place.
+/// Describes a value, without content that may be a misplaced secret.
 pub(super) fn describe(value: &Value, is_name: bool) -> String {
     match value {
         Value::Number(number) => number.to_string(),

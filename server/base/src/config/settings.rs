@@ -1,4 +1,4 @@
-//! What the settings files say, with defaults.
+//! The settings, with their defaults.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,63 +8,63 @@ use serde_json::{Map, Value};
 
 use super::TaskSettings;
 
-/// A user's settings as they count. [`super::load_settings`] reads them; the default is what counts without files.
+/// The effective settings of a user. [`super::load_settings`] reads them; the default applies without files.
 ///
-/// Wire names of files are in camelCase; sizes are in tokens, times in milliseconds.
+/// Names in files are in camelCase; sizes are in tokens, times in milliseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// The provider of the model to begin with.
+    /// Provider of the initial model.
     pub default_provider: Option<String>,
-    /// The id of the model to begin with.
+    /// Id of the initial model.
     pub default_model: Option<String>,
-    /// How hard models think unless somebody says otherwise.
+    /// Default thinking level of models.
     pub default_thinking_level: Option<ThinkingLevel>,
-    /// The models that cycling goes through, as patterns; none: all.
+    /// Patterns of the models for cycling; `None` for all models.
     pub enabled_models: Option<Vec<String>>,
-    /// How steering messages are delivered.
+    /// Delivery of steering messages.
     pub steering_mode: QueueMode,
-    /// How follow-ups are delivered.
+    /// Delivery of follow-ups.
     pub follow_up_mode: QueueMode,
-    /// Making long conversations shorter.
+    /// Compaction of long conversations.
     pub compaction: CompactionSettings,
-    /// Asking again after a failure.
+    /// Retries after a failure.
     pub retry: RetrySettings,
-    /// Summaries of branches that are left.
+    /// Summaries of abandoned branches.
     pub branch_summary: BranchSummarySettings,
-    /// Thinking tokens for each level, where a provider counts them.
+    /// Number of thinking tokens for each level, for providers that count them.
     pub thinking_budgets: ThinkingBudgets,
-    /// The shell that runs commands; `~` is expanded.
+    /// Shell for commands; `~` is expanded.
     pub shell_path: Option<PathBuf>,
-    /// Lines put before every command.
+    /// Lines before every command.
     pub shell_command_prefix: Option<String>,
-    /// What becomes of images.
+    /// Treatment of images.
     pub images: ImageSettings,
-    /// The way to model servers and other servers.
+    /// Connections to model servers and other servers.
     pub network: NetworkSettings,
-    /// Calls of tools that need somebody's yes.
+    /// Tool calls that require approval.
     pub approval: ApprovalSettings,
-    /// Rules that look at what models say.
+    /// Rules for the output of models.
     pub rules: RuleSettings,
-    /// Lists of what is to be done.
+    /// Task lists.
     pub todo: TodoSettings,
-    /// Extensions: absolute paths. What several files name adds up.
+    /// Absolute paths of extensions. The lists of several files are combined.
     pub extensions: Vec<PathBuf>,
-    /// Skills, likewise.
+    /// Absolute paths of skills, combined likewise.
     pub skills: Vec<PathBuf>,
-    /// Prompt templates, likewise.
+    /// Absolute paths of prompt templates, combined likewise.
     pub prompts: Vec<PathBuf>,
-    /// Whether what a client sets is written to the user's file (`rpc.persistDefaults`).
+    /// `true` if changes of a client are written to the user's file (`rpc.persistDefaults`).
     pub persist_defaults: bool,
-    /// Whether commands run without the variables that hold keys of providers (`rpc.hideKeys`).
+    /// `true` if commands run without the variables that hold keys of providers (`rpc.hideKeys`).
     pub hide_keys: bool,
-    /// How long the question whether a directory is trusted waits for its answer (`rpc.trustDialogMs`); 0: it is not
-    /// asked.
+    /// Time limit of the question about trust in a directory, in milliseconds (`rpc.trustDialogMs`); 0 disables the
+    /// question.
     pub trust_dialog_ms: u64,
     /// Limits that end a run (`limits.*`).
     pub limits: RunLimits,
     /// Subagents, verification and budgets (`task.*`).
     pub task: TaskSettings,
-    /// What the files say besides; nobody here knows what it means.
+    /// Other members of the files, with unknown meaning.
     pub other: Map<String, Value>,
 }
 
@@ -101,16 +101,16 @@ impl Default for Settings {
     }
 }
 
-/// `compaction.*`.
+/// The settings `compaction.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactionSettings {
-    /// Whether it happens by itself.
+    /// `true` if long conversations are compacted automatically.
     pub enabled: bool,
-    /// Tokens of the context window that stay free for the answer.
+    /// Number of tokens of the context window that stay free for the answer.
     pub reserve_tokens: u64,
-    /// Tokens of the newest messages that are kept as they are.
+    /// Number of tokens of the newest messages that are kept unchanged.
     pub keep_recent_tokens: u64,
-    /// Whether the model goes on by itself afterwards, in a dialect that has it so.
+    /// `true` if the model continues automatically after a compaction, in dialects with this behaviour.
     pub auto_continue: bool,
 }
 
@@ -120,16 +120,16 @@ impl Default for CompactionSettings {
     }
 }
 
-/// `limits.*`: what ends a run, from a prompt to the end of all that follows it; 0 stands for no limit.
+/// The settings `limits.*`: limits of a run, from a prompt to the end of all following work; 0 means no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunLimits {
-    /// Answers of the model.
+    /// Number of answers of the model.
     pub max_turns: u64,
-    /// US dollars, with those of subagents.
+    /// Cost in US dollars, including subagents.
     pub max_cost_usd: f64,
-    /// Milliseconds.
+    /// Time in milliseconds.
     pub max_time_ms: u64,
-    /// Failures of the same call with the same error.
+    /// Number of failures of the same call with the same error.
     pub max_equal_calls: u64,
 }
 
@@ -158,16 +158,16 @@ impl Default for RunLimits {
     }
 }
 
-/// `retry.*`.
+/// The settings `retry.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetrySettings {
-    /// Whether a failed turn is tried again.
+    /// `true` if a failed turn is retried.
     pub enabled: bool,
-    /// How often.
+    /// Maximum number of retries.
     pub max_retries: u32,
-    /// The pause before the first of them; each later one is twice as long.
+    /// Pause before the first retry in milliseconds; each later pause is twice as long.
     pub base_delay_ms: u64,
-    /// The longest pause that a provider may ask for.
+    /// Longest pause that a provider may request, in milliseconds.
     pub max_delay_ms: u64,
 }
 
@@ -177,20 +177,20 @@ impl Default for RetrySettings {
     }
 }
 
-/// `http*`. The environment is asked first.
+/// The settings `http*`. Environment variables have precedence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NetworkSettings {
-    /// Time limit of making a connection.
+    /// Time limit for establishing a connection.
     pub connect_timeout: Option<TimeLimit>,
-    /// Time limit of waiting for the next part of an answer.
+    /// Time limit for the next part of an answer.
     pub idle_timeout: Option<TimeLimit>,
-    /// The URL of a proxy; may hold a password.
+    /// URL of a proxy; may contain a password.
     pub proxy: Option<ProxyUrl>,
-    /// A file of certificates in PEM form that are trusted besides the others.
+    /// File with additional trusted certificates in PEM form.
     pub ca_file: Option<PathBuf>,
 }
 
-/// A limit of time in milliseconds; 0 and `disabled` are none.
+/// A time limit in milliseconds; 0 and `disabled` mean no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeLimit(pub u64);
 
@@ -203,7 +203,7 @@ impl TimeLimit {
         }
     }
 
-    /// The limit as a time that never ends if there is none.
+    /// Returns the limit as a duration, which is infinite without a limit.
     pub fn duration(self) -> Duration {
         if self.0 == 0 { Duration::MAX } else { Duration::from_millis(self.0) }
     }
@@ -219,12 +219,12 @@ impl std::fmt::Debug for ProxyUrl {
     }
 }
 
-/// `branchSummary.*`.
+/// The settings `branchSummary.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BranchSummarySettings {
-    /// Tokens of the context window that stay free for the summary.
+    /// Number of tokens of the context window that stay free for the summary.
     pub reserve_tokens: u64,
-    /// Whether branches are left without asking for a summary.
+    /// `true` if a branch is abandoned without a question about its summary.
     pub skip_prompt: bool,
 }
 
@@ -234,25 +234,25 @@ impl Default for BranchSummarySettings {
     }
 }
 
-/// `thinkingBudgets.*`; what is not given is the provider's business.
+/// The settings `thinkingBudgets.*`; the provider decides about missing ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThinkingBudgets {
-    /// For the level minimal.
+    /// Number of tokens for the level minimal.
     pub minimal: Option<u64>,
-    /// For the level low.
+    /// Number of tokens for the level low.
     pub low: Option<u64>,
-    /// For the level medium.
+    /// Number of tokens for the level medium.
     pub medium: Option<u64>,
-    /// For the level high.
+    /// Number of tokens for the level high.
     pub high: Option<u64>,
 }
 
-/// `images.*`.
+/// The settings `images.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageSettings {
-    /// Whether large ones are made smaller.
+    /// `true` if large images are reduced.
     pub auto_resize: bool,
-    /// Whether models get none.
+    /// `true` if models receive no images.
     pub block_images: bool,
 }
 
@@ -262,13 +262,13 @@ impl Default for ImageSettings {
     }
 }
 
-/// `approval.*`.
+/// The settings `approval.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalSettings {
-    /// The tools whose calls need a yes, in small or capital letters; `*` stands for all of them. What several files name
-    /// adds up.
+    /// Names of the tools that require approval, compared without case; `*` means every tool. The lists of several
+    /// files are combined.
     pub tools: Vec<String>,
-    /// How long an answer is waited for; 0: without limit.
+    /// Time limit for an answer in milliseconds; 0 means no limit.
     pub timeout_ms: u64,
 }
 
@@ -279,27 +279,27 @@ impl Default for ApprovalSettings {
 }
 
 impl ApprovalSettings {
-    /// What stands for every tool.
+    /// The name for every tool.
     pub const EVERY: &'static str = "*";
 
-    /// Whether calls of that tool need a yes.
+    /// Returns true if calls of that tool require approval.
     pub fn asks(&self, tool: &str) -> bool {
         self.tools.iter().any(|name| name == Self::EVERY || name.eq_ignore_ascii_case(tool))
     }
 }
 
-/// `ttsr.*`: rules that stop what a model is saying.
+/// The settings `ttsr.*`: rules that interrupt the output of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleSettings {
-    /// Whether rules count.
+    /// `true` if rules apply.
     pub enabled: bool,
-    /// What becomes of the answer that was stopped.
+    /// Treatment of an interrupted answer.
     pub context: RuleContext,
-    /// When a rule stops an answer, where it does not say so itself.
+    /// Default of the parts of an answer that a rule interrupts.
     pub interrupt: RuleInterrupt,
-    /// Whether a rule may count again in one session.
+    /// Repetition of a rule in one session.
     pub repeat: RuleRepeat,
-    /// After how many turns it may then.
+    /// Number of turns before a rule applies again.
     pub repeat_gap: u64,
 }
 
@@ -315,25 +315,25 @@ impl Default for RuleSettings {
     }
 }
 
-/// What becomes of an answer that ran into a rule.
+/// The treatment of an answer that matched a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleContext {
-    /// It leaves the context.
+    /// The answer is removed from the context.
     Discard,
-    /// It stays.
+    /// The answer stays in the context.
     Keep,
 }
 
-/// When a rule stops an answer.
+/// The parts of an answer that a rule interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleInterrupt {
-    /// Wherever it is run into.
+    /// All parts.
     Always,
-    /// In text and thinking.
+    /// Text and thinking.
     ProseOnly,
-    /// In the arguments of tools.
+    /// Arguments of tools.
     ToolOnly,
-    /// Nowhere: the model is told afterwards.
+    /// No part: the model is notified afterwards.
     Never,
 }
 
@@ -345,18 +345,18 @@ impl RuleInterrupt {
         (Self::Never, "never"),
     ];
 
-    /// What it is called in files.
+    /// Returns the name in files.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(mode, _)| *mode == self).map_or("", |(_, name)| name)
     }
 
-    /// The one that is called so.
+    /// Returns the mode with that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(mode, _)| *mode)
     }
 }
 
-/// Whether a rule may count again.
+/// The repetition of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleRepeat {
     /// Once in a session.
@@ -365,14 +365,14 @@ pub enum RuleRepeat {
     AfterGap,
 }
 
-/// `todo.*`.
+/// The settings `todo.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TodoSettings {
-    /// Whether the model has a list.
+    /// `true` if the model has a task list.
     pub enabled: bool,
-    /// Whether it is reminded of it.
+    /// `true` if the model is reminded of its list.
     pub reminders: bool,
-    /// How often, for one prompt.
+    /// Maximum number of reminders for one prompt.
     pub most_reminders: u32,
 }
 

@@ -53,11 +53,11 @@ pub enum MergeMode {
 /// The settings `task.verification.*`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerificationSettings {
-    /// True to enable verification. `None`: verification on request.
+    /// `true` to enable verification; `None` for verification on request.
     pub enabled: Option<bool>,
     /// The default profile; may be empty.
     pub default_profile: String,
-    /// True if every isolated subagent is verified, provided that `enabled` is true.
+    /// `true` if every isolated subagent is verified, provided that `enabled` is true.
     pub require_for_isolated: bool,
     /// Default number of repairs for profiles without a value.
     pub max_retries: u64,
@@ -83,21 +83,21 @@ impl Default for VerificationSettings {
 /// The settings `task.budget.*`; `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BudgetLimits {
-    /// Milliseconds since the start of the first run.
+    /// Time limit in milliseconds since the start of the first run.
     pub max_wall_time_ms: Option<u64>,
-    /// Input tokens.
+    /// Maximum number of input tokens.
     pub max_input_tokens: Option<u64>,
-    /// Output tokens.
+    /// Maximum number of output tokens.
     pub max_output_tokens: Option<u64>,
-    /// Tokens of all kinds.
+    /// Maximum number of tokens of all kinds.
     pub max_total_tokens: Option<u64>,
-    /// US dollars.
+    /// Maximum cost in US dollars.
     pub max_cost_usd: Option<f64>,
-    /// Tool calls.
+    /// Maximum number of tool calls.
     pub max_tool_calls: Option<u64>,
-    /// Started subagents.
+    /// Maximum number of started subagents.
     pub max_subagents: Option<u64>,
-    /// The fraction of a limit that triggers a warning.
+    /// Fraction of a limit that triggers a warning.
     pub warn_at_ratio: f64,
 }
 

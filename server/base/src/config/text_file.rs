@@ -1,4 +1,4 @@
-//! Small files of users, read with a bound.
+//! Bounded reading of small files of users.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,39 +6,39 @@ use std::path::Path;
 
 use crate::encoding::{Encoding, Utf8Converter};
 
-/// A text, and whether the file holds more of it.
+/// The text of a file, possibly cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
-    /// The text, without a byte order mark: of UTF-8, and of UTF-16 with a mark. What is no text stands as replacement
+    /// Text without a byte order mark, decoded from UTF-8, or from UTF-16 with a mark. Invalid bytes become replacement
     /// characters.
     pub text: String,
-    /// Whether the end is missing, because the file is longer than the limit.
+    /// `true` if the end is missing, because the file is longer than the limit.
     pub cut: bool,
 }
 
-/// Why a file has no text.
+/// The reason why a file has no text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TextFileError {
-    /// The system refuses.
+    /// The system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is a directory, a pipe or a device: reading it could go on for ever.
+    /// The path is a directory, a pipe or a device, and reading it might never end.
     #[error("it is not a regular file")]
     NotRegular,
 }
 
 impl TextFileError {
-    /// Whether there is nothing at that path.
+    /// Returns true if the path does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
     }
 }
 
-/// Reads at most `limit` bytes of a regular file; a longer one is cut at a character. Fails for
-/// everything else, and never waits for a pipe.
+/// Reads at most `limit` bytes of a regular file; a longer one is cut at a character. Fails if the path is not a
+/// regular file or cannot be read. Never waits for a pipe.
 pub fn read_text(path: &Path, limit: u64) -> Result<TextFile, TextFileError> {
-    // Opening a pipe waits for its writer, so the look comes before.
+    // Opening a pipe waits for its writer, so the check comes first.
     if !std::fs::metadata(path)?.is_file() {
         return Err(TextFileError::NotRegular);
     }
@@ -67,8 +67,8 @@ pub fn read_text(path: &Path, limit: u64) -> Result<TextFile, TextFileError> {
     Ok(TextFile { text, cut })
 }
 
-/// All of a regular file as text. Fails as [`std::fs::read_to_string`] does, also for what is no regular file: opening
-/// a pipe would wait for its writer.
+/// Reads a whole regular file as text. Fails as [`std::fs::read_to_string`] does, and if the path is not a regular
+/// file, because opening a pipe would wait for its writer.
 pub fn read_regular(path: &Path) -> io::Result<String> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, TextFileError::NotRegular));

@@ -190,7 +190,8 @@ fn end_when_closed(mut server: UnixStream, group: &Mutex<Option<Pid>>) {
     std::process::exit(1);
 }
 
-/// Only the command may keep the pipe with its output open: the server waits for the end of the pipe.
+/// Closes the guard's copies of the output pipe. Only the command may keep the pipe open, because the server waits for
+/// its end.
 fn release_output() {
     if let Ok(null) = std::fs::File::options().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(&null);

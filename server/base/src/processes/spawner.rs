@@ -12,9 +12,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub struct CommandLine {
     /// A path, or a name to find in `PATH`.
     pub program: OsString,
-    /// Its arguments, without a shell.
+    /// Arguments of the program, without a shell.
     pub arguments: Vec<OsString>,
-    /// Its working directory.
+    /// Working directory of the program.
     pub cwd: PathBuf,
     /// Variables added to the inherited environment.
     pub environment: Vec<(OsString, OsString)>,

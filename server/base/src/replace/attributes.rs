@@ -12,7 +12,7 @@ use rustix::io::Errno;
 /// them when a file is written.
 const OF_THE_CONTENT: &[&[u8]] = &[b"security.capability", b"security.ima", b"security.evm"];
 
-/// The maximum size of lists and values (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+/// Maximum size of lists and values in bytes (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
 const LARGEST: usize = 64 * 1024;
 
 /// Returns the mode without the set-user-id and set-group-id bits, because the content is new.

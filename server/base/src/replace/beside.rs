@@ -23,7 +23,7 @@ const SUFFIX: &str = ".tmp";
 /// The new content before it gets its name. Removed on drop unless it gets one.
 pub(super) struct Beside {
     directory: PathBuf,
-    /// Its temporary name, if it has one.
+    /// Temporary name of the file, if it has one.
     path: Option<PathBuf>,
     file: File,
 }

@@ -20,7 +20,7 @@ use super::attributes;
 use super::failure::{Failure, not_in_this_directory};
 use super::options::{Content, Options};
 
-/// The maximum length of the target's name within the name of the copy: names end at 255 bytes.
+/// Maximum length in bytes of the target's name within the name of the copy: names end at 255 bytes.
 const NAME: usize = 200;
 
 const MARK: &str = ".agentese-";

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::redact::{Secrets, redacted};
 
-/// The entries of a session, in the order of the file. A page reads each entry twice and stores none, so a
-/// long session need not fit into memory.
+/// The entries of a session, in the order of the file. A page reads each entry twice and stores no entry, so a long
+/// session need not fit into memory.
 pub trait Entries {
     /// Returns the number of entries.
     fn count(&self) -> usize;

@@ -224,7 +224,7 @@ fn with_above(tree: &Tree, line: &[usize]) -> impl Iterator<Item = (usize, Optio
 mod tests {
     use super::*;
 
-    /// Either text would end its element early.
+    /// Checks that neither text ends its element early.
     #[test]
     fn style_and_script_stay_in_their_elements() {
         assert!(!STYLE.contains('<') && !SCRIPT.to_lowercase().contains("</") && !SCRIPT.contains("<!--"));

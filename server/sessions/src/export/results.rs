@@ -13,21 +13,21 @@ use super::tree::Tree;
 /// The results that are shown with their calls.
 #[derive(Default)]
 pub(super) struct Results {
-    /// The calls of each answer with calls, in their order.
+    /// Calls of each answer with calls, in their order.
     calls: HashMap<usize, Vec<Call>>,
-    /// The call data of each result, until results and calls are paired.
+    /// Call data of each result, until results and calls are paired.
     said: HashMap<usize, Said>,
     call_of: HashMap<usize, (usize, usize)>,
 }
 
 /// A call in an answer.
 struct Call {
-    /// The index of its block in the answer.
+    /// Index of the call's block in the answer.
     block: usize,
     id: String,
-    /// Its subject, in a few words.
+    /// Subject of the call, in a few words.
     subject: String,
-    /// The entry of its result.
+    /// Entry of the call's result.
     result: Option<usize>,
 }
 

@@ -46,7 +46,7 @@ pub(super) fn subject(call: &Value, longest: usize) -> String {
 pub(super) struct Result<'a> {
     /// The `id` of its element on the page.
     pub anchor: String,
-    /// Its entry.
+    /// Entry of the result.
     pub entry: Cow<'a, Value>,
 }
 

@@ -11,7 +11,7 @@ pub(super) struct Totals {
     pub assistant: u64,
     pub tool_calls: u64,
     pub tool_results: u64,
-    /// All messages, of every role.
+    /// Number of messages of every role.
     pub messages: u64,
     pub tokens: Tokens,
     /// `provider/model` of each model that has answered, in the order of their first answers.

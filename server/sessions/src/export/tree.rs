@@ -25,8 +25,8 @@ pub(super) struct Node {
     /// The title of the entry, on one line.
     pub title: Box<str>,
     id: Option<Box<str>>,
-    /// True if the id of the entry names its element on the page: the id is unique so far and has only
-    /// harmless characters.
+    /// `true` if the id of the entry names its element on the page: the id is unique so far and has only harmless
+    /// characters.
     named: bool,
     parent: u32,
     first_child: u32,
@@ -74,7 +74,7 @@ pub(super) struct Branch {
     pub entries: Vec<usize>,
 }
 
-/// All entries. Numbers are indices in [`Tree::nodes`], which has the order of the file.
+/// The tree of all entries. Numbers are indices in [`Tree::nodes`], which has the order of the file.
 #[derive(Default)]
 pub(super) struct Tree {
     pub nodes: Vec<Node>,

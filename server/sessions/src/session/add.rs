@@ -1,4 +1,4 @@
-//! What is added to a conversation, and what is taken from what the model sees.
+//! Additions to a conversation, and removals from the messages that the model sees.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use super::live::Session;
 use super::load::unique;
 
 impl Session {
-    /// An identifier for a message that is on its way; [`Session::append_as`] adds it under that one.
+    /// Returns an unused identifier for a message that [`Session::append_as`] adds later.
     pub fn reserve(&self) -> EntryId {
         self.place(self.now()).id
     }
 
-    /// Adds a message at the end. Once somebody has said something it goes to the file: it is handed to the system
-    /// when this returns, or where a thread writes ([`Start::beside`](super::Start::beside)) when [`Session::written`] says so. See
-    /// [`Session::storage_trouble`].
+    /// Appends a message. From the first message of user or model on, entries go to the file: the system has them on
+    /// return, or, if a thread writes ([`Start::beside`](super::Start::beside)), when [`Session::written`] completes.
+    /// [`Session::storage_trouble`] reports failures.
     pub fn append(&mut self, message: Arc<AgentMessage>) -> EntryId {
         self.append_as(self.reserve(), message)
     }
 
-    /// As [`Session::append`], under an identifier that was reserved.
+    /// Appends a message as [`Session::append`] does, under a reserved identifier.
     pub fn append_as(&mut self, id: EntryId, message: Arc<AgentMessage>) -> EntryId {
         let time = match &*message {
-            // Its entry has no other place for the time of the message.
+            // The entry has no other place for the time of the message.
             AgentMessage::Custom(custom) => custom.timestamp,
             _ => self.now(),
         };
@@ -38,8 +38,7 @@ impl Session {
         self.add(Entry::of_message(place, message))
     }
 
-    /// Names it; white space around the name is dropped. Fails where nothing is left, and changes
-    /// nothing then.
+    /// Sets the name of the session, without surrounding white space. Fails without a change if the name is empty.
     pub fn rename(&mut self, name: &str) -> Result<(), EmptyName> {
         let name = name.trim();
         if name.is_empty() {
@@ -50,18 +49,18 @@ impl Session {
         Ok(())
     }
 
-    /// The next prompt goes to this model.
+    /// Records the model for the next prompt.
     pub fn model_changed(&mut self, provider: &str, model_id: &str) {
         self.note(Body::ModelChange { provider: provider.to_owned(), model_id: model_id.to_owned() });
     }
 
-    /// The model thinks this hard from now on.
+    /// Records the thinking level for the following requests.
     pub fn thinking_changed(&mut self, level: ThinkingLevel) {
         self.note(Body::ThinkingLevelChange { level: level.as_str().to_owned() });
     }
 
-    /// A summary takes the place of the messages before the one that it names. What the model is told beforehand is told
-    /// again at that time.
+    /// Adds a compaction: its summary replaces the messages before its first kept entry. The system message of the
+    /// compaction gets the time of the entry.
     pub fn compacted(&mut self, mut compaction: Compaction) -> EntryId {
         let place = self.place(self.now());
         if let Some(told) = compaction.system_message.as_mut().and_then(Value::as_object_mut) {
@@ -72,18 +71,18 @@ impl Session {
         id
     }
 
-    /// What was said on a branch that was left.
+    /// Adds the summary of an abandoned branch.
     pub fn branch_summary(&mut self, summary: BranchSummary) -> EntryId {
         self.note(Body::BranchSummary(summary))
     }
 
-    /// State of an extension.
+    /// Adds state of an extension.
     pub fn custom(&mut self, custom_type: &str, data: Option<&Value>) -> EntryId {
         let place = self.place(self.now());
         self.add(Entry::new(place, Body::Custom { custom_type: custom_type.to_owned() }, data))
     }
 
-    /// A message of an extension.
+    /// Adds a message of an extension.
     pub fn custom_message(
         &mut self,
         custom_type: &str,
@@ -98,14 +97,14 @@ impl Session {
         self.append(Arc::new(message.into()))
     }
 
-    /// Names an entry, or takes its name away. None where there is no such entry.
+    /// Sets or removes the label of an entry. Returns `None` if there is no such entry.
     pub fn label(&mut self, target: &str, label: Option<&str>) -> Option<EntryId> {
         let target = self.entry(target)?.id().clone();
         Some(self.note(Body::Label { target, label: label.map(str::to_owned) }))
     }
 
-    /// Takes the last answer from what the model sees, with the results of its calls, before it is asked for again; what
-    /// else came after it, such as a command's output, stays. The file keeps it, as pi does.
+    /// Hides the last answer and the results of its calls from the model, before a retry. Later messages of other
+    /// kinds, such as the output of a command, stay. The file keeps the answer, as pi does.
     pub fn forget_last_answer(&mut self) {
         let message = |at: usize| self.entries[self.spoken[at]].message();
         let is_answer = |at: &usize| matches!(message(*at).as_deref(), Some(AgentMessage::Assistant(_)));
@@ -120,8 +119,8 @@ impl Session {
         self.forgotten.extend(gone);
     }
 
-    /// Writes down what was taken from what the model sees, so that it stays so when the session is opened again. Gives the
-    /// entries that say so, as they stand in the file.
+    /// Records the hidden messages in the file, so that they stay hidden after the session is opened again. Returns the
+    /// texts of the added entries.
     pub fn note_edits(&mut self) -> Vec<FrameText> {
         let mut gone: Vec<_> = std::mem::take(&mut self.forgotten).into_iter().collect();
         gone.sort_unstable();
@@ -133,7 +132,7 @@ impl Session {
         targets.into_iter().filter_map(note).collect()
     }
 
-    /// As [`Session::forget_last_answer`], where that one was aborted.
+    /// Hides the last answer as [`Session::forget_last_answer`] does, if the answer was aborted.
     pub fn forget_cut_answer(&mut self) {
         let last = self.messages_back().find_map(|message| match &*message {
             AgentMessage::Assistant(answer) => Some(answer.stop_reason),

@@ -12,36 +12,37 @@ use super::storage::{Claim, Identity, Storage, StoredFile, reopen};
 use super::sync::{GetFile, SyncName, Syncer};
 use super::text::{Shelf, Text};
 
-/// How much is written at once where many lines wait.
+/// Size in bytes from which on a batch takes no further line.
 const BATCH: usize = 1 << 23;
 
 /// A written line: its number among the lines of the session, and the offset of its first byte in the file.
 pub(super) type Placed = (usize, u64);
 
-/// A file that is written at its end, and is this process's alone: by a lock while it is open, else by a claim.
+/// A file with writes at its end. It belongs to this process alone, by a lock while the file is open and by a claim
+/// otherwise.
 pub(super) struct Appender {
     storage: Arc<dyn Storage>,
     path: PathBuf,
-    /// None between writes, where too many are open.
+    /// The open file; `None` between writes if too many files are open.
     file: Option<Arc<dyn StoredFile>>,
     pub identity: Identity,
-    /// How long it is, without a torn end.
+    /// Length of the file in bytes, without a torn end.
     pub length: u64,
     pub tail: Tail,
-    /// Where a torn end ends.
+    /// End of a torn last line, as an offset in bytes.
     pub end: u64,
     pub syncer: Syncer,
-    /// Texts that are read from it.
+    /// Reader of the texts that stay in the file.
     shelf: Option<Arc<Shelf>>,
-    /// Lines that were written, and where each begins.
+    /// Numbers and offsets of the lines that were written.
     placed: Vec<Placed>,
     claim: Option<Claim>,
-    /// It stays open.
+    /// Place among the files that stay open; without it the file may be closed between writes.
     place: Option<OpenPlace>,
 }
 
 impl Appender {
-    /// Of a file that is open and locked.
+    /// Creates an appender for a file that is open and locked.
     pub fn new(
         storage: Arc<dyn Storage>,
         path: PathBuf,
@@ -66,7 +67,7 @@ impl Appender {
         })
     }
 
-    /// Makes a file, and locks it.
+    /// Creates and locks a file. Fails if another process has locked the file.
     pub fn create(storage: &Arc<dyn Storage>, path: &Path, crew: Option<Arc<Crew>>) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         storage.create_directory(&directory)?;
@@ -80,12 +81,13 @@ impl Appender {
         Ok(made)
     }
 
-    /// It has a name that is new, which `sync` brings to the disk with what is written next.
+    /// Notes that the name of the file is new; `sync` brings the name to the disk with the next write.
     fn renamed(&mut self, sync: SyncName, crew: Option<Arc<Crew>>) {
         self.syncer = Syncer::new(Some(sync), crew);
     }
 
-    /// It has the name of another file now, which without links is `real`. Brings it to the disk.
+    /// Notes that the file has the name of another file now. `real` is that path without links. Brings the name to the
+    /// disk.
     pub fn moved(&mut self, path: PathBuf, real: PathBuf, crew: Option<Arc<Crew>>) {
         let (storage, directory) = (self.storage.clone(), real.parent().map(Path::to_owned));
         self.path = path;
@@ -110,12 +112,12 @@ impl Appender {
         Some((placed, self.shelf.clone()?))
     }
 
-    /// Texts are read from it, for which it is open as long as it is.
+    /// Sets the reader of texts; it may use this file while the file is open.
     pub fn read_by(&mut self, shelf: Arc<Shelf>) {
         self.shelf = Some(shelf);
     }
 
-    /// The file. Fails where it has to be opened again and another one has its name.
+    /// Returns the file. Fails if the file was closed and another file has its name now.
     fn file(&mut self) -> io::Result<Arc<dyn StoredFile>> {
         if let Some(file) = &self.file {
             return Ok(file.clone());
@@ -124,8 +126,8 @@ impl Appender {
         Ok(self.file.insert(file).clone())
     }
 
-    /// Closes it until it is written again, where there is no place for one that stays open. One that cannot be claimed
-    /// stays open all the same: it has to be this process's alone.
+    /// Closes the file until the next write if no place for open files is left. A file that cannot be claimed stays
+    /// open, because it must belong to this process alone.
     pub fn rest(&mut self, places: &Arc<OpenFiles>) {
         if self.place.is_some() || self.file.is_none() {
             return;
@@ -151,12 +153,12 @@ impl Appender {
 
     fn let_go(&mut self) {
         if let Some(file) = self.file.take() {
-            // The thread that syncs may have it a little longer.
+            // The thread that syncs may keep the file a little longer.
             file.unlock();
         }
     }
 
-    /// The file for the thread that syncs, which has no descriptor of one that does not stay open.
+    /// Returns the file for the thread that syncs. A file that does not stay open is opened again there.
     fn to_sync(&self, file: Arc<dyn StoredFile>) -> GetFile {
         if self.claim.is_none() {
             return Box::new(move || Ok(file));
@@ -164,7 +166,8 @@ impl Appender {
         let (storage, path, identity) = (self.storage.clone(), self.path.clone(), self.identity);
         Box::new(move || reopen(&*storage, &path, true, identity))
     }
-    /// Writes lines from that number on, in one piece, without those that are lost; gives how many.
+    /// Writes lines in one piece, starting with that number, without the lost ones. Returns the number of processed
+    /// lines.
     pub fn append(&mut self, lines: &[Text], from: usize, lost: &BTreeSet<usize>) -> io::Result<usize> {
         let file = self.file()?;
         self.mend(&*file)?;
@@ -211,9 +214,9 @@ impl Appender {
         Ok(next - from)
     }
 
-    /// How many of the lines are left in a file that somebody has cut; what follows the last whole one is cut off
-    /// too; those that are lost are not expected. None where nobody has. Fails, and leaves the file as it is, where something
-    /// else is in it now.
+    /// Returns the number of lines that remain in a file that another program has cut, or `None` if the file is not
+    /// shorter. Lost lines are not expected. Cuts off the rest after the last whole line. Fails without a change if the
+    /// file has other content now.
     pub fn left_of(&mut self, lines: &[Text], lost: &BTreeSet<usize>) -> io::Result<Option<usize>> {
         let file = self.file()?;
         if file.length()? >= self.length {
@@ -246,7 +249,7 @@ impl Appender {
         Ok(Some(left))
     }
 
-    /// Cuts a torn end off. What somebody else wrote behind it stays.
+    /// Cuts off a torn end, unless another program has written after it.
     fn mend(&mut self, file: &dyn StoredFile) -> io::Result<()> {
         let length = file.length()?;
         if length != self.end {

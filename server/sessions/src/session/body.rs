@@ -1,4 +1,4 @@
-//! What an entry says, by its type.
+//! The content of an entry, by type.
 
 use std::borrow::Cow;
 
@@ -10,24 +10,24 @@ use super::entry_id::EntryId;
 use super::foreign;
 use super::members::{Line, Members, decode};
 
-/// Where a message says who speaks.
+/// Position of the role in a message.
 static ROLE: Wanted<1> = Wanted::new([scan::member("role")]);
 
-/// Who speaks in a message.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The user.
     User,
     /// The model.
     Assistant,
-    /// The agent: what the model is told beforehand.
+    /// The agent, with instructions for the model.
     System,
-    /// Somebody else.
+    /// Any other author.
     Other,
 }
 
 impl Role {
-    /// Returns who speaks in a message.
+    /// Returns the author of a message.
     pub(super) fn of(message: &AgentMessage) -> Self {
         match message {
             AgentMessage::User(_) => Self::User,
@@ -38,50 +38,50 @@ impl Role {
     }
 }
 
-/// What stands in place of messages from here on.
+/// A compaction: a summary in place of earlier messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compaction {
     /// The summary.
     pub summary: String,
-    /// The entry from which on messages are kept; one that is not on the branch keeps none.
+    /// Id of the first entry whose message is kept. If the branch has no such entry, no message is kept.
     pub first_kept_entry_id: EntryId,
-    /// Tokens in the context before.
+    /// Number of tokens in the context before the compaction.
     pub tokens_before: u64,
-    /// Facts for a front end.
+    /// Data for clients.
     pub details: Option<Value>,
-    /// What the summary took.
+    /// Usage of the request for the summary.
     pub usage: Option<Value>,
-    /// Whether an extension wrote the summary.
+    /// `true` if an extension wrote the summary.
     pub from_hook: Option<bool>,
-    /// The message of what the model is told beforehand, where the conversation has one: it goes on to stand first.
+    /// System message of the conversation, if there is one; it becomes the first message after the compaction.
     pub system_message: Option<Value>,
 }
 
-/// What was said on a branch that was left.
+/// The summary of an abandoned branch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BranchSummary {
-    /// Where the branch was left.
+    /// Id of the last entry of the branch.
     pub from_id: String,
     /// The summary; an empty one is not shown to the model.
     pub summary: String,
-    /// Facts for a front end.
+    /// Data for clients.
     pub details: Option<Value>,
-    /// Whether an extension wrote the summary.
+    /// `true` if an extension wrote the summary.
     pub from_hook: Option<bool>,
 }
 
-/// What an entry says. A message is decoded by [`Entry::message`](super::Entry::message), when somebody asks.
+/// The content of an entry. [`Entry::message`](super::Entry::message) decodes messages on request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Body {
     /// A message of the conversation.
     Message(Role),
-    /// Another thinking level.
+    /// A change of the thinking level.
     ThinkingLevelChange {
-        /// The level, as it stands there.
+        /// The level as written in the file.
         level: String,
     },
-    /// Another model.
+    /// A change of the model.
     ModelChange {
         /// The provider.
         provider: String,
@@ -90,43 +90,43 @@ pub enum Body {
     },
     /// A summary in place of messages.
     Compaction(Compaction),
-    /// A summary of a branch that was left.
+    /// A summary of an abandoned branch.
     BranchSummary(BranchSummary),
-    /// State of an extension; the model does not see it.
+    /// State of an extension, invisible to the model.
     Custom {
-        /// The extension's name for it.
+        /// Name that the extension uses for the state.
         custom_type: String,
     },
     /// A message of an extension.
     CustomMessage {
-        /// The extension's name for it.
+        /// Name that the extension uses for the message.
         custom_type: String,
     },
-    /// The model sees another entry otherwise, or not any more.
+    /// A change to another entry as the model sees it.
     ContextEdit {
-        /// That entry.
+        /// Id of the changed entry.
         target: EntryId,
-        /// What it sees in place of that entry's content; none where it sees nothing of it.
+        /// Content in place of the content of the entry; `None` removes the message.
         content: Option<Value>,
     },
-    /// A name for another entry.
+    /// A label of another entry.
     Label {
-        /// The entry that it names.
+        /// Id of the labelled entry.
         target: EntryId,
-        /// The name; none takes it away.
+        /// The label; `None` removes it.
         label: Option<String>,
     },
-    /// A name for the session.
+    /// The name of the session.
     SessionInfo {
         /// The name.
         name: Option<String>,
     },
-    /// Anything else, by its type; also a declared type without its members.
+    /// Any other type, or a declared type with missing members.
     Other(String),
 }
 
 impl Body {
-    /// The type, as the file has it.
+    /// Returns the type as written in the file.
     pub fn kind(&self) -> &str {
         match self {
             Body::Message(_) => "message",
@@ -148,8 +148,7 @@ impl Body {
         declared(kind, members).unwrap_or_else(|| Body::Other(kind.to_owned()))
     }
 
-    /// Writes its members, but for a message, which an entry has. `data` is the state of an
-    /// extension.
+    /// Writes the members of the content, except the message of an entry. `data` is the state of an extension.
     pub(super) fn write(&self, line: &mut Line, data: Option<&Value>) {
         match self {
             Body::ThinkingLevelChange { level } => {
@@ -191,7 +190,7 @@ impl Body {
     }
 }
 
-/// A declared type with its members.
+/// Reads the members of a declared type. Returns `None` for other types and if members are missing.
 fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
     let text = |name: &str| members.get::<String>(name).or_else(|| members.word(name));
     Some(match kind {
@@ -237,7 +236,7 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
     })
 }
 
-/// What an entry says: mostly a message, of which this is small.
+/// The content of an entry in little space: most entries are messages.
 #[derive(Clone)]
 pub(super) enum Says {
     Message(Role),

@@ -1,13 +1,13 @@
 //! Claims: the sessions that a process has, without a descriptor for each.
 //!
-//! A session that is open and whose file is not is claimed: the process has one file in the directory
-//! `.agentese-claims` beside the session, which it holds locked, with a slot for each of its claims. The lock ends with the process,
-//! however that ends, and its claims with it; whoever looks takes the file away then.
+//! An open session with a closed file is claimed: the process has one locked file in the directory `.agentese-claims`
+//! beside the session, with a slot for each claim. The lock, and with it every claim, ends with the process in all
+//! cases. Other processes remove the file when they look for claims.
 //!
-//! | what is claimed | when | what keeps two from claiming it |
+//! | claimed | when | exclusion of a second claim |
 //! |---|---|---|
-//! | a file | when it is closed between writes | it is locked then by whoever claims it, and by whoever looks for a claim |
-//! | an identifier | when a session begins under it | whoever claims it holds `lock` in the same directory meanwhile |
+//! | a file | when it is closed between writes | a process that claims it, or looks for a claim, holds its lock |
+//! | an identifier | when a session begins under it | a process that claims it holds `lock` in the same directory |
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -24,30 +24,30 @@ use sha2::{Digest, Sha256};
 use super::error::Holder;
 use super::storage::{Claim, Identity};
 
-/// The directory of claims within one of sessions.
+/// Name of the directory of claims within a directory of sessions.
 const DIRECTORY: &str = ".agentese-claims";
 
-/// The file that a process holds while it claims an identifier.
+/// Name of the file that a process locks while it claims an identifier.
 const LOCK: &str = "lock";
 
-/// The bytes of a slot: two numbers in hex, with the end of the line.
+/// Length of a slot in bytes: two numbers in hex, and the end of the line.
 const SLOT: usize = 34;
 
-/// How often the lock is tried, and the pause between: whoever has it has it for a moment.
+/// Number of attempts to get the lock, with a pause between them: a process holds the lock only briefly.
 const TRIES: usize = 500;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Something that one process alone has.
+/// A key of a claim: a file, or the identifier of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key(u64, u64);
 
 impl Key {
-    /// A file.
+    /// Returns the key of a file.
     pub fn of_file(identity: Identity) -> Self {
         Self(identity.device, identity.inode)
     }
 
-    /// The identifier of a session.
+    /// Returns the key of a session's identifier.
     pub fn of_id(id: &str) -> Self {
         let hash = Sha256::digest(id.as_bytes());
         let part = |at: usize| u64::from_be_bytes(std::array::from_fn(|byte| hash[at + byte]));
@@ -70,11 +70,11 @@ impl Key {
 struct Claims {
     file: File,
     path: PathBuf,
-    /// Which slots are taken.
+    /// Slots in use, by their numbers.
     taken: Mutex<Vec<bool>>,
 }
 
-/// A slot, until it is dropped.
+/// A claimed slot, released when dropped.
 struct Slot {
     claims: Arc<Claims>,
     number: usize,
@@ -83,12 +83,12 @@ struct Slot {
 /// The claims of this process, by their directories.
 static OURS: Mutex<BTreeMap<PathBuf, Weak<Claims>>> = Mutex::new(BTreeMap::new());
 
-/// Claims something beside sessions of that directory, whoever else may have claimed it.
+/// Claims a key in a directory of sessions, even if another process has claimed it.
 pub(super) fn claim(directory: &Path, key: Key) -> io::Result<Claim> {
     let directory = directory.canonicalize()?.join(DIRECTORY);
     let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
     let claims = match ours.get(&directory).and_then(Weak::upgrade) {
-        // Somebody may have emptied the directory.
+        // Another program may have emptied the directory.
         Some(claims) if claims.path.exists() => claims,
         _ => {
             let claims = Arc::new(Claims::create(&directory)?);
@@ -100,7 +100,8 @@ pub(super) fn claim(directory: &Path, key: Key) -> io::Result<Claim> {
     claims.add(key)
 }
 
-/// Claims a key that nobody has, or returns the process that has it.
+/// Claims an unclaimed key, or returns the process with the claim. Fails with `TimedOut` if another process holds the
+/// lock for too long.
 pub(super) fn claim_alone(directory: &Path, key: Key) -> io::Result<Result<Claim, Holder>> {
     let claims = directory.join(DIRECTORY);
     create_directory(&claims)?;
@@ -120,7 +121,7 @@ pub(super) fn claim_alone(directory: &Path, key: Key) -> io::Result<Result<Claim
     }
 }
 
-/// Returns the process that has claimed a key, this one included.
+/// Returns the process that has claimed a key; this process is included.
 pub(super) fn claimed(directory: &Path, key: Key) -> io::Result<Option<Holder>> {
     let entries = match std::fs::read_dir(directory.join(DIRECTORY)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -135,7 +136,7 @@ pub(super) fn claimed(directory: &Path, key: Key) -> io::Result<Option<Holder>> 
         match try_lock(&file) {
             Ok(false) => {}
             Ok(true) => {
-                // Its process is gone.
+                // The process of the claims has ended.
                 let _ = std::fs::remove_file(entry.path());
                 continue;
             }
@@ -152,13 +153,13 @@ pub(super) fn claimed(directory: &Path, key: Key) -> io::Result<Option<Holder>> 
 }
 
 impl Claims {
-    /// A fresh file, locked.
+    /// Creates a new file and locks it.
     fn create(directory: &Path) -> io::Result<Self> {
         loop {
             create_directory(directory)?;
             let path = directory.join(uuid::Uuid::new_v4().to_string());
             let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-            // Whoever looks meanwhile takes it for one that was left behind.
+            // Another process that looks for claims may regard the file as abandoned until it is locked.
             let kept = try_lock(&file).and_then(|locked| Ok(locked && file.metadata()?.nlink() > 0));
             if matches!(kept, Ok(true)) {
                 return Ok(Self { file, path, taken: Mutex::default() });
@@ -209,7 +210,8 @@ fn create_directory(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Locks a file, unless another process has it. Fails if the file system has no locks: nothing is claimed there.
+/// Locks a file. Returns false if another process has the lock. Fails if the file system has no locks, so nothing is
+/// claimed there.
 fn try_lock(file: &File) -> io::Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),

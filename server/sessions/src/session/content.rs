@@ -2,7 +2,7 @@
 
 use agentese::types::{InputBlock, InputContent};
 
-/// The text of a user's words.
+/// Returns the text of a user's input.
 pub(super) fn text(content: &InputContent) -> String {
     match content {
         InputContent::Text(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! What the model gets to see of a branch.
+//! The messages of a branch that the model sees.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use super::entry::Entry;
 use super::entry_id::EntryId;
 use super::{foreign, told};
 
-/// What the entries of a branch say about its settings.
+/// Settings from the entries of a branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Restored {
-    /// Provider and id of the model that was named or that answered last.
+    /// Provider and id of the last model: the model of the last change, or of the last answer if that is later.
     pub model: Option<(String, String)>,
-    /// The thinking level that was set last; none also where it is not a known one.
+    /// The last thinking level; `None` if it is missing or unknown.
     pub thinking: Option<ThinkingLevel>,
 }
 
-/// A message of the conversation, and the entry that it stands in.
+/// A message of the conversation with its entry.
 #[derive(Debug, Clone)]
 pub struct Spoken {
-    /// The entry.
+    /// Id of the entry.
     pub entry: EntryId,
     /// The message.
     pub message: Arc<AgentMessage>,
-    /// What a compaction says about the messages that it stands for.
+    /// Details of the compaction, if the message is its summary.
     pub details: Option<Value>,
 }
 
 impl Restored {
-    /// Of a path from the root.
+    /// Returns the settings of a path from the root.
     pub(super) fn of<'a>(path: impl DoubleEndedIterator<Item = &'a Entry> + Clone) -> Self {
         let model = path.clone().rev().find_map(|entry| match entry.body() {
             Body::ModelChange { provider, model_id } => Some((provider.clone(), model_id.clone())),
@@ -50,21 +50,21 @@ impl Restored {
     }
 }
 
-/// What of a path from the root the model gets to see.
+/// The messages of a path from the root that the model sees.
 pub(super) struct Seen {
-    /// As indices into the path: a compaction first where there is one (behind the entry that stands for what the model is
-    /// told beforehand), then what it kept, then what came after it.
+    /// Indices into the path, in this order: the entry of the system message if a compaction repeats it, the
+    /// compaction, the kept messages, the later messages.
     pub spoken: Vec<usize>,
-    /// What the first of those entries says, where a compaction says again what the model is told beforehand, or several
-    /// messages before it say it together.
+    /// System message in place of the first entry's own message, if a compaction repeats it, or several earlier
+    /// messages make it up.
     pub told: Option<Arc<AgentMessage>>,
-    /// The index of that compaction.
+    /// Index of the compaction.
     pub compaction: Option<usize>,
-    /// Messages with other words than their entries have, by the positions of those.
+    /// Messages with edited content, by the positions of their entries.
     pub edited: HashMap<usize, Arc<AgentMessage>>,
 }
 
-/// What of a path from the root the model gets to see. Entries in `forgotten` are left out.
+/// Returns the messages of a path from the root that the model sees. Entries in `forgotten` are left out.
 pub(super) fn seen(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>) -> Seen {
     let compaction =
         path.iter().rposition(|position| matches!(entries[*position].body(), Body::Compaction(_)));
@@ -79,7 +79,7 @@ pub(super) fn seen(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>
         Body::ContextEdit { target, content } => Some((target, content.as_ref())),
         _ => None,
     };
-    // Of several edits the last one counts.
+    // The last of several edits applies.
     let edits: HashMap<&EntryId, Option<&Value>> = path.iter().filter_map(edit).collect();
     let is_told = |index: &usize| matches!(entries[path[*index]].body(), Body::Message(Role::System));
     let is_there = |index: &usize| edits.get(entries[path[*index]].id()).is_none_or(Option::is_some);
@@ -89,7 +89,7 @@ pub(super) fn seen(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>
             && is_there(index)
             && entry.speaks()
             && !matches!(entry.body(), Body::Compaction(_))
-            // It stands first.
+            // The system message comes first.
             && !(is_told(index) && compaction.is_some_and(|at| *index < at))
     };
     let (first, told) = compaction.map_or((None, None), |at| told_before(entries, path, at, is_there));
@@ -107,8 +107,8 @@ pub(super) fn seen(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>
     Seen { spoken, told, compaction, edited }
 }
 
-/// The entry that stands for what the model is told before the compaction at that index of a path, and what it says where
-/// that is not its own message.
+/// Returns the entry of the system message before the compaction at that index of a path. The message is returned too
+/// if it differs from the entry's own.
 fn told_before(
     entries: &[Entry],
     path: &[usize],
@@ -119,7 +119,7 @@ fn told_before(
     if let Some(told) = told::again(entry(at)) {
         return (Some(at), Some(told));
     }
-    // An earlier compaction said all of it.
+    // An earlier compaction contains all of it.
     let earlier = (0..at).rev().find_map(|index| Some((index, told::again(entry(index))?)));
     let begin = earlier.as_ref().map_or(0, |(index, _)| index + 1);
     let is_told = |index: &usize| matches!(entry(*index).body(), Body::Message(Role::System));
@@ -136,10 +136,10 @@ fn told_before(
     (first, all.map(|all| Arc::new(all.into())))
 }
 
-/// A message with another content; none for those whose words nobody replaces.
+/// Returns a message with other content, or `None` if messages of its role cannot be edited.
 fn with_content(message: &AgentMessage, content: Value) -> Option<AgentMessage> {
     let content = match message {
-        // These have no text but in a block.
+        // These messages have text in blocks only.
         AgentMessage::Assistant(_) | AgentMessage::ToolResult(_) if content.is_string() => {
             json!([{"type": "text", "text": content}])
         }

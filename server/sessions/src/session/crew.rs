@@ -1,8 +1,7 @@
-//! The threads that work for all sessions of a process.
+//! Threads that work for all sessions of a process.
 //!
-//! One thread works through what is handed over. Only while it is stuck in one task, as with a disk that does not answer,
-//! another one takes over the rest: a slow disk is the trouble of those sessions alone that lie on it. Threads end when
-//! there has been nothing to do for a while.
+//! One thread does the tasks in order. If a task takes long, as with a disk that does not answer, another thread takes
+//! over the rest. So a slow disk affects only the sessions on it. Idle threads end after a while.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,24 +9,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time that a task may take before another thread takes over.
+/// Duration of a task after which another thread takes over.
 const STUCK: Duration = Duration::from_millis(100);
 
-/// A thread without work ends after this time.
+/// Duration after which an idle thread ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// The most threads of a crew.
+/// Maximum number of threads of a crew.
 const MOST: usize = 16;
 
-/// The number of session files that stay open between writes. Others are open only while they are written.
+/// Number of session files that stay open between writes. Other files are open only during writes.
 const OPEN_FILES: usize = 16;
 
 type Task = Box<dyn FnOnce() + Send>;
 
-/// Threads for tasks that block.
+/// Threads for blocking tasks.
 pub(super) struct Crew {
     name: &'static str,
-    /// A task that has taken this long counts as stuck.
+    /// Duration of a task after which it counts as stuck.
     stuck: Duration,
     state: Mutex<State>,
     wake: Condvar,
@@ -36,14 +35,14 @@ pub(super) struct Crew {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Task>,
-    /// When the tasks began that are being worked at.
+    /// Start times of the running tasks.
     running: BTreeMap<u64, Instant>,
     begun: u64,
     threads: usize,
 }
 
 impl State {
-    /// The time until every task that is being worked at counts as stuck; zero where none is, or all do.
+    /// Returns the time until all running tasks count as stuck. Returns zero if no task is running, or all are stuck.
     fn until_stuck(&self, stuck: Duration) -> Duration {
         let newest = self.running.values().max();
         newest.map_or(Duration::ZERO, |begun| stuck.saturating_sub(begun.elapsed()))
@@ -59,7 +58,7 @@ impl Crew {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a task over. Where no thread is to be had, the caller's thread does it.
+    /// Queues a task. Runs the task on the caller's thread if no thread can be started.
     pub fn submit(self: &Arc<Self>, task: impl FnOnce() + Send + 'static) {
         let mut state = self.state();
         state.queue.push_back(Box::new(task));
@@ -75,7 +74,8 @@ impl Crew {
         self.wake.notify_one();
     }
 
-    /// Sees to it that a thread is there for what waits, also where all others turn out to be stuck.
+    /// Starts a thread for the queued tasks if all others are busy, because they may be stuck. Fails if the thread
+    /// cannot be started.
     fn stand_by(self: &Arc<Self>, state: &mut State) -> std::io::Result<()> {
         if state.queue.is_empty() || state.threads > state.running.len() || state.threads == MOST {
             return Ok(());
@@ -104,10 +104,10 @@ impl Crew {
             let number = state.begun;
             state.begun += 1;
             state.running.insert(number, Instant::now());
-            // The others get to it where there is no further thread to be had.
+            // If no thread can be started, the other threads do the tasks.
             let _ = self.stand_by(&mut state);
             drop(state);
-            // Whoever waits for the task learns of its failure from what the task has left.
+            // A failed task leaves its error for the caller that waits for it.
             let _ = catch_unwind(AssertUnwindSafe(task));
             state = self.state();
             state.running.remove(&number);
@@ -120,7 +120,7 @@ pub(super) struct OpenFiles {
     free: AtomicUsize,
 }
 
-/// One of them, until it is dropped.
+/// A place for an open file, released when dropped.
 pub(super) struct OpenPlace(Arc<OpenFiles>);
 
 impl OpenFiles {
@@ -128,7 +128,7 @@ impl OpenFiles {
         Arc::new(Self { free: AtomicUsize::new(count) })
     }
 
-    /// A place; none where all are taken.
+    /// Returns a place, or `None` if all are in use.
     pub fn take(self: &Arc<Self>) -> Option<OpenPlace> {
         let taken = self.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(1));
         taken.is_ok().then(|| OpenPlace(self.clone()))
@@ -141,14 +141,14 @@ impl Drop for OpenPlace {
     }
 }
 
-/// The threads and open files that the sessions of a process share.
+/// The threads and open files shared by the sessions of a process.
 #[derive(Clone)]
 pub(super) struct Crews {
-    /// Hands lines to the system.
+    /// Threads that hand lines to the system.
     pub writers: Arc<Crew>,
-    /// Brings them to the disk.
+    /// Threads that bring lines to the disk.
     pub syncers: Arc<Crew>,
-    /// The files that stay open.
+    /// Places for files that stay open.
     pub files: Arc<OpenFiles>,
 }
 
@@ -159,7 +159,7 @@ impl Crews {
         CREWS.clone()
     }
 
-    /// Fresh ones with so many files that stay open.
+    /// Creates crews with that number of files that stay open.
     pub fn new(files: usize) -> Self {
         let (writers, syncers) = (Crew::new("session-writer", STUCK), Crew::new("session-sync", STUCK));
         Self { writers, syncers, files: OpenFiles::new(files) }

@@ -1,4 +1,4 @@
-//! One line of a session file: what it says, and its text as it stands there.
+//! An entry: one line of a session file, with its content and its text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,29 +20,29 @@ use super::text::Text;
 use super::time;
 use super::transcript::StoredMessage;
 
-/// Where a new entry stands.
+/// The id, parent and time of a new entry.
 pub(super) struct Place {
     pub id: EntryId,
     pub parent_id: Option<EntryId>,
     pub time: i64,
 }
 
-/// An entry.
+/// An entry of a session.
 #[derive(Clone)]
 pub struct Entry {
     id: EntryId,
     parent_id: Option<EntryId>,
     source: Source,
-    /// Whether its text has the id and the parent that it has here.
+    /// `true` if the text contains the id and the parent of the entry.
     says_place: bool,
-    /// Its message, while that is kept decoded.
+    /// The decoded message, while it is kept.
     message: Option<Decoded>,
 }
 
 impl Entry {
-    /// Reads a line. `kept` gives its text for it to keep. Fails where it is not a JSON object with a type and an
-    /// id. One of a declared type may lack them: its number among the lines is its name then, and where it
-    /// does not say what it follows it follows `previous`.
+    /// Reads a line. `kept` returns the text to keep. Returns `None` if the line is not a JSON object with a type and
+    /// an id. An entry of a declared type may lack the id, which is then the number of the line, and the parent, which
+    /// is then `previous`.
     pub(super) fn read(
         text: &str,
         kept: impl FnOnce() -> Text,
@@ -94,7 +94,7 @@ impl Entry {
         })
     }
 
-    /// Reads a line with a message as almost all are.
+    /// Reads a line with a message in the usual form.
     fn at_a_glance(seen: &Glance<'_>, time: i64, text: Text, previous: Option<&EntryId>) -> Option<Self> {
         let parent_id = seen.parent_id.map(|parent| match previous {
             Some(previous) if previous.as_str() == parent => previous.clone(),
@@ -114,13 +114,13 @@ impl Entry {
         })
     }
 
-    /// A new one that is no message.
+    /// Creates an entry that is not a message.
     pub(super) fn new(place: Place, body: Body, data: Option<&Value>) -> Self {
         let line = line(&place, &body, |line| body.write(line, data));
         Self::placed(place, body, line, None)
     }
 
-    /// A new one for a message.
+    /// Creates an entry for a message.
     pub(super) fn of_message(place: Place, message: Arc<AgentMessage>) -> Self {
         let body = match &*message {
             AgentMessage::Custom(custom) => Body::CustomMessage { custom_type: custom.custom_type.clone() },
@@ -153,7 +153,7 @@ impl Entry {
         Self { id: place.id, parent_id: place.parent_id, source, says_place: true, message }
     }
 
-    /// Reads a line on its own.
+    /// Reads a line without its context.
     pub(super) fn alone(line: String) -> Option<Self> {
         let text = FrameText::from(line);
         Self::read(text.as_str(), || text.clone().into(), 0, None)
@@ -164,7 +164,7 @@ impl Entry {
         Self::at_length(line, || FrameText::from(line).into(), 0, None)
     }
 
-    /// The same entry under another parent.
+    /// Returns the entry with another parent.
     pub(super) fn under(&self, parent: Option<&EntryId>) -> Self {
         if self.parent_id.as_ref() == parent && self.says_place {
             return self.clone();
@@ -178,33 +178,33 @@ impl Entry {
         moved.map_or_else(|| self.clone(), |moved| Self { message: self.message.clone(), ..moved })
     }
 
-    /// Its identifier.
+    /// Returns the identifier of the entry.
     pub fn id(&self) -> &EntryId {
         &self.id
     }
 
-    /// The entry that it follows, in its own words: there may be no such entry.
+    /// Returns the id of the parent as written in the file; there may be no such entry.
     pub fn parent_id(&self) -> Option<&EntryId> {
         self.parent_id.as_ref()
     }
 
-    /// When it was written, in milliseconds since the epoch; none where it does not say.
+    /// Returns the time of the entry in milliseconds since the epoch, or `None` if the entry has no time.
     pub fn time(&self) -> Option<i64> {
         self.source.time
     }
 
-    /// What it says.
+    /// Returns the content of the entry.
     pub fn body(&self) -> &Body {
         self.source.body.body()
     }
 
-    /// Its text as it stands in the file, without the line's end. That of an entry of a large file is read; where
-    /// somebody has changed the file meanwhile, only the place of the entry is known.
+    /// Returns the text of the entry as written in the file, without the end of the line. The text of an entry of a
+    /// large file is read. If another program has changed the file, the text has only the type, the id and the parent.
     pub fn json(&self) -> FrameText {
         self.source.text.get().unwrap_or_else(|| line::lost(self.body(), &self.id, self.parent_id.as_ref()))
     }
 
-    /// Its text, for those who read it later: that of an entry of a large file stays there.
+    /// Returns the text of the entry for later use. The text of an entry of a large file stays in the file.
     pub fn line(&self) -> EntryLine {
         EntryLine::new(
             self.id.clone(),
@@ -214,18 +214,18 @@ impl Entry {
         )
     }
 
-    /// As [`Entry::json`], for those who keep it.
+    /// Returns the text to keep; see [`Entry::json`].
     pub(super) fn text(&self) -> &Text {
         &self.source.text
     }
 
-    /// A member of its own, as JSON text.
+    /// Returns a member of the entry as JSON text.
     pub fn member(&self, name: &str) -> Option<String> {
         Members::read(self.json().as_str()).ok()?.raw(name).map(str::to_owned)
     }
 
-    /// The message that it puts before the model: its own, that of an extension, a summary. None
-    /// where it has none or none that can be read. One that is not kept decoded is decoded.
+    /// Returns the message of the entry for the model: its own, that of an extension, or a summary. Returns `None` if
+    /// there is no readable message. Decodes the message if it is not kept decoded.
     pub fn message(&self) -> Option<Arc<AgentMessage>> {
         match &self.message {
             Some(known) => Some(known.message.clone()),
@@ -233,7 +233,7 @@ impl Entry {
         }
     }
 
-    /// As [`Entry::message`], for those who read it later: nothing is decoded.
+    /// Returns the message for later use, without decoding it.
     pub fn stored_message(&self) -> StoredMessage {
         match &self.message {
             Some(known) => known.message.clone().into(),
@@ -246,26 +246,26 @@ impl Entry {
         self.message.is_some()
     }
 
-    /// Leaves its text where the same text stays.
+    /// Replaces the text by the same text in the file.
     pub(super) fn leave(&mut self, text: Text) {
         if self.source.text.here().is_some_and(|here| text.is(here)) {
             self.source.text = text;
         }
     }
 
-    /// Keeps its message decoded.
+    /// Decodes the message and keeps it so.
     pub(super) fn keep_decoded(&mut self) {
         self.message = self.message.take().or_else(|| self.source.decoded());
     }
 
-    /// Keeps no more than its text; where its message stands in it is kept in mind.
+    /// Drops the decoded message and keeps the text, with the range of the message in it.
     pub(super) fn forget_decoded(&mut self) {
         if self.message.take().is_some_and(|decoded| decoded.stands) {
             self.source.find();
         }
     }
 
-    /// Whether it puts a message before the model; what [`Entry::message`] gives tells it too, and decodes it.
+    /// Returns true if the entry has a message for the model. Unlike [`Entry::message`], decodes nothing.
     pub fn speaks(&self) -> bool {
         match self.body() {
             Body::Message(_) | Body::CustomMessage { .. } | Body::Compaction(_) => true,
@@ -274,8 +274,8 @@ impl Entry {
         }
     }
 
-    /// The same as JSON text, which shares that of the entry where it can. Nothing is decoded where the text is known to
-    /// have the declared shape.
+    /// Returns the message as JSON text, which shares the text of the entry if possible. Decodes nothing if the text is
+    /// known to have the declared shape.
     pub fn message_text(&self) -> Option<FrameText> {
         if let Some(text) = self.source.message_text() {
             return Some(text);
@@ -298,7 +298,7 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// Begins a line and ends it; where the place stands in it is as pi writes it.
+/// Writes a line with id, parent and time in the order of pi.
 fn line(place: &Place, body: &Body, members: impl FnOnce(&mut Line)) -> String {
     let mut line = Line::default();
     line.member("type", body.kind());

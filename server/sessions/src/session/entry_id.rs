@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub struct EntryId(Arc<str>);
 
 impl EntryId {
-    /// Its text.
+    /// Returns the text of the identifier.
     pub fn as_str(&self) -> &str {
         &self.0
     }

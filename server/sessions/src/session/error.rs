@@ -1,49 +1,49 @@
-//! Why something about a session does not work.
+//! Errors of sessions.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The name was empty, or white space only.
+/// The error for a name that is empty or white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 // The text is the one that the pi document's agents send.
 #[error("Session name cannot be empty")]
 pub struct EmptyName;
 
-/// Why a session cannot be opened. Its file is as it was.
+/// The reason why a session cannot be opened. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("{} does not exist", .path.display())]
     Missing {
         /// The file.
         path: PathBuf,
     },
-    /// There is such a file, and a new one was wanted.
+    /// The file for a new session exists already.
     #[error("{} exists already", .path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// Somebody else works on it.
+    /// Another process, or this one, has the session open.
     #[error("{} is in use by {holder}", .path.display())]
     Locked {
         /// The file.
         path: PathBuf,
-        /// Who has it.
+        /// The process that has the file.
         holder: Holder,
     },
-    /// It is something else.
+    /// The file is not a session.
     #[error("{} is not a session: {reason}", .path.display())]
     NotASession {
         /// The file.
         path: PathBuf,
-        /// The end of the sentence.
+        /// Reason, as the end of the message.
         reason: &'static str,
     },
-    /// The directory that it belongs to is gone.
+    /// The working directory of the session does not exist any more.
     #[error("{} cannot be opened: its working directory {cwd} does not exist", .path.display())]
     NoDirectory {
         /// The directory.
@@ -51,20 +51,20 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{} cannot be read: {source}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Another agent has the sessions, and it refuses.
+    /// The remote agent that has the sessions refuses.
     #[error("{0}")]
     Elsewhere(String),
 }
 
-/// Who works on a session.
+/// The process that has a session open, by its id, if that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holder(pub Option<u32>);
 
@@ -78,49 +78,49 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Why no fork was made.
+/// The reason why a fork failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForkError {
-    /// There is no such entry, or it is no message of the user.
+    /// There is no such entry, or the entry is not a message of the user.
     // The text is the one that the pi document's agents send.
     #[error("Invalid entry ID for forking")]
     Unknown,
-    /// Nothing was said in the session that a copy could have.
+    /// The session has no message to copy.
     // The text is the one that the pi document's agents send.
     #[error("This session has not been saved yet. Send a message before cloning or forking it.")]
     NothingSaid,
-    /// Another agent has the session, and it refuses.
+    /// The remote agent that has the session refuses.
     #[error("{0}")]
     Elsewhere(String),
 }
 
-/// Why a session was not deleted. Its file is as it was.
+/// The reason why a session was not deleted. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeleteError {
     /// No session of the directory has that identifier.
     #[error("no session \"{0}\" in this directory")]
     Unknown(String),
-    /// Somebody works on it.
+    /// The session is in use.
     #[error("session {id} is in use by {holder}")]
     Locked {
-        /// Its identifier.
+        /// Identifier of the session.
         id: String,
-        /// Who has it.
+        /// The process that has the session.
         holder: Holder,
     },
-    /// Its file cannot be removed.
+    /// The file cannot be removed.
     #[error("{} cannot be removed: {source}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// Why what was said does not reach the disk. It is kept in memory.
+/// The reason why entries do not reach the disk. They stay in memory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct StorageTrouble(Arc<str>);

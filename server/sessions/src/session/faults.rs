@@ -1,7 +1,6 @@
-//! A disk in memory that fails where a test says, and what sessions make of it.
+//! A disk in memory that fails on request, and the behaviour of sessions on it.
 //!
-//! Everything that changes the disk is a step. A fault hits steps by their numbers, so that a test
-//! can go through all of them.
+//! Each change to the disk is a step. Faults hit steps by number, so a test can go through all of them.
 
 #[cfg(test)]
 mod crash;
@@ -26,24 +25,22 @@ use std::time::Duration;
 use super::error::Holder;
 use super::storage::{Claim, Identity, Storage, StoredFile};
 
-/// Longer than anything here takes.
+/// A limit longer than any test takes.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What happens to a step.
+/// The fault of a step.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// The machine stops in the middle of the step with that number. Of a write that many tenths are
-    /// done, any other step is done where it is more than five.
+    /// The machine stops during the step with that number. Of a write, that many tenths are done; any other step is
+    /// done if there are more than five.
     Crash { step: usize, tenths: usize },
-    /// These steps do not get the room that they ask for; of a write half is done. Where
-    /// `truncate` says so, files cannot be cut either.
+    /// These steps get no room on the disk; of a write, half is done. If `truncate` is set, files cannot be cut either.
     Full { steps: Range<usize>, truncate: bool },
-    /// The program itself fails in that step.
+    /// The program itself panics in that step.
     Panic { step: usize },
 }
 
-/// What is left of what was not synced when the power fails, in tenths; none where only the process
-/// died.
+/// Tenths of the unsynced data that survive a power failure; `None` if only the process died.
 pub type PowerLoss = Option<usize>;
 
 #[derive(Debug, Clone, Default)]
@@ -52,10 +49,10 @@ pub struct MemoryDisk {
     gate: Arc<Gate>,
 }
 
-/// Where steps wait while the disk does not answer.
+/// The gate that blocks steps while the disk does not answer.
 #[derive(Debug, Default)]
 struct Gate {
-    /// How many steps are still done; none where all are.
+    /// Number of steps that are still done; `None` if all are.
     left: Mutex<Option<usize>>,
     thawed: Condvar,
 }
@@ -81,7 +78,7 @@ struct Memory {
     fault: Option<Fault>,
     crashed: bool,
     read_only: bool,
-    /// Files that are claimed, by the numbers of their claims.
+    /// Claimed files, by the numbers of their claims.
     claims: BTreeMap<usize, Identity>,
     claimed: usize,
 }
@@ -107,7 +104,7 @@ struct MemoryFile {
 }
 
 impl MemoryDisk {
-    /// One with a file, all of it durable.
+    /// Creates a disk with a file whose content is durable.
     pub fn with(path: &Path, content: &[u8]) -> Self {
         let disk = Self::default();
         let node = Node { content: content.into(), durable: content.into(), locked: false };
@@ -124,20 +121,20 @@ impl MemoryDisk {
         self
     }
 
-    /// Somebody else puts that into a file, which stays the same file.
+    /// Replaces the content of a file as another program would; the file keeps its identity.
     pub fn overwrite(&self, path: &Path, content: &[u8]) {
         let mut memory = self.memory();
         let node = memory.names[path];
         memory.nodes[node].content = content.into();
     }
 
-    /// Nothing can be written to its files.
+    /// Makes the files of the disk read-only.
     pub fn read_only(self) -> Self {
         self.memory().read_only = true;
         self
     }
 
-    /// How many steps there were.
+    /// Returns the number of steps so far.
     pub fn steps(&self) -> usize {
         self.memory().steps
     }
@@ -155,7 +152,7 @@ impl MemoryDisk {
         self.memory().names.keys().cloned().collect()
     }
 
-    /// What the next start of the machine, or of the process, finds.
+    /// Returns the disk as the next start of the machine, or of the process, finds it.
     pub fn survivor(&self, loss: PowerLoss) -> Self {
         let mut memory = self.memory().clone();
         (memory.fault, memory.crashed) = (None, false);
@@ -164,7 +161,7 @@ impl MemoryDisk {
             node.locked = false;
             if let Some(tenths) = loss {
                 let common = node.content.iter().zip(&node.durable).take_while(|(one, other)| one == other);
-                // What was cut and not synced may be there again, else a part of what was added.
+                // Data that was cut but not synced may return; otherwise a part of the added data may survive.
                 if common.count() == node.durable.len() {
                     let more = (node.content.len() - node.durable.len()) * tenths / 10;
                     node.content.truncate(node.durable.len() + more);
@@ -185,12 +182,12 @@ impl MemoryDisk {
         self.memory.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// After that many more steps it does not answer any more.
+    /// Stops the disk after that many more steps.
     pub fn freeze(&self, after: usize) {
         *self.gate.left.lock().unwrap() = Some(after);
     }
 
-    /// It answers again.
+    /// Lets the disk answer again.
     pub fn thaw(&self) {
         *self.gate.left.lock().unwrap() = None;
         self.gate.thawed.notify_all();
@@ -206,7 +203,7 @@ impl Memory {
         if self.crashed { Err(io::Error::other("the machine has stopped")) } else { Ok(self) }
     }
 
-    /// Does a step, or what a fault leaves of it: `act` gets how many tenths are done.
+    /// Does a step, or the part that a fault leaves of it: `act` receives the number of tenths.
     fn step(&mut self, asks_for_room: bool, act: impl FnOnce(&mut Self, usize)) -> io::Result<()> {
         self.alive()?;
         let number = self.steps;
@@ -326,7 +323,7 @@ impl Storage for MemoryDisk {
 }
 
 impl MemoryDisk {
-    /// How many of its files are locked.
+    /// Returns the number of locked files.
     pub fn locks(&self) -> usize {
         self.memory().nodes.iter().filter(|node| node.locked).count()
     }
@@ -345,7 +342,7 @@ impl StoredFile for MemoryFile {
         let mut memory = self.disk.memory();
         let content = &memory.alive()?.nodes[self.node].content;
         let rest = content.get(usize::try_from(at).unwrap()..).unwrap_or_default();
-        // A system may give less than there is.
+        // A system may return less than requested.
         let count = bytes.len().min(rest.len()).min(100);
         bytes[..count].copy_from_slice(&rest[..count]);
         Ok(count)
@@ -367,7 +364,7 @@ impl StoredFile for MemoryFile {
             count = bytes.len() * tenths / 10;
             memory.nodes[self.node].content.extend_from_slice(&bytes[..count]);
         });
-        // As a system does it: what there was room for is written, and the next write says why not all.
+        // As on a real system: the write fills the remaining room, and the next write reports the error.
         match result {
             Err(error) if error.kind() == ErrorKind::StorageFull && count > 0 => Ok(count),
             result => result.map(|()| count),

@@ -1,8 +1,8 @@
 //! The file behind a session.
 //!
-//! It is written line by line at its end, and a line is handed to the system in one piece; a thread brings it to
-//! the disk. What cannot be written stays in the session and is tried again with the next entry. Of many sessions few
-//! files are open between writes; the others are claimed. All of this blocks: `writer` calls it.
+//! Lines are appended, each in one piece, and a thread brings them to the disk. Lines that cannot be written stay in
+//! the session and are tried again with the next entry. Few files of many sessions are open between writes; the others
+//! are claimed. All of this blocks, so `writer` calls it.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,31 +17,31 @@ use super::storage::{Identity, Storage, StoredFile, lock};
 use super::sync::Settling;
 use super::text::{Shelf, Text};
 
-/// The largest file that is opened.
+/// Maximum length in bytes of a file that can be opened.
 const LARGEST: u64 = 1 << 32;
 
-/// Length in bytes from which on the texts of lines stay in a file that is opened. The texts of shorter files
-/// are kept in memory, so nothing is lost if another program cuts the file.
+/// Length in bytes from which on the texts of lines stay in the opened file. The texts of shorter files are kept in
+/// memory, so nothing is lost if another program cuts the file.
 pub(super) const LARGE: u64 = 16 << 20;
 
-/// How often a file is opened that was replaced meanwhile.
+/// Number of attempts to open a file that is replaced at the same time.
 const ATTEMPTS: usize = 8;
 
-/// The file behind a session, whether it is there yet or not.
+/// The file of a session, which may not exist yet.
 pub(super) struct SessionFile {
     path: PathBuf,
     storage: Arc<dyn Storage>,
     open: Option<Appender>,
-    /// How many lines of the session are in it.
+    /// Number of lines of the session in the file.
     written: usize,
-    /// What has to be done before anything can be written behind what is there.
+    /// Migration that must precede the next write.
     migration: Option<Migration>,
-    /// Why nothing will ever be written.
+    /// Reason why the file is never written.
     refused: Option<StorageTrouble>,
     trouble: Option<StorageTrouble>,
-    /// The numbers of lines that are nowhere any more.
+    /// Numbers of the lines that are lost.
     lost: BTreeSet<usize>,
-    /// Why they are lost.
+    /// Reason for their loss.
     loss: Option<StorageTrouble>,
     threads: FileThreads,
 }
@@ -49,18 +49,18 @@ pub(super) struct SessionFile {
 /// The threads and places that a file shares with others.
 #[derive(Clone, Default)]
 pub(super) struct FileThreads {
-    /// Threads that bring it to the disk; whoever writes does it where there are none.
+    /// Threads that bring the file to the disk; without them each write does it.
     pub syncers: Option<Arc<Crew>>,
-    /// Places of files that stay open between writes; without them it is always open.
+    /// Places of files that stay open between writes; without them the file is always open.
     pub places: Option<Arc<OpenFiles>>,
 }
 
-/// A file of an older version is replaced as a whole.
+/// A migration: the replacement of a file of an older version.
 #[derive(Debug)]
 pub(super) struct Migration {
-    /// The version of the file that is there.
+    /// Version of the old file.
     pub from: u64,
-    /// The name of the new file until it takes the place of the old one.
+    /// Name of the new file until it replaces the old one.
     pub temporary: String,
 }
 
@@ -75,22 +75,22 @@ impl std::fmt::Debug for SessionFile {
     }
 }
 
-/// What is known of a file after it was looked at or written.
+/// The state of a file after it was opened or written.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FileStatus {
-    /// How many lines of the session are in it.
+    /// Number of lines of the session in the file.
     pub written: usize,
-    /// Which file it is, where it is open.
+    /// Identity of the file, if it is open.
     pub identity: Option<Identity>,
-    /// Why nothing will ever be written.
+    /// Reason why the file is never written.
     pub refused: Option<StorageTrouble>,
-    /// Why it cannot be written now.
+    /// Reason why the file cannot be written now.
     pub trouble: Option<StorageTrouble>,
-    /// What was written, on its way to the disk.
+    /// Progress of the written lines to the disk.
     pub settling: Option<Settling>,
 }
 
-/// A file that was opened and is locked, and what is in it.
+/// A file that was opened and locked, with its content.
 pub(super) struct Opened {
     pub file: SessionFile,
     pub content: Content,
@@ -98,14 +98,14 @@ pub(super) struct Opened {
 
 /// The content of a file.
 pub(super) enum Content {
-    /// All of it.
+    /// The whole content.
     Bytes(Vec<u8>),
-    /// It stays in the file, which is too large to be kept in memory.
+    /// The reader of a file that is too large for memory.
     There(Arc<Shelf>),
 }
 
 impl SessionFile {
-    /// One that comes with the first [`SessionFile::write`].
+    /// Creates a file that [`SessionFile::write`] makes on its first call.
     pub fn future(path: PathBuf, storage: Arc<dyn Storage>, threads: FileThreads) -> Self {
         Self {
             path,
@@ -121,7 +121,8 @@ impl SessionFile {
         }
     }
 
-    /// Opens one that is there, and locks it. The content of one of length `large` or more stays in it.
+    /// Opens and locks an existing file. The content of a file of at least `large` bytes stays in the file. Fails if
+    /// there is no such file, if it cannot be read, or if it is in use.
     pub fn open(
         path: PathBuf,
         storage: Arc<dyn Storage>,
@@ -144,7 +145,7 @@ impl SessionFile {
                 return Err(OpenError::Locked { path, holder });
             }
             let identity = file.identity().map_err(failed)?;
-            // Somebody may have put another file in its place before it was locked.
+            // Another program may have replaced the file before it was locked.
             if storage.identity(&path).map_err(failed)? != identity {
                 continue;
             }
@@ -186,8 +187,7 @@ impl SessionFile {
         }
     }
 
-    /// Says what was found in the file: how many lines, how it ends, and whether it has to be
-    /// replaced.
+    /// Sets the facts of an opened file: the number of its lines, its end, and the migration that it needs.
     pub fn found(&mut self, lines: usize, tail: Tail, migration: Option<Migration>) {
         self.written = lines;
         self.migration = migration;
@@ -199,24 +199,24 @@ impl SessionFile {
         }
     }
 
-    /// Never writes to the file, for this reason.
+    /// Forbids all writes to the file, with that reason.
     pub fn refuse(&mut self, reason: String) {
         let reason = StorageTrouble::from(reason);
         self.refused = Some(reason.clone());
         self.trouble = Some(reason);
     }
 
-    /// Its path, also before it is there.
+    /// Returns the path of the file, which need not exist yet.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where it would be looked for.
+    /// Returns the storage of the file.
     pub fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage
     }
 
-    /// What is known of it.
+    /// Returns the state of the file.
     pub fn status(&self) -> FileStatus {
         FileStatus {
             written: self.written,
@@ -227,8 +227,7 @@ impl SessionFile {
         }
     }
 
-    /// Writes the lines that are not in it yet. Where that fails the reason is kept, and the next
-    /// call tries again.
+    /// Writes the lines that the file lacks. On failure, keeps the reason; the next call tries again.
     pub fn write(&mut self, lines: &[Text]) {
         if self.refused.is_some() {
             return;
@@ -257,7 +256,7 @@ impl SessionFile {
         self.open.as_mut()?.take_placed()
     }
 
-    /// Closes it until it is written again, where others are to stay open.
+    /// Closes the file until the next write if no place for open files is left.
     pub fn rest(&mut self) {
         if let (Some(open), Some(places)) = (&mut self.open, &self.threads.places) {
             open.rest(places);
@@ -272,10 +271,10 @@ impl SessionFile {
             match self.storage.identity(&self.path) {
                 Ok(identity) if identity == open.identity => {}
                 Ok(_) => return Err(io::Error::other("another file has taken its place")),
-                // Removed: what is known of the session makes a new one.
+                // The file was removed: the lines of the session make a new one.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     tracing::warn!(file = %self.path.display(), "the session file is gone and is written anew");
-                    // Texts that stay in it can be read as long as it is open.
+                    // The texts that stay in the file are readable as long as it is open.
                     let _open = lines.iter().find_map(Text::open);
                     self.note_lost(lines);
                     (self.open, self.written, self.migration) = (None, 0, None);
@@ -299,7 +298,7 @@ impl SessionFile {
         self.write_anew(lines)
     }
 
-    /// Notes which lines are lost with a file that was removed while it was closed.
+    /// Notes the lines that are lost because their file was removed while it was closed.
     fn note_lost(&mut self, lines: &[Text]) {
         let gone = lines.iter().enumerate().filter(|(_, line)| line.is_gone());
         self.lost.extend(gone.map(|(number, _)| number));
@@ -313,7 +312,7 @@ impl SessionFile {
         }
     }
 
-    /// Writes the lines that are not in the file, which may have to be made.
+    /// Writes the lines that the file lacks, and creates the file if necessary.
     fn write_anew(&mut self, lines: &[Text]) -> io::Result<()> {
         let open = match &mut self.open {
             Some(open) => open,
@@ -327,7 +326,7 @@ impl SessionFile {
         Ok(())
     }
 
-    /// Puts a new file in the place of the old one, which keeps its content under another name.
+    /// Replaces the old file by a new one. The old content stays under another name.
     fn replace(&self, migration: &Migration, lines: &[Text]) -> io::Result<Appender> {
         let path = self.storage.real(&self.path)?;
         let temporary = path.with_file_name(&migration.temporary);
@@ -355,7 +354,7 @@ impl SessionFile {
         Ok(open)
     }
 
-    /// Gives the file a second name that says its version.
+    /// Links the file under a second name, which contains its version.
     fn keep(&self, path: &Path, version: u64) -> io::Result<()> {
         let identity = self.storage.identity(path)?;
         for number in 0..100 {
@@ -369,7 +368,7 @@ impl SessionFile {
             match self.storage.link(path, &backup) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    // Left by an attempt that got no further.
+                    // An earlier attempt that failed left this link.
                     if self.storage.identity(&backup).is_ok_and(|kept| kept == identity) {
                         return Ok(());
                     }

@@ -1,8 +1,8 @@
-//! Messages that another program wrote in a shape of its own, read as far as they can be.
+//! Lenient decoding of messages that another program wrote in its own shape.
 //!
-//! The file keeps what stands there. Here it is brought into the declared shape: a count that is negative
-//! or a text becomes a number, a text where blocks belong becomes a block, what is missing gets a value that
-//! says nothing. What has no declared shape at all stays as it is, under a role that nobody knows.
+//! The file keeps the original text. Here the message gets the declared shape: a negative count or a text becomes a
+//! number, a text in place of blocks becomes a block, a missing member gets a neutral value. A message without any
+//! declared shape stays unchanged, under an unknown role.
 
 use agentese::types::AgentMessage;
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::members::decode;
 use super::time;
 
-/// What a member should be.
+/// The declared shape of a member.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape {
     Text,
@@ -19,7 +19,7 @@ pub(super) enum Shape {
     Count,
     OptionalCount,
     OptionalInteger,
-    /// Any number that is one.
+    /// Any finite number.
     Number,
     /// Milliseconds since the epoch.
     Time,
@@ -39,18 +39,17 @@ use Shape::{
     OptionalList, OptionalText, StopReason, Text, Time,
 };
 
-/// The members of something, with what each should be.
+/// The members of an object, with the shape of each.
 pub(super) type Members = &'static [(&'static str, Shape)];
 
 impl Shape {
-    /// Whether a member of this shape may be absent.
+    /// Returns true if a member of this shape may be absent.
     pub fn is_optional(self) -> bool {
         matches!(self, OptionalText | OptionalCount | OptionalInteger | OptionalFlag | OptionalList)
     }
 }
 
-/// Members that messages may have besides, of which nothing is made where they are something else: the role, the name,
-/// and what it is; none where it is anything.
+/// Optional members of messages that are dropped if they have another shape: role, name, and shape; `None` accepts any.
 pub(super) const BESIDES: &[(&str, &str, Option<Shape>)] = &[
     ("toolResult", "details", None),
     ("assistant", "responseId", Some(Text)),
@@ -123,8 +122,7 @@ const MESSAGES: &[(&str, Members)] = &[
     ("compactionSummary", &[("summary", Text), ("tokensBefore", Count), ("timestamp", Time)]),
 ];
 
-/// The members of blocks, by type; a block without one is of the first type all of whose telling members
-/// it has.
+/// The members of blocks, by type. A block without a type gets the first type of which it has all identifying members.
 const BLOCKS: &[(&str, &[&str], Members)] = &[
     (
         "toolCall",
@@ -140,7 +138,7 @@ const BLOCKS: &[(&str, &[&str], Members)] = &[
     ("text", &["text"], &[("text", Text), ("textSignature", OptionalText)]),
 ];
 
-/// Members that tell the role of a message that names none.
+/// Members that identify the role of a message without one.
 const TELLING: &[(&str, &str)] = &[
     ("toolCallId", "toolResult"),
     ("stopReason", "assistant"),
@@ -149,7 +147,7 @@ const TELLING: &[(&str, &str)] = &[
     ("customType", "custom"),
 ];
 
-/// What other programs call the reasons to stop.
+/// Names that other programs use for the stop reasons.
 const STOP_REASONS: &[(&str, &[&str])] = &[
     ("stop", &["stop", "end_turn", "stop_sequence", "end", "completed", "pause_turn"]),
     ("length", &["length", "max_tokens", "max_output_tokens", "incomplete"]),
@@ -158,25 +156,25 @@ const STOP_REASONS: &[(&str, &[&str])] = &[
     ("aborted", &["aborted", "abort", "cancelled", "canceled"]),
 ];
 
-/// The role of a message whose role cannot be told.
+/// The role of a message whose role is unknown.
 const NOBODY: &str = "unknown";
 
-/// The members of messages of that role, where they are known.
+/// Returns the members of messages of that role, if the role is declared.
 pub(super) fn members_of_message(role: &str) -> Option<Members> {
     MESSAGES.iter().find(|(known, _)| *known == role).map(|(_, members)| *members)
 }
 
-/// The members of blocks of that type, where they are known.
+/// Returns the members of blocks of that type, if the type is declared.
 pub(super) fn members_of_block(kind: &str) -> Option<Members> {
     BLOCKS.iter().find(|(known, ..)| *known == kind).map(|(_, _, members)| *members)
 }
 
-/// Whether this is a declared reason to stop, by its own name.
+/// Returns true if the text is the name of a declared stop reason.
 pub(super) fn is_stop_reason(reason: &str) -> bool {
     STOP_REASONS.iter().any(|(known, _)| *known == reason)
 }
 
-/// The role of a message; what its members tell where it names none.
+/// Returns the role of a message. If it has no role, its members identify one.
 pub(super) fn role(message: &Map<String, Value>) -> &str {
     if let Some(role) = message.get("role").and_then(Value::as_str).filter(|role| !role.is_empty()) {
         return role;
@@ -184,7 +182,7 @@ pub(super) fn role(message: &Map<String, Value>) -> &str {
     TELLING.iter().find(|(member, _)| message.contains_key(*member)).map_or(NOBODY, |(_, role)| role)
 }
 
-/// The message that a value is. `time` is that of its entry, in milliseconds since the epoch.
+/// Converts a value to a message. `time` is that of its entry, in milliseconds since the epoch.
 pub(super) fn message(value: Value, time: i64) -> AgentMessage {
     let mut members = match value {
         Value::Object(members) => members,
@@ -202,14 +200,14 @@ pub(super) fn message(value: Value, time: i64) -> AgentMessage {
     })
 }
 
-/// The text or the blocks that a value is.
+/// Converts a value to content, which is a text or blocks.
 pub(super) fn content(value: Value) -> Value {
     shape(Content, Some(value), &Map::new(), 0).unwrap_or_default()
 }
 
-/// A count that a value is, as far as it is one.
+/// Converts a value to a count, which is 0 if the value is not a number.
 pub(super) fn count(value: &Value) -> u64 {
-    // A number that is too large becomes the largest, one below zero becomes none.
+    // A number that is too large becomes the maximum, a negative one becomes 0.
     value.as_u64().unwrap_or_else(|| figure(value).unwrap_or_default() as u64)
 }
 
@@ -231,7 +229,7 @@ fn shaped(members: &mut Map<String, Value>, shapes: Members, time: i64) {
     }
 }
 
-/// A member in that shape; none where it is optional and not there, or nothing can be made of it.
+/// Converts a member to that shape. Returns `None` if an optional member is absent, or no conversion is possible.
 fn shape(wanted: Shape, value: Option<Value>, all: &Map<String, Value>, time: i64) -> Option<Value> {
     let value = value.unwrap_or_default();
     let word = |value: &Value| match value {
@@ -287,7 +285,7 @@ fn all_are_objects(value: &Value) -> bool {
     value.as_array().is_some_and(|items| items.iter().all(Value::is_object))
 }
 
-/// The time that a value is, in milliseconds since the epoch.
+/// Converts a value to a time in milliseconds since the epoch.
 pub(super) fn moment(value: &Value) -> Option<i64> {
     match value {
         Value::String(text) => time::milliseconds(text).or_else(|| figure(value).map(|number| number as i64)),
@@ -343,7 +341,7 @@ fn stop_reason(value: &Value, message: &Map<String, Value>) -> &'static str {
     match named {
         Some(reason) => reason,
         None if message.get("errorMessage").is_some_and(Value::is_string) => "error",
-        // Members are brought into shape in their order: the content has been.
+        // Members are converted in their order, so the content has its shape already.
         None if message
             .get("content")
             .and_then(Value::as_array)

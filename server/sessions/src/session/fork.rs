@@ -1,4 +1,4 @@
-//! A new session from a part of another.
+//! New sessions from a part of another session.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::entry_id::EntryId;
 use super::{ForkError, Session, Store};
 
 impl Session {
-    /// The messages of the user, of every branch and in the order of the file, with their text; those
+    /// Returns the messages of the user with their texts, of every branch and in the order of the file. Messages
     /// without text are left out.
     pub fn fork_messages(&self) -> Vec<(EntryId, String)> {
         let _open = self.open_texts();
@@ -19,9 +19,9 @@ impl Session {
         messages.filter(|(_, text)| !text.is_empty()).collect()
     }
 
-    /// A session with everything that led to a message of the user, and that message's text. Its
-    /// entries keep their identifiers. It is kept in `store`, or in memory alone. Fails where there
-    /// is no such message.
+    /// Creates a session with all entries before a message of the user. Returns it with the text of that message.
+    /// Entries keep their identifiers. The session is kept in `store`, or only in memory. Fails if there is no such
+    /// message.
     pub fn fork(&self, entry: &str, store: Option<&Store>) -> Result<(Self, String), ForkError> {
         let position = self.tree.find(&self.entries, entry).ok_or(ForkError::Unknown)?;
         let text = user_text(&self.entries[position]).ok_or(ForkError::Unknown)?;
@@ -29,14 +29,14 @@ impl Session {
         Ok((fork, text))
     }
 
-    /// A session with everything up to where this one stands. Its entries keep their identifiers. It is kept in `store`, or
-    /// in memory alone.
+    /// Creates a session with the active branch. Entries keep their identifiers. The session is kept in `store`, or
+    /// only in memory.
     pub fn copy(&self, store: Option<&Store>) -> Self {
         let leaf = self.leaf().and_then(|leaf| self.tree.find(&self.entries, leaf.id().as_str()));
         self.with(self.kept(leaf), store)
     }
 
-    /// A session that comes from this one and has those entries, with the names that they have now.
+    /// Creates a session with those entries and their current labels, and this session as its parent.
     fn with(&self, entries: Vec<Entry>, store: Option<&Store>) -> Self {
         let parent = self.file().map(|file| file.to_string_lossy().into_owned());
         let mut start = self.start.clone().parent(parent);
@@ -57,7 +57,7 @@ impl Session {
         fork
     }
 
-    /// The path to an entry without its labels, each entry under the one before it.
+    /// Returns the path to an entry without labels, each entry linked to the previous one.
     fn kept(&self, leaf: Option<usize>) -> Vec<Entry> {
         let mut kept: Vec<Entry> = Vec::new();
         for position in self.tree.path(leaf) {
@@ -69,7 +69,7 @@ impl Session {
         kept
     }
 
-    /// The names that entries have now.
+    /// Returns the current labels of entries.
     fn labels(&self) -> HashMap<EntryId, String> {
         let mut labels = HashMap::new();
         for entry in &self.entries {
@@ -87,7 +87,7 @@ impl Session {
     }
 }
 
-/// The text of a message of the user; none where the entry is something else.
+/// Returns the text of a message of the user, or `None` for other entries.
 fn user_text(entry: &Entry) -> Option<String> {
     let Body::Message(Role::User) = entry.body() else { return None };
     match &*entry.message()? {

@@ -1,8 +1,9 @@
-//! A line with a message, taken in in one pass: where it stands, who speaks, and whether its message has the declared shape.
+//! The fast parse of a line with a message in one pass: position and role of the message, and its agreement with the
+//! declared shape.
 //!
-//! Nothing is decoded and nothing copied. Whatever is out of the ordinary (another type, members twice, escapes in names,
-//! numbers with an exponent, half characters) makes the line a case for [`Members`](super::members::Members), which reads
-//! everything; so this need not know what such a line means.
+//! Nothing is decoded or copied. The parse stops at an unusual line: another type, repeated members, escapes in names,
+//! numbers with an exponent, lone surrogates. Then [`Members`](super::members::Members) reads the line in full. So this
+//! module need not interpret such lines.
 
 use std::ops::Range;
 
@@ -11,30 +12,30 @@ use memchr::memchr2;
 use super::body::Role;
 use super::foreign::{self, Shape};
 
-/// How deep values may nest here.
+/// Maximum nesting depth of values.
 const DEPTH: usize = 64;
 
-/// The most digits that every kind of number holds exactly.
+/// Maximum number of digits that every kind of number holds exactly.
 const DIGITS: usize = 15;
 
-/// What a line with a message says.
+/// The result of the fast parse of a line with a message.
 #[derive(Debug, PartialEq)]
 pub(super) struct Glance<'a> {
-    /// Its identifier, never empty.
+    /// Identifier of the entry, never empty.
     pub id: &'a str,
-    /// The entry that it follows; none where it says that it follows none.
+    /// Id of the parent; `None` if the line has null.
     pub parent_id: Option<&'a str>,
-    /// When it was written, as text.
+    /// Time of the entry, as text.
     pub timestamp: &'a str,
-    /// Who speaks.
+    /// Author of the message.
     pub role: Role,
-    /// Where the message stands in the line.
+    /// Range of the message in the line.
     pub message: Range<usize>,
-    /// Whether the message is known to have the declared shape. Of others only decoding tells.
+    /// `true` if the message is known to have the declared shape. Other messages must be decoded to find out.
     pub fits: bool,
 }
 
-/// Looks at a line. None where it is out of the ordinary, damaged lines among them.
+/// Parses a line. Returns `None` if the line is unusual or damaged.
 pub(super) fn glance(line: &str) -> Option<Glance<'_>> {
     if !is_plain(line.as_bytes()) {
         return None;
@@ -43,7 +44,7 @@ pub(super) fn glance(line: &str) -> Option<Glance<'_>> {
     let (mut kind, mut id, mut parent_id, mut timestamp, mut message) = (None, None, None, None, None);
     walk.members(|walk, name| {
         let before = walk.at;
-        // A second member of the name ends it.
+        // The parse stops at a second member of the same name.
         let is_new = match name {
             "type" => kind.replace(walk.plain_string()?).is_none(),
             "id" => id.replace(walk.plain_string()?).is_none(),
@@ -74,24 +75,24 @@ pub(super) fn glance(line: &str) -> Option<Glance<'_>> {
     is_whole.then_some(Glance { id, parent_id, timestamp, role, message, fits: walk.fits })
 }
 
-/// Whether a line has no control characters, which JSON has only between values.
+/// Returns true if a line has no control characters, which JSON allows only between values.
 fn is_plain(bytes: &[u8]) -> bool {
     let is_plain = |bytes: &[u8]| bytes.iter().fold(true, |plain, byte| plain & (*byte >= b' '));
     let (blocks, rest) = bytes.as_chunks::<64>();
     blocks.iter().all(|block| is_plain(block)) && is_plain(rest)
 }
 
-/// Where the first quote or backslash of eight bytes is.
+/// Returns the position of the first quote or backslash in eight bytes.
 fn in_word(word: [u8; 8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let word = u64::from_le_bytes(word);
-    // The lowest bit that is set is of a byte that is zero; those above it may be of others.
+    // The lowest set bit belongs to a zero byte; higher bits may belong to other bytes.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
     let found = zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
     (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
-/// A place in a line. Every step is none where something unusual stands there.
+/// A position in a line. Every step returns `None` at unusual text.
 struct Walk<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -100,7 +101,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The next byte that is no blank.
+    /// Returns the next byte that is not a space.
     #[inline]
     fn peek(&mut self) -> Option<u8> {
         while *self.bytes.get(self.at)? == b' ' {
@@ -119,7 +120,7 @@ impl<'a> Walk<'a> {
         self.bytes[self.at..].starts_with(word.as_bytes()).then(|| self.at += word.len())
     }
 
-    /// A string; its text, with its escapes, and whether it has any.
+    /// Reads a string. Returns its text with escapes, and true if it has any.
     #[inline]
     fn string(&mut self) -> Option<(&'a str, bool)> {
         self.take(b'"')?;
@@ -127,7 +128,7 @@ impl<'a> Walk<'a> {
         let mut escaped = false;
         loop {
             let rest = &self.bytes[self.at..];
-            // Names are short: looking at a word is faster than setting out for a search.
+            // Names are short: a check of one word is faster than the start of a search.
             let offset = match rest.first_chunk().and_then(|word| in_word(*word)) {
                 Some(offset) => offset,
                 None => memchr2(b'"', b'\\', rest)?,
@@ -143,7 +144,7 @@ impl<'a> Walk<'a> {
                     let digits = self.text.get(self.at + 1..self.at + 5)?;
                     let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
                     let unit = u16::from_str_radix(digits, 16).ok().filter(|_| is_hex)?;
-                    // Halves of characters may lack the other one.
+                    // A surrogate may lack its other half.
                     if (0xd800..0xe000).contains(&unit) {
                         return None;
                     }
@@ -154,12 +155,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A string without escapes.
+    /// Reads a string without escapes.
     fn plain_string(&mut self) -> Option<&'a str> {
         self.string().filter(|(_, escaped)| !escaped).map(|(text, _)| text)
     }
 
-    /// The members of an object; `each` takes the value.
+    /// Reads the members of an object; `each` reads a value.
     #[inline]
     fn members(&mut self, mut each: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
         self.take(b'{')?;
@@ -182,7 +183,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The items of an array; `each` takes one.
+    /// Reads the items of an array; `each` reads an item.
     fn items(&mut self, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.take(b'[')?;
         if self.peek()? == b']' {
@@ -202,7 +203,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A number; whether it is an integer.
+    /// Reads a number. Returns true if it is an integer.
     fn number(&mut self) -> Option<bool> {
         if self.peek()? == b'-' {
             self.at += 1;
@@ -222,14 +223,14 @@ impl<'a> Walk<'a> {
         (ends && whole + part <= DIGITS).then_some(is_integer)
     }
 
-    /// How many digits come, at least one.
+    /// Reads one or more digits. Returns their number.
     fn digits(&mut self) -> Option<usize> {
         let count = self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         self.at += count;
         (count > 0).then_some(count)
     }
 
-    /// Any value.
+    /// Reads any value.
     fn value(&mut self, depth: usize) -> Option<()> {
         if depth > DEPTH {
             return None;
@@ -245,15 +246,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// An object whose first member says what it is; gives that, and the members that it should have with it.
+    /// Reads an object with the tag as its first member. Returns the tag. `known` returns the members of a tag.
     fn tagged(&mut self, tag: &str, known: fn(&str) -> Option<foreign::Members>) -> Option<&'a str> {
         let mut kind = None;
-        // Which of the members came, by their place in the table.
+        // Bits of the members that were read, by their positions in the table.
         let mut came = 0u32;
         let mut members: foreign::Members = &[];
         self.members(|walk, name| {
             let Some(kind) = kind else {
-                // Of another order this makes nothing.
+                // The parse stops if the tag is not the first member.
                 let told = walk.plain_string().filter(|_| name == tag)?;
                 kind = Some(told);
                 match known(told) {
@@ -305,7 +306,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// A value that should have that shape.
+    /// Reads a value of the expected shape.
     fn shaped(&mut self, shape: Shape) -> Option<()> {
         let fits = match (shape, self.peek()?) {
             (Shape::Text | Shape::OptionalText | Shape::Content, b'"') => return self.string().map(drop),
@@ -333,7 +334,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether all members came that are not optional.
+/// Returns true if all required members were read.
 fn has_all(members: foreign::Members, came: u32) -> bool {
     members.iter().enumerate().all(|(at, (_, shape))| shape.is_optional() || came & (1 << at) != 0)
 }

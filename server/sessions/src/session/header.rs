@@ -5,7 +5,7 @@ use super::members::{Line, Members};
 /// The version that this program writes.
 pub const VERSION: u64 = 3;
 
-/// Who a session is.
+/// The header of a session, with its identity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
     version: u64,
@@ -17,7 +17,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// One of this program's version.
+    /// Creates a header of the current version.
     pub(super) fn new(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> Self {
         let mut line = Line::default();
         line.member("type", "session").member("version", &VERSION).member("id", id);
@@ -32,7 +32,7 @@ impl Header {
         }
     }
 
-    /// Reads a line. Fails with the end of the sentence "is not a session: ...".
+    /// Reads a line. Fails with the reason, as the end of the message "is not a session: ...".
     pub(super) fn read(line: &str) -> Result<Self, &'static str> {
         const NO_HEADER: &str = "its first line is not a session header";
         let members = Members::read(line).map_err(|_| NO_HEADER)?;
@@ -57,7 +57,7 @@ impl Header {
         })
     }
 
-    /// The same header with this program's version.
+    /// Returns the header with the current version.
     pub(super) fn migrated(&self) -> Self {
         let mut header = self.clone();
         header.version = VERSION;
@@ -68,32 +68,32 @@ impl Header {
         header
     }
 
-    /// The version of the file.
+    /// Returns the version of the file.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The session's identifier.
+    /// Returns the identifier of the session.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// When the session began, as ISO text; empty where it does not say.
+    /// Returns the start time of the session as ISO text; empty if the header has no time.
     pub fn timestamp(&self) -> &str {
         &self.timestamp
     }
 
-    /// The directory in which it began.
+    /// Returns the directory in which the session began.
     pub fn cwd(&self) -> Option<&str> {
         self.cwd.as_deref()
     }
 
-    /// The session that it came from, in the words of whoever said so: mostly the path of a file.
+    /// Returns the parent of the session as written in the file, usually a path.
     pub fn parent(&self) -> Option<&str> {
         self.parent.as_deref()
     }
 
-    /// Its text as it stands in the file, without the line's end.
+    /// Returns the text as written in the file, without the end of the line.
     pub fn json(&self) -> &str {
         &self.text
     }

@@ -1,4 +1,4 @@
-//! Files that are too large to be kept in memory: they are read in parts, and the texts of lines stay in them.
+//! Files that are too large for memory: they are read in parts, and the texts of lines stay in them.
 
 use std::io;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use super::load::{Loaded, Repairs, Tail, lines, load, read_entry, tail};
 use super::storage::StoredFile;
 use super::text::{Shelf, Text};
 
-/// How much is read at once, in bytes.
+/// Size of one read in bytes.
 const PART: usize = 1 << 20;
 
-/// As [`load`], of a file whose content stays in it. One of an older version is read as a whole: all of its lines change.
-/// Fails where the file cannot be read.
+/// Loads a file as [`load`] does, with the content left in the file. A file of an older version is read as a whole,
+/// because all lines change. Fails if the file cannot be read.
 pub(super) fn load_large(
     shelf: Arc<Shelf>,
     new_id: impl FnMut() -> String,
@@ -29,7 +29,7 @@ pub(super) fn load_large(
         has_room: false,
     };
     let mut part = Vec::new();
-    // Where `part` begins in the file.
+    // Offset of `part` in the file.
     let mut begin = 0;
     loop {
         let has_more = fill(&*file, &mut part, begin)?;
@@ -53,7 +53,7 @@ pub(super) fn load_large(
     }
 }
 
-/// Reads another part behind what is there, which begins at that place; false at the end of the file.
+/// Reads another part after the existing one, which begins at that offset. Returns false at the end of the file.
 fn fill(file: &dyn StoredFile, part: &mut Vec<u8>, begin: u64) -> io::Result<bool> {
     let before = part.len();
     part.resize(before + PART, 0);
@@ -76,13 +76,13 @@ struct Reading {
     header: Option<Header>,
     entries: Vec<Entry>,
     repairs: Repairs,
-    /// How many lines were read that are not blank, without the header.
+    /// Number of lines read that are not blank, without the header.
     lines: usize,
     has_room: bool,
 }
 
 impl Reading {
-    /// Reads whole lines, which begin at that place in the file.
+    /// Reads whole lines, which begin at that offset in the file.
     fn take(&mut self, bytes: &[u8], begin: u64) -> Result<(), &'static str> {
         let Ok(text) = std::str::from_utf8(bytes) else {
             let mut at = begin;
@@ -114,8 +114,8 @@ impl Reading {
         Ok(())
     }
 
-    /// Makes room for the entries that are to come, as far as those of the first part tell: growing step by step would take
-    /// half as much again for a moment.
+    /// Reserves memory for the remaining entries, estimated from the first part. Growth in steps would need half as
+    /// much again for a moment.
     fn reserve(&mut self, length: u64, read: u64) {
         if !std::mem::replace(&mut self.has_room, true) {
             let bytes = (read / (self.entries.len() as u64).max(1)).max(1);
@@ -124,7 +124,7 @@ impl Reading {
         }
     }
 
-    /// What was read, with the end of the file: `part` begins at that place, and its whole lines were read.
+    /// Returns the loaded file. `part` begins at that offset; its first `whole` bytes are lines that were read.
     fn end(mut self, part: &[u8], whole: usize, begin: u64) -> Result<Option<Loaded>, &'static str> {
         let rest = &part[whole..];
         if self.header.is_none() && rest.iter().all(u8::is_ascii_whitespace) {

@@ -1,4 +1,4 @@
-//! The text of an entry for those who read it later.
+//! The text of an entry for later use.
 
 use agentese::framing::FrameText;
 
@@ -7,7 +7,7 @@ use super::entry_id::EntryId;
 use super::members::Line;
 use super::text::Text;
 
-/// The text of an entry, which is read when somebody wants it.
+/// The text of an entry, read on request.
 pub struct EntryLine {
     id: EntryId,
     parent_id: Option<EntryId>,
@@ -20,13 +20,13 @@ impl EntryLine {
         Self { id, parent_id, body, text }
     }
 
-    /// As [`Entry::json`].
+    /// Returns the text as [`Entry::json`] does.
     pub fn json(&self) -> FrameText {
         self.text.get().unwrap_or_else(|| lost(self.body.body(), &self.id, self.parent_id.as_ref()))
     }
 }
 
-/// What is known of an entry whose text is lost.
+/// Returns a line with the known members of an entry whose text is lost.
 pub(super) fn lost(body: &Body, id: &EntryId, parent_id: Option<&EntryId>) -> FrameText {
     let mut line = Line::default();
     line.member("type", body.kind()).member("id", id.as_str());

@@ -1,4 +1,4 @@
-//! One conversation that is open.
+//! An open conversation.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use super::tree::Tree;
 use super::writer::Writer;
 use super::{Restored, Spoken, Start, Stats, context, told};
 
-/// One conversation.
+/// An open conversation with its entries and its file.
 #[derive(Debug)]
 pub struct Session {
     pub(super) start: Start,
@@ -25,18 +25,18 @@ pub struct Session {
     pub(super) entries: Vec<Entry>,
     pub(super) tree: Tree,
     pub(super) leaf: Option<usize>,
-    /// The entries whose messages the model gets to see.
+    /// Positions of the entries whose messages the model sees.
     pub(super) spoken: Vec<usize>,
-    /// The entries whose messages are kept decoded.
+    /// Positions of the entries whose messages are kept decoded.
     pub(super) kept: Kept,
-    /// How many of them the newest compaction left: its summary and what it kept.
+    /// Number of messages that the newest compaction left: its summary and the kept messages.
     pub(super) compacted: usize,
-    /// What the model is told beforehand, as the newest compaction says it again or messages before it say it together:
-    /// the first of those messages.
+    /// System message in place of the first message, if the newest compaction repeats it, or several earlier messages
+    /// make it up.
     pub(super) told_again: Option<Arc<AgentMessage>>,
-    /// Messages that the model sees with other words than their entries have, by the positions of those.
+    /// Messages with edited content, by the positions of their entries.
     pub(super) edited: HashMap<usize, Arc<AgentMessage>>,
-    /// Answers that were tried again: they stand in the file and not before the model.
+    /// Positions of the answers that were retried: the file has them, and the model does not see them.
     pub(super) forgotten: HashSet<usize>,
     pub(super) name: Option<String>,
     pub(super) file: Option<Writer>,
@@ -44,17 +44,17 @@ pub struct Session {
     pub(super) elsewhere: Option<Elsewhere>,
 }
 
-/// Where another agent keeps a session that is mirrored here.
+/// The identity of a mirrored session at the remote agent that keeps it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Its identifier there.
+    /// Identifier at the remote agent.
     pub id: Option<String>,
-    /// Its file there.
+    /// File of the remote agent.
     pub file: Option<PathBuf>,
 }
 
 impl Session {
-    /// Takes entries in place of its own.
+    /// Replaces the entries.
     pub(super) fn take(&mut self, entries: Vec<Entry>) {
         self.tree = Tree::of(&entries);
         self.repairs.duplicate_ids = self.tree.duplicates;
@@ -75,79 +75,80 @@ impl Session {
         self.spoken = spoken.into_iter().map(|index| path[index]).collect();
     }
 
-    /// Another agent keeps it: its identifier and its file are those that it has there. Nothing here writes that file.
+    /// Marks the session as kept by a remote agent, with the identifier and the file that it has there. This process
+    /// does not write that file.
     pub fn kept_elsewhere(&mut self, elsewhere: Elsewhere) {
         self.elsewhere = Some(elsewhere);
     }
 
-    /// Its identifier.
+    /// Returns the identifier of the session.
     pub fn id(&self) -> &str {
         let elsewhere = self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.id.as_deref());
         elsewhere.unwrap_or_else(|| self.header.id())
     }
 
-    /// The path of its file, also before the file is there; none for one that is in memory alone.
+    /// Returns the path of the file, which need not exist yet; `None` if the session is only in memory.
     pub fn file(&self) -> Option<&Path> {
         let elsewhere = self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.file.as_deref());
         elsewhere.or_else(|| self.file.as_ref().map(Writer::path))
     }
 
-    /// The session that it came from, in the words of whoever said so.
+    /// Returns the parent of the session as written in the header.
     pub fn parent(&self) -> Option<&str> {
         self.header.parent()
     }
 
-    /// What it is called, where it was named.
+    /// Returns the name of the session, if it has one.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The directory in which it began.
+    /// Returns the directory in which the session began.
     pub fn cwd(&self) -> &Path {
         self.header.cwd().map_or(&self.start.cwd, Path::new)
     }
 
-    /// Its header.
+    /// Returns the header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// All of its entries, of every branch, in the order of the file.
+    /// Returns all entries, of every branch, in the order of the file.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The entry with that identifier.
+    /// Returns the entry with that identifier.
     pub fn entry(&self, id: &str) -> Option<&Entry> {
         self.tree.find(&self.entries, id).map(|position| &self.entries[position])
     }
 
-    /// The entry that the next one will follow.
+    /// Returns the entry that will be the parent of the next one.
     pub fn leaf(&self) -> Option<&Entry> {
         self.leaf.map(|position| &self.entries[position])
     }
 
-    /// The entries of the active branch, from the root to the leaf.
+    /// Returns the entries of the active branch, from the root to the leaf.
     pub fn path(&self) -> Vec<&Entry> {
         self.tree.path(self.leaf).into_iter().map(|position| &self.entries[position]).collect()
     }
 
-    /// What was wrong with its file when it was opened.
+    /// Returns the defects of the file that were found when it was opened.
     pub fn repairs(&self) -> Repairs {
         self.repairs
     }
 
-    /// How many of the entries in `spoken` stand there for what the newest compaction says again.
+    /// Returns the number of entries in `spoken` that stand for the repeated system message.
     pub(super) fn told_again(&self) -> usize {
         usize::from(self.told_again.is_some())
     }
 
-    /// How many [`Session::messages`] there are; nothing is decoded.
+    /// Returns the number of [`Session::messages`] without decoding them.
     pub fn message_count(&self) -> usize {
         self.spoken.len()
     }
 
-    /// What the model is told beforehand by now, where the conversation says so: its messages of that kind say it together.
+    /// Returns the current system message of the conversation, combined from its system messages, if there are any.
     pub fn instructions(&self) -> Option<SystemMessage> {
         let told = |position: &&usize| matches!(self.entries[**position].body(), Body::Message(Role::System));
         let later = self.spoken.iter().skip(self.told_again()).filter(told);
@@ -156,7 +157,7 @@ impl Session {
         told::together(told.iter().map(|message| &**message))
     }
 
-    /// The same as JSON texts, which share those of the entries where they can.
+    /// Returns [`Session::messages`] as JSON texts, which share the texts of the entries if possible.
     pub fn message_texts(&self) -> Vec<FrameText> {
         let _open = self.open_texts();
         let text = |told: &Arc<AgentMessage>| serde_json::to_string(&**told).ok().map(FrameText::from);
@@ -169,7 +170,7 @@ impl Session {
         told.chain(spoken.filter_map(said)).collect()
     }
 
-    /// The same with the entries that they stand in.
+    /// Returns [`Session::messages`] with their entries.
     pub fn conversation(&self) -> Vec<Spoken> {
         let _open = self.open_texts();
         let told = self.told_again.as_ref().zip(self.spoken.first()).map(|(told, position)| Spoken {
@@ -188,31 +189,31 @@ impl Session {
         told.into_iter().chain(self.spoken.iter().skip(self.told_again()).filter_map(said)).collect()
     }
 
-    /// How many of [`Session::messages`] the newest compaction left: its summary and what it kept. What
-    /// a provider counted for those is of a context that is no more.
+    /// Returns the number of [`Session::messages`] that the newest compaction left: its summary and the kept messages.
+    /// Token counts of a provider for them refer to the earlier context.
     pub fn compacted_messages(&self) -> usize {
         self.compacted
     }
 
-    /// Model and thinking level that the active branch names.
+    /// Returns the model and the thinking level of the active branch.
     pub fn restored(&self) -> Restored {
         Restored::of(self.path().into_iter())
     }
 
-    /// Whether the model has answered on the active branch.
+    /// Returns true if the model has answered on the active branch.
     pub fn has_assistant_message(&self) -> bool {
         self.messages_back().any(|message| matches!(*message, AgentMessage::Assistant(_)))
     }
 
-    /// Begins again from its entries, as if it had been opened anew.
+    /// Rebuilds the conversation from its entries, as if the session had been opened again.
     pub fn reload(&mut self) {
         self.forgotten.clear();
         self.rebuild();
     }
 
-    /// The text of the model's last answer, its blocks joined and trimmed; none where it has no
-    /// text or there is no answer. An answer that was aborted before its first block does not count. If `skips_textless`, none
-    /// without text counts, unless it ended normally.
+    /// Returns the text of the model's last answer, its blocks joined and trimmed. Returns `None` if there is no
+    /// answer, or it has no text. An answer that was aborted before its first block is skipped. With `skips_textless`,
+    /// answers without text are skipped, unless they ended normally.
     pub fn last_assistant_text(&self, skips_textless: bool) -> Option<String> {
         let has_text = |answer: &AssistantMessage| {
             let is_text = |block: &AssistantBlock| matches!(block, AssistantBlock::Text(text) if !text.text.trim().is_empty());
@@ -238,21 +239,21 @@ impl Session {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// Counts, tokens and cost of what the model sees.
+    /// Returns counts, tokens and cost of the messages that the model sees.
     pub fn stats(&self) -> Stats {
         let _open = self.open_texts();
         let later = self.spoken.iter().skip(self.told_again()).filter_map(|position| self.said(*position));
         Stats::of(self.told_again.iter().cloned().chain(later))
     }
 
-    /// Counts, tokens and cost of all that stands in the file.
+    /// Returns counts, tokens and cost of the whole file.
     pub fn stats_of_file(&self) -> Stats {
         let _open = self.open_texts();
         Stats::of_file(&self.entries)
     }
 }
 
-/// The name that an entry gives the session.
+/// Returns the session name in an entry.
 fn name(entry: &Entry) -> Option<String> {
     match entry.body() {
         Body::SessionInfo { name } => {

@@ -1,4 +1,4 @@
-//! From the bytes of a file to its entries.
+//! Parsing of the bytes of a file into entries.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,41 +11,41 @@ use super::members::Members;
 use super::migrate::migrate;
 use super::text::Text;
 
-/// What was wrong with a file and could be lived with.
+/// Defects of a file that do not prevent its use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Repairs {
-    /// Lines that are no entries; they stay in the file and are not read.
+    /// Number of lines that are not entries. They stay in the file and are not read.
     pub damaged_lines: usize,
-    /// Whether the last line was torn; it is cut off before anything is written behind it.
+    /// `true` if the last line was torn; it is cut off before the next write.
     pub torn_tail: bool,
-    /// Entries with an id that an earlier entry has.
+    /// Number of entries with the id of an earlier entry.
     pub duplicate_ids: usize,
 }
 
-/// How a file ends.
+/// The end of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tail {
-    /// With the end of a line.
+    /// The end of a line.
     Whole,
-    /// With a line that lacks its end.
+    /// A whole line without its end.
     Unterminated,
-    /// With a part of a line that begins there.
+    /// A part of a line that begins at that offset.
     Torn(u64),
 }
 
-/// A file that was read.
+/// The content of a file.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub header: Header,
     pub entries: Vec<Entry>,
     pub tail: Tail,
     pub repairs: Repairs,
-    /// The version that the file has, where it is older than what was made of it.
+    /// Version of the file, if it is older than the current one.
     pub migrated_from: Option<u64>,
 }
 
-/// Reads a file; none where nothing is in it. Fails with the end of the sentence "is not a session: ...".
-/// `new_id` makes an identifier that need not be unique.
+/// Parses a file. Returns `None` if the file is empty. Fails with the reason, as the end of the message "is not a
+/// session: ...". `new_id` makes an identifier that need not be unique.
 pub(super) fn load(
     mut bytes: Vec<u8>,
     mut new_id: impl FnMut() -> String,
@@ -56,7 +56,7 @@ pub(super) fn load(
     let tail = tail(&bytes);
     let mut repairs = Repairs { torn_tail: matches!(tail, Tail::Torn(_)), ..Repairs::default() };
     if let Tail::Torn(at) = tail {
-        // It was a length of memory before it was one of a file.
+        // The offset was computed from a length in memory.
         bytes.truncate(usize::try_from(at).unwrap_or(bytes.len()));
     }
     let text = match String::from_utf8(bytes) {
@@ -92,7 +92,8 @@ pub(super) fn load(
     Ok(Some(Loaded { header, entries, tail, repairs, migrated_from }))
 }
 
-/// The entry that a line is, behind those; none where it is damaged. `kept` gives its text for it to keep.
+/// Parses the line of an entry after those in `before`. Returns `None` if the line is damaged. `kept` returns the text
+/// to keep.
 pub(super) fn read_entry(
     line: &str,
     kept: impl FnOnce() -> Text,
@@ -100,11 +101,11 @@ pub(super) fn read_entry(
     before: &[Entry],
 ) -> Option<Entry> {
     let entry = Entry::read(line, kept, number, before.last().map(Entry::id))?;
-    // A second header is what two files in one leave; it is no entry.
+    // A second header is a trace of two files in one; it is not an entry.
     (!matches!(entry.body(), super::Body::Other(kind) if kind == "session")).then_some(entry)
 }
 
-/// An identifier that is not taken: eight hex digits, and a longer one where chance is against it.
+/// Returns an unused identifier: eight hex digits, or more after many collisions.
 pub(super) fn unique(new_id: &mut impl FnMut() -> String, mut taken: impl FnMut(&str) -> bool) -> String {
     for _ in 0..100 {
         let id = new_id();
@@ -112,7 +113,7 @@ pub(super) fn unique(new_id: &mut impl FnMut() -> String, mut taken: impl FnMut(
             return id;
         }
     }
-    // Not unique by chance but by what goes before it.
+    // The prefix makes it unique.
     let mut id = new_id();
     while taken(&id) {
         id.push_str(&new_id());
@@ -120,7 +121,7 @@ pub(super) fn unique(new_id: &mut impl FnMut() -> String, mut taken: impl FnMut(
     id
 }
 
-/// How content ends; where a torn line begins is counted from its beginning.
+/// Returns the end of the content. The offset of a torn line is relative to the content.
 pub(super) fn tail(bytes: &[u8]) -> Tail {
     let begin = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
     let last = &bytes[begin..];
@@ -133,7 +134,7 @@ pub(super) fn tail(bytes: &[u8]) -> Tail {
     }
 }
 
-/// The lines that are text.
+/// Returns the lines that are valid UTF-8.
 fn readable(bytes: &[u8], repairs: &mut Repairs) -> String {
     let mut text = String::with_capacity(bytes.len());
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -145,8 +146,8 @@ fn readable(bytes: &[u8], repairs: &mut Repairs) -> String {
     text
 }
 
-/// The lines that are not blank, without what surrounds them. A power failure may leave zeros, and a line behind
-/// them is whole.
+/// Returns the ranges of the lines that are not blank, without surrounding white space and zeros. A power failure may
+/// leave zeros before a whole line.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     let blank = |character: char| character.is_ascii_whitespace() || character == '\0';
     let mut begin = 0;

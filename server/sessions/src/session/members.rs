@@ -1,4 +1,4 @@
-//! A JSON object whose values stay text: what is not changed is written as it was read.
+//! A JSON object whose values stay text, so that unchanged members are written as they were read.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -28,29 +28,29 @@ impl Value<'_> {
 }
 
 impl<'a> Members<'a> {
-    /// Reads an object. Fails where the text is none, or holds more than one.
+    /// Parses an object. Fails if the text is not exactly one object.
     pub fn read(text: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// The text of a member; the last one counts where there are several, as in JavaScript.
+    /// Returns the text of a member. The last member of a name applies, as in JavaScript.
     pub fn raw(&self, name: &str) -> Option<&str> {
         self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.text())
     }
 
-    /// A member decoded; none where it is absent or something else. Half characters are read as
-    /// replacement characters.
+    /// Decodes a member. Returns `None` if it is absent or has another type. Lone surrogates become replacement
+    /// characters.
     pub fn get<T: serde::de::DeserializeOwned>(&self, name: &str) -> Option<T> {
         decode(self.raw(name)?).ok()
     }
 
-    /// A member that is a text; none where it is absent or something else.
+    /// Returns a member that is a text, or `None` if it is absent or has another type.
     pub fn text(&self, name: &str) -> Option<Cow<'_, str>> {
         scan::string(self.raw(name)?)
     }
 
-    /// A member that is a text, or a number or a flag in its own words; none where it is something else or
-    /// empty.
+    /// Returns a member that is a text, a number or a flag, as text. Returns `None` if it is absent, empty or has
+    /// another type.
     pub fn word(&self, name: &str) -> Option<String> {
         let raw = self.raw(name)?;
         if let Some(text) = scan::string(raw) {
@@ -62,12 +62,12 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Sets a member in its place; a new one is added behind `after`, or at the end.
+    /// Sets a member in its position; a new member is added after `after`, or at the end.
     pub fn set(&mut self, name: &str, value: &impl serde::Serialize, after: &str) {
         self.set_raw(name, text(value), after);
     }
 
-    /// [`Members::set`] for what is JSON text already.
+    /// Sets a member as [`Members::set`] does, from JSON text.
     pub fn set_raw(&mut self, name: &str, value: String, after: &str) {
         if let Some((_, old)) = self.0.iter_mut().rev().find(|(known, _)| known == name) {
             *old = Value::Set(value);
@@ -77,12 +77,12 @@ impl<'a> Members<'a> {
         self.0.insert(at, (name.to_owned().into(), Value::Set(value)));
     }
 
-    /// Takes a member out.
+    /// Removes a member.
     pub fn remove(&mut self, name: &str) {
         self.0.retain(|(known, _)| known != name);
     }
 
-    /// The object as one line.
+    /// Returns the object as one line.
     pub fn line(&self) -> String {
         let mut line = Line::default();
         for (name, value) in &self.0 {
@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// The name of a member, which is not copied where it has no escapes.
+/// The name of a member, not copied if it has no escapes.
 struct Name<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Name<'de> {
@@ -139,7 +139,7 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-/// Writes an object member by member.
+/// A writer of an object, member by member.
 #[derive(Debug, Default)]
 pub(super) struct Line(String);
 
@@ -149,7 +149,7 @@ impl Line {
         self.raw(name, &text(value))
     }
 
-    /// Adds a member where there is a value.
+    /// Adds a member if there is a value.
     pub fn optional(&mut self, name: &str, value: Option<&impl serde::Serialize>) -> &mut Self {
         match value {
             Some(value) => self.member(name, value),
@@ -165,27 +165,27 @@ impl Line {
         self
     }
 
-    /// The whole object.
+    /// Returns the whole object.
     pub fn end(&mut self) -> String {
         if self.0.is_empty() {
             self.0.push('{');
         }
         self.0.push('}');
         let mut line = std::mem::take(&mut self.0);
-        // It is kept as long as the session.
+        // The text is kept as long as the session.
         line.shrink_to_fit();
         line
     }
 }
 
-/// Decodes JSON text; half characters are read as replacement characters.
+/// Decodes JSON text. Lone surrogates become replacement characters.
 pub(super) fn decode<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     let whole = agentese::wire::replace_lone_surrogates(text);
     serde_json::from_str(whole.as_deref().unwrap_or(text))
 }
 
 fn text(value: &(impl serde::Serialize + ?Sized)) -> String {
-    // Only maps whose keys are no strings cannot be written, and nothing here has such.
+    // Only maps with keys that are not strings cannot be written, and there are no such maps here.
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! The messages of a session, and which of them are kept decoded.
+//! The messages of a session, and the selection of those that are kept decoded.
 
 use std::sync::Arc;
 
@@ -15,8 +15,7 @@ use super::writer::Writer;
 const KEPT: usize = 256 << 10;
 
 impl Session {
-    /// Returns the messages that the model gets to see, as they are now. A short conversation is decoded, and
-    /// kept so.
+    /// Returns the messages that the model sees now. A short conversation is decoded, and kept so.
     pub fn transcript(&mut self) -> Transcript {
         let text = |position: &usize| self.entries[*position].text().len();
         if self.spoken.iter().map(text).sum::<usize>() <= KEPT {
@@ -30,14 +29,15 @@ impl Session {
         told.chain(self.spoken.iter().skip(self.told_again()).map(stored)).collect()
     }
 
-    /// All that the model gets to see, decoded, in order.
+    /// Returns all messages that the model sees, decoded, in order.
     pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
         let _open = self.open_texts();
         let said = self.spoken.iter().skip(self.told_again()).filter_map(|position| self.said(*position));
         self.told_again.iter().cloned().chain(said).collect()
     }
 
-    /// The messages from the last one back, each decoded when it is reached. The file that they stay in is open meanwhile.
+    /// Returns the messages from the last one back, each decoded when it is reached. The file with their texts is open
+    /// during the iteration.
     pub fn messages_back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
         let told = self.told_again.iter().cloned();
         let said = self.spoken.iter().skip(self.told_again());
@@ -48,12 +48,12 @@ impl Session {
         said.rev().filter_map(|position| self.said(*position)).chain(told)
     }
 
-    /// The message that the model sees of an entry.
+    /// Returns the message of an entry that the model sees.
     pub(super) fn said(&self, position: usize) -> Option<Arc<AgentMessage>> {
         self.edited.get(&position).cloned().or_else(|| self.entries[position].message())
     }
 
-    /// Decodes what the model gets to see, and keeps it so.
+    /// Decodes the messages that the model sees, and keeps them so.
     fn keep_decoded(&mut self) {
         for at in self.told_again()..self.spoken.len() {
             let position = self.spoken[at];
@@ -64,13 +64,13 @@ impl Session {
         }
     }
 
-    /// Keeps in mind that the message of an entry is kept decoded.
+    /// Notes that the message of an entry is kept decoded.
     pub(super) fn note_decoded(&mut self, position: usize) {
         self.kept.positions.push(position);
         self.kept.length += self.entries[position].text().len();
     }
 
-    /// Keeps in mind which of its entries came decoded.
+    /// Finds the entries that are decoded already.
     pub(super) fn find_decoded(&mut self) {
         self.kept = Kept::default();
         for position in 0..self.entries.len() {
@@ -80,7 +80,7 @@ impl Session {
         }
     }
 
-    /// Keeps no more of messages than their texts, and of those no more than the newest where a file has them.
+    /// Drops decoded messages and keeps their texts. Of the texts, only the newest stay in memory if a file has them.
     pub fn forget_decoded(&mut self) {
         for position in std::mem::take(&mut self.kept).positions {
             self.entries[position].forget_decoded();
@@ -93,25 +93,25 @@ impl Session {
         }
     }
 
-    /// Opens the file that texts stay in, for those who read many of them.
+    /// Opens the file with the texts, before many of them are read.
     pub(super) fn open_texts(&self) -> Option<Arc<dyn StoredFile>> {
         self.entries.first()?.text().open()
     }
 
-    /// Keeps no more of messages than their texts, where those are long together.
+    /// Drops decoded messages if their texts are long in total.
     pub(super) fn forget_surplus(&mut self) {
         if self.kept.length > KEPT {
             self.forget_decoded();
         }
     }
 
-    /// Counts its messages that are kept decoded.
+    /// Returns the number of messages that are kept decoded.
     #[cfg(any(test, feature = "testing"))]
     pub fn decoded(&self) -> usize {
         self.entries.iter().filter(|entry| entry.is_decoded()).count()
     }
 
-    /// The newest result of a tool on the active branch that was no error.
+    /// Returns the newest result of a tool on the active branch that is not an error.
     pub fn last_result(&self, tool: &str) -> Option<ToolResultMessage> {
         let is_of_tools =
             |position: &usize| matches!(self.entries[*position].body(), Body::Message(Role::Other));

@@ -3,8 +3,8 @@
 use super::header::Header;
 use super::members::Members;
 
-/// The text of a file of version 1 or 2 in version 3: its header, and every line that is an object.
-/// `new_id` makes identifiers for entries that have none.
+/// Converts a file of version 1 or 2 to version 3: its header, and every line that is an object. `new_id` makes
+/// identifiers for entries without one.
 pub(super) fn migrate<'a>(
     header: &Header,
     lines: impl Iterator<Item = &'a str>,
@@ -21,8 +21,8 @@ pub(super) fn migrate<'a>(
     (header.migrated(), lines.collect())
 }
 
-/// Version 1 had neither ids nor links: each entry follows the one before it. An entry that has them
-/// keeps them, as it may be the version that is wrong.
+/// Adds ids and links, which version 1 lacks: each entry follows the previous one. An entry that has them keeps them,
+/// because the version may be wrong.
 fn link(entries: &mut [Members<'_>], new_id: &mut impl FnMut() -> String) {
     let ids: Vec<String> = entries.iter().map(|entry| entry.get("id").unwrap_or_else(&mut *new_id)).collect();
     for (position, entry) in entries.iter_mut().enumerate() {
@@ -30,7 +30,7 @@ fn link(entries: &mut [Members<'_>], new_id: &mut impl FnMut() -> String) {
         if entry.raw("parentId").is_none() {
             entry.set("parentId", &position.checked_sub(1).map(|before| &ids[before]), "id");
         }
-        // It counted lines, the header being line 0.
+        // It was a line number; the header is line 0.
         if let Some(index) = entry.get::<usize>("firstKeptEntryIndex") {
             entry.remove("firstKeptEntryIndex");
             let kept = index.checked_sub(1).and_then(|position| ids.get(position));
@@ -39,7 +39,7 @@ fn link(entries: &mut [Members<'_>], new_id: &mut impl FnMut() -> String) {
     }
 }
 
-/// Version 2 called the messages of extensions `hookMessage`.
+/// Renames the messages of extensions, which version 2 called `hookMessage`.
 fn rename_hook_message(entry: &mut Members<'_>) {
     let Some(message) = entry.raw("message") else { return };
     let Ok(mut message) = Members::read(message) else { return };

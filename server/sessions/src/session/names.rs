@@ -1,12 +1,12 @@
-//! What session files and their directories are called.
+//! Names of session files and their directories.
 
 use std::path::Path;
 
-/// The longest name that file systems take, in bytes.
+/// Maximum length of a file name in bytes.
 const LONGEST: usize = 255;
 
-/// The name of the directory for the sessions of a working directory, as pi makes it. One that would
-/// be too long is cut and ends in a hash of the whole.
+/// Returns the name of the directory for the sessions of a working directory, in the form of pi. A name that would be
+/// too long is cut and ends in a hash of the path.
 pub(super) fn directory(cwd: &Path) -> String {
     let cwd = cwd.to_string_lossy();
     let path = cwd.strip_prefix(['/', '\\']).unwrap_or(&cwd);
@@ -23,14 +23,14 @@ pub(super) fn directory(cwd: &Path) -> String {
     format!("--{}{tail}", &encoded[..end])
 }
 
-/// The name of that directory as omp makes it: by the way from the home directory or the one for temporary files, where
-/// it is within one of them.
+/// Returns the name of that directory in the form of omp: relative to the home directory, or to the one for temporary
+/// files, if it is within one of them.
 pub(super) fn short_directory(cwd: &Path, home: Option<&Path>, temp: &Path) -> String {
     let within = |base: &Path, prefix: &str| {
         let way = cwd.strip_prefix(base).ok()?.to_string_lossy().replace(['/', '\\', ':'], "-");
         Some(if way.is_empty() { prefix.to_owned() } else { format!("{prefix}-{way}") })
     };
-    // The one within the other counts: a home directory may lie in the one for temporary files.
+    // The home directory has precedence, because it may be within the one for temporary files.
     let short = home.and_then(|home| within(home, "")).or_else(|| within(temp, "-tmp"));
     short
         .map(|name| if name.is_empty() { "-".to_owned() } else { name })
@@ -38,17 +38,17 @@ pub(super) fn short_directory(cwd: &Path, home: Option<&Path>, temp: &Path) -> S
         .unwrap_or_else(|| directory(cwd))
 }
 
-/// A name for a session, on one line.
+/// Returns a name for a session on one line.
 pub fn one_line(name: &str) -> String {
     name.split(['\r', '\n']).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The name of a file, from the time as ISO text and the session's identifier.
+/// Returns the name of a file, from the time as ISO text and the session's identifier.
 pub(super) fn file(timestamp: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
 
-/// Whether a file has a name as [`file`] gives them.
+/// Returns true if a file name has the form of [`file`].
 pub(super) fn is_file(name: &str) -> bool {
     let parts = name.strip_suffix(".jsonl").and_then(|name| name.split_once('_'));
     parts.is_some_and(|(time, id)| {
@@ -58,14 +58,14 @@ pub(super) fn is_file(name: &str) -> bool {
     })
 }
 
-/// Whether a text may be an identifier of a session, or its beginning: letters, digits, `.`, `_` and
-/// `-`, with a letter or a digit first. Such a text cannot lead out of a directory.
+/// Returns true if a text may be an identifier of a session, or its beginning: letters, digits, `.`, `_` and `-`, with
+/// a letter or a digit first. Such a text cannot lead out of a directory.
 pub fn may_be_id(text: &str) -> bool {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric()) && text.bytes().all(known)
 }
 
-/// FNV-1a, which is the same everywhere and always.
+/// Computes the FNV-1a hash, which is the same on all systems.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes
         .iter()
@@ -91,7 +91,7 @@ mod tests {
         assert!((253..=255).contains(&long("x").len()), "{}", long("x").len());
         assert!(long("x").ends_with("--") && !long("x").contains('/'));
         assert_ne!(long("x"), long("y"));
-        // The name of an existing directory must be found again by every later version.
+        // Later versions must find the same directory.
         assert_eq!(
             directory(Path::new(&format!("/{}", "a".repeat(300)))),
             format!("--{}-1fd0dee1f84411d2--", "a".repeat(234))

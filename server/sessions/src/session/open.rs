@@ -1,4 +1,4 @@
-//! How a session begins.
+//! Creation and opening of sessions.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::writer::Writer;
 use super::{Session, Start, Store, names, time};
 
 impl Session {
-    /// An empty one that is nowhere but in memory.
+    /// Creates an empty session that is only in memory.
     pub fn in_memory(start: Start) -> Self {
         let id = start.id.clone().unwrap_or_else(|| start.ids.uuid());
         let timestamp = time::iso(start.clock.now_ms());
@@ -38,15 +38,15 @@ impl Session {
         }
     }
 
-    /// An empty one in a store. Its file comes with the user's first message; [`Session::file`] names
-    /// it before.
+    /// Creates an empty session in a store. Its file appears with the user's first message; [`Session::file`] returns
+    /// the path before.
     pub fn create(store: &Store, start: Start) -> Self {
         let mut session = Self::in_memory(start);
         session.keep_in(store);
         session
     }
 
-    /// An empty one whose file will be there. Fails where something is there already.
+    /// Creates an empty session with that file, which appears later. Fails if the path exists.
     pub fn create_at(path: &Path, start: Start) -> Result<Self, OpenError> {
         let path = start.absolute(path);
         match start.storage.identity(&path) {
@@ -59,11 +59,10 @@ impl Session {
         Ok(session)
     }
 
-    /// Opens the session of a file; a relative path begins in the directory of `start`. The file is
-    /// this session's alone from then on. One of an older version is replaced by one of today's, and
-    /// its content kept beside it; one of a later version can be read and not written. An empty file
-    /// becomes an empty session. Fails, and leaves the file as it is, where it is no session, where
-    /// somebody else works on it, and where it cannot be read.
+    /// Opens the session of a file, which belongs to this session alone until its end. A relative path starts in the
+    /// directory of `start`. A file of an older version is replaced, and its content kept beside it. A file of a later
+    /// version can be read but not written. An empty file becomes an empty session. Fails, with the file unchanged, if
+    /// it is not a session, is in use, or cannot be read.
     pub fn open(path: &Path, start: Start) -> Result<Self, OpenError> {
         let path = start.absolute(path);
         let Opened { mut file, content } =
@@ -104,7 +103,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Opens the session of a file, or begins one there where there is none.
+    /// Opens the session of a file, or creates one if there is no such file.
     pub fn open_or_create(path: &Path, start: Start) -> Result<Self, OpenError> {
         match Self::open(path, start.clone()) {
             Err(OpenError::Missing { .. }) => Self::create_at(path, start),

@@ -1,4 +1,4 @@
-//! Going back in a session, and taking one away.
+//! Moves to an earlier entry, and deletion of sessions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,9 +9,8 @@ use super::store::{Scope, Store};
 use super::{DeleteError, ForkError, Session, names, record};
 
 impl Session {
-    /// Goes to an entry, in place: what comes next follows it. What stood behind it stays in the file, as a branch of its
-    /// own; the file names the new place with the next entry. Fails where there is no such entry, and changes nothing
-    /// then.
+    /// Moves to an entry, which becomes the parent of the next one. Entries after it stay in the file as a branch; the
+    /// file shows the move with the next entry. Fails without a change if there is no such entry.
     pub fn go_to(&mut self, entry: &str) -> Result<(), ForkError> {
         let position = self.tree.find(&self.entries, entry).ok_or(ForkError::Unknown)?;
         self.leaf = Some(position);
@@ -21,13 +20,14 @@ impl Session {
 }
 
 impl Store {
-    /// Takes a session of the directory away, with all files of its identifier. Fails for what is no identifier, for one that no session of
-    /// the directory has in full, and for a session that somebody works on, in this process or another.
+    /// Deletes a session of the directory, with all files of its identifier. Fails if the text is not an identifier, or
+    /// if no session of the directory has exactly this one. Also fails if the session is in use, in this process or
+    /// another.
     pub fn delete(&self, id: &str) -> Result<(), DeleteError> {
         self.delete_in(Scope::Here, id)
     }
 
-    /// As [`Store::delete`], wherever the session was begun.
+    /// Deletes a session as [`Store::delete`] does, in the given scope.
     pub fn delete_in(&self, scope: Scope, id: &str) -> Result<(), DeleteError> {
         if !names::may_be_id(id) {
             return Err(DeleteError::Unknown(id.to_owned()));
@@ -37,13 +37,13 @@ impl Store {
         if files.is_empty() {
             return Err(DeleteError::Unknown(id.to_owned()));
         }
-        // All of them are this process's before the first is gone.
+        // All files are locked before the first is removed.
         let held = files.into_iter().map(|path| Held::take(id, path)).collect::<Result<Vec<_>, _>>()?;
         held.into_iter().try_for_each(Held::remove)
     }
 }
 
-/// A file that is nobody else's.
+/// A file that is locked for deletion.
 struct Held {
     path: PathBuf,
     file: Arc<dyn StoredFile>,

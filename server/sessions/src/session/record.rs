@@ -1,4 +1,4 @@
-//! What a list of sessions says about each.
+//! The summary of a session in a list.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -12,42 +12,42 @@ use super::header::Header;
 use super::members::Members;
 use super::{content, foreign, time};
 
-/// How much of a file is read to find its header: a path in it may be long.
+/// Number of bytes in which the header must be found: it may contain a long path.
 const HEADER_LIMIT: u64 = 1 << 16;
 
-/// The longest line that a list looks at; longer ones are passed over.
+/// Length of the longest line that a list reads, in bytes; longer lines are skipped.
 const LINE_LIMIT: u64 = 1 << 26;
 
-/// One session of a list.
+/// The summary of one session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
-    /// Its file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its identifier.
+    /// Identifier of the session.
     pub id: String,
-    /// The directory in which it began.
+    /// Directory in which the session began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// What it is called.
+    /// Name of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The session that it came from.
+    /// Parent of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
-    /// When it began, as ISO text.
+    /// Start time, as ISO text.
     pub created: String,
-    /// When user or model spoke last, as ISO text.
+    /// Time of the last message of user or model, as ISO text.
     pub modified: String,
-    /// Messages in the file, of every branch and role.
+    /// Number of messages in the file, of every branch and role.
     pub message_count: usize,
-    /// The first text of the user.
+    /// Text of the first message of the user that has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_message: Option<String>,
 }
 
 impl Record {
-    /// Reads a file line by line. None where it is no session or cannot be read.
+    /// Reads a file line by line. Returns `None` if the file is not a session or cannot be read.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let file = open(path)?;
         let changed = file.metadata().ok()?.modified().ok().map(since_epoch);
@@ -98,24 +98,24 @@ impl Record {
     }
 }
 
-/// The header of a file, of which nothing else is read. None where it is no session.
+/// Reads only the header of a file. Returns `None` if the file is not a session.
 pub(super) fn header(path: &Path) -> Option<Header> {
     let mut lines = Lines { input: BufReader::new(open(path)?.take(HEADER_LIMIT)), line: Vec::new() };
     Header::read(lines.next()?).ok()
 }
 
-/// Milliseconds since the epoch.
+/// Returns milliseconds since the epoch.
 fn since_epoch(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn open(path: &Path) -> Option<File> {
-    // Not a link, which would lead out of the directory, and not a pipe, which would never open.
+    // A link could lead out of the directory, and opening a pipe could block forever.
     path.symlink_metadata().ok()?.is_file().then(|| File::open(path).ok())?
 }
 
-/// Lines that are text and not blank.
+/// The lines that are text and not blank.
 struct Lines<R> {
     input: R,
     line: Vec<u8>,

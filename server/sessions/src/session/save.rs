@@ -1,4 +1,4 @@
-//! How a conversation reaches its file, and what is known of that.
+//! Saving of a conversation to its file, and the state of the file.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::text::Text;
 use super::writer::Writer;
 
 impl Session {
-    /// Brings what the file lacks to it.
+    /// Writes the lines that the file lacks.
     pub(super) fn save(&mut self) {
         let spoken = |entry: &Entry| matches!(entry.body(), Body::Message(Role::User | Role::Assistant));
         let Some(file) = &mut self.file else { return };
@@ -23,7 +23,7 @@ impl Session {
         }
     }
 
-    /// Puts a file that was opened in order, where it has to be replaced, before anybody else works on it.
+    /// Replaces an opened file if its version requires it, before other code works on it.
     pub(super) fn save_here(&mut self) {
         match &mut self.file {
             Some(file) if file.is_begun() => file.write_here(lines(&self.header, &self.entries, 0)),
@@ -32,42 +32,42 @@ impl Session {
         }
     }
 
-    /// Whether its file is there.
+    /// Returns true if the file exists.
     pub fn is_persisted(&self) -> bool {
         self.file.as_ref().is_some_and(Writer::is_there)
     }
 
-    /// Looks whether a path leads to its file: to open it a second time would be refused. What is given blocks.
+    /// Returns a function that checks if a path leads to the file of this session, which cannot be opened twice. The
+    /// function blocks.
     pub fn is_at(&self, path: &Path) -> impl FnOnce() -> bool + Send + use<> {
         let is = self.file.as_ref().map(|file| file.is(self.start.absolute(path)));
         move || is.is_some_and(|is| is())
     }
 
-    /// Why what is said does not reach the file, where that is so. It is kept and tried again with
-    /// the next entry and with [`Session::flush`].
+    /// Returns the reason why entries do not reach the file, if there is one. They stay in memory and are tried again
+    /// with the next entry and with [`Session::flush`].
     pub fn storage_trouble(&self) -> Option<StorageTrouble> {
         self.file.as_ref()?.trouble()
     }
 
-    /// Why something that was said is not safe in the file, where that is so. A file that cannot be written and
-    /// lacks nothing is none of that.
+    /// Returns the reason why an entry is not safe in the file, if there is one. A file that cannot be written, but has
+    /// all entries, is safe.
     pub fn unsaved(&self) -> Option<StorageTrouble> {
         self.file.as_ref()?.unsaved(self.entries.len() + 1)
     }
 
-    /// Fails where nothing will ever reach the file, as it is of a later version or cannot be
-    /// written.
+    /// Fails if the file can never be written, because it is of a later version or read-only.
     pub fn writable(&self) -> Result<(), StorageTrouble> {
         self.file.as_ref().and_then(Writer::refused).map_or(Ok(()), Err)
     }
 
-    /// Whether everything that was said so far is handed to the system, or is so within two milliseconds.
+    /// Returns true if the system has all entries so far, within two milliseconds.
     pub fn is_written(&self) -> bool {
         self.file.as_ref().is_none_or(Writer::is_written)
     }
 
-    /// Waits until everything that was said so far is handed to the system, or could not be; see
-    /// [`Session::storage_trouble`]. The session need not be held meanwhile.
+    /// Waits until the system has all entries so far, or writing them has failed; see [`Session::storage_trouble`]. The
+    /// future does not borrow the session.
     pub fn written(&self) -> impl Future<Output = ()> + Send + use<> {
         let written = self.file.as_ref().map(Writer::written);
         async move {
@@ -77,27 +77,28 @@ impl Session {
         }
     }
 
-    /// As [`Session::written`], in the way of the caller's thread, and for a moment only.
+    /// Waits as [`Session::written`] does, but briefly and on the caller's thread.
     pub fn linger(&self) {
         if let Some(file) = &self.file {
             file.linger();
         }
     }
 
-    /// Somebody has waited too long for [`Session::written`]: until the disk answers that is its trouble.
+    /// Notes that a caller has waited too long for [`Session::written`]. [`Session::storage_trouble`] reports this
+    /// until the disk answers.
     pub fn note_late(&mut self) {
         if let Some(file) = &mut self.file {
             file.note_late();
         }
     }
 
-    /// Whether the disk has not answered since somebody waited too long.
+    /// Returns true if the disk has not answered since a caller waited too long.
     pub fn is_late(&self) -> bool {
         self.file.as_ref().is_some_and(Writer::is_late)
     }
 
-    /// Ends it. What is given waits until its file can be opened again, and says why something that was said is not
-    /// safe in it, where that is so.
+    /// Ends the session. The returned future waits until the file can be opened again. It returns the reason why an
+    /// entry is not safe in the file, if there is one.
     pub fn close(mut self) -> impl Future<Output = Option<StorageTrouble>> + Send + use<> {
         let closed = self.file.take().map(|file| file.close(self.entries.len() + 1));
         async move {
@@ -108,15 +109,15 @@ impl Session {
         }
     }
 
-    /// Whoever drops it does not wait for its file.
+    /// Ends the work on the file, so that the drop of the session does not wait for it.
     pub fn abandon(&mut self) {
         if let Some(file) = &mut self.file {
             file.abandon();
         }
     }
 
-    /// Waits until everything that was said so far is on the disk, as far as the file is there.
-    /// Fails with the reason why it is not. The session need not be held meanwhile.
+    /// Waits until all entries so far are on the disk, as far as the file exists. Fails with the reason if they are
+    /// not. The future does not borrow the session.
     pub fn flush(&mut self) -> impl Future<Output = Result<(), StorageTrouble>> + Send + use<> {
         let settled = self.file.as_mut().map(|file| {
             file.retry();
@@ -131,7 +132,7 @@ impl Session {
     }
 }
 
-/// The lines of a file from that number on; the header is number 0.
+/// Returns the lines of a file, starting with that number; the header is number 0.
 fn lines(header: &Header, entries: &[Entry], from: usize) -> Vec<Text> {
     let header = (from == 0).then(|| FrameText::from(header.json().to_owned()).into());
     let entries = &entries[from.saturating_sub(1)..];

@@ -20,7 +20,7 @@ use super::text::Text;
 /// Place of the message in an entry.
 pub(super) static MESSAGE: Wanted<1> = Wanted::new([scan::member("message")]);
 
-/// Stands in place of a message whose text another program has removed from the file.
+/// Text in place of a message that another program has removed from the file.
 pub(super) const LOST: &str =
     "[A message of this conversation cannot be read: another program has changed the session file.]";
 
@@ -28,23 +28,23 @@ pub(super) const LOST: &str =
 #[derive(Clone)]
 pub(super) struct Decoded {
     pub message: Arc<AgentMessage>,
-    /// True if the message stands unchanged in the text of the entry.
+    /// `true` if the text of the entry contains the message unchanged.
     pub stands: bool,
 }
 
 impl Decoded {
-    /// One that has another form, or none, in the text.
+    /// Wraps a message that the text has in another form, or not at all.
     fn made(message: impl Into<AgentMessage>) -> Self {
         Self { message: Arc::new(message.into()), stands: false }
     }
 }
 
-/// Content of an entry, and its time.
+/// The content of an entry, and its time.
 #[derive(Clone)]
 pub(super) struct Source {
     pub time: Option<i64>,
     pub body: Says,
-    /// A line of a file: a part of a text that many of them share, or of the file.
+    /// Text of the line: a part of a text shared with other lines, or of the file.
     pub text: Text,
     /// Range of the message in the text of the entry. `None` if it is not known that the message has the
     /// declared shape.
@@ -52,7 +52,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Decodes the message; none where it has none.
+    /// Decodes the message. Returns `None` if the entry has no message.
     pub fn decoded(&self) -> Option<Decoded> {
         let now = self.time.unwrap_or_default();
         match self.body.body() {
@@ -102,14 +102,14 @@ impl Source {
         }
     }
 
-    /// The text of the message, where it is known to have the declared shape.
+    /// Returns the text of the message, if it is known to have the declared shape.
     pub fn message_text(&self) -> Option<FrameText> {
         let Range { start, end } = self.fits.clone()?;
         let text = self.text.get()?;
         text.slice_of(text.as_str().get(start as usize..end as usize)?)
     }
 
-    /// Looks where the message stands in a text that is in memory.
+    /// Finds the message in a text that is in memory.
     pub fn find(&mut self) {
         let Some(text) = self.text.here().filter(|_| self.fits.is_none()) else { return };
         let Some(seen) = glance(text.as_str()).filter(|seen| seen.fits) else { return };

@@ -1,4 +1,4 @@
-//! What every session begins with.
+//! Parameters that all sessions share.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::file::{FileThreads, LARGE};
 use super::storage::Storage;
 use crate::world::{Clock, Ids};
 
-/// What a session takes from around it.
+/// The environment of a session.
 #[derive(Clone)]
 pub struct Start {
     pub(super) cwd: PathBuf,
@@ -18,22 +18,22 @@ pub struct Start {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn Ids>,
     pub(super) storage: Arc<dyn Storage>,
-    /// Threads and open files that sessions share.
+    /// Threads and open files shared with other sessions.
     pub(super) crews: Crews,
-    /// Whether a thread hands lines to the system.
+    /// `true` if a thread hands lines to the system.
     pub(super) beside: bool,
-    /// Whether a thread brings them to the disk.
+    /// `true` if a thread brings lines to the disk.
     pub(super) syncs_beside: bool,
-    /// Whether the file may be closed between writes.
+    /// `true` if the file may be closed between writes.
     pub(super) rests: bool,
-    /// Whether a session is opened only where its directory is there.
+    /// `true` if a session without its working directory is rejected.
     pub(super) needs_directory: bool,
-    /// The length from which on files keep the texts of their lines.
+    /// Length in bytes from which on files keep the texts of their lines.
     pub(super) large: u64,
 }
 
 impl Start {
-    /// Begins in that directory, which is absolute.
+    /// Creates an environment with that working directory, which must be absolute.
     pub fn new(cwd: impl Into<PathBuf>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
         Self {
             cwd: cwd.into(),
@@ -51,38 +51,37 @@ impl Start {
         }
     }
 
-    /// The session that a new one comes from, in the words of whoever says so. Means nothing for one
-    /// that is opened.
+    /// Sets the parent of a new session, usually a path. Has no effect on an opened session.
     pub fn parent(mut self, parent: Option<String>) -> Self {
         self.parent = parent;
         self
     }
 
-    /// The identifier of a session that is not kept; a fresh one by default. Means nothing for one that is.
+    /// Sets the identifier of a new session; one from `ids` by default. Has no effect on an opened session.
     pub fn id(mut self, id: Option<String>) -> Self {
         self.id = id;
         self
     }
 
-    /// Whether a session whose directory is gone is refused. Means nothing for a new one.
+    /// Sets whether a session is rejected if its working directory does not exist. Has no effect on a new session.
     pub fn needing_directory(mut self, needed: bool) -> Self {
         self.needs_directory = needed;
         self
     }
 
-    /// A thread writes the file, so that a disk that does not answer holds up nobody who does not wait for it
-    /// ([`Session::written`](super::Session::written)). By default whoever says something writes it.
+    /// Lets a thread write the file, so a disk that does not answer blocks only callers that wait for it
+    /// ([`Session::written`](super::Session::written)). By default, the caller that adds an entry writes it.
     pub fn beside(mut self) -> Self {
         (self.beside, self.rests) = (true, true);
         self
     }
 
-    /// The threads that write its file; none where whoever says something does.
+    /// Returns the threads that write the file, or `None` if the callers do.
     pub(super) fn writers(&self) -> Option<Arc<Crew>> {
         self.beside.then(|| self.crews.writers.clone())
     }
 
-    /// The threads and places that the file of a session shares with others.
+    /// Returns the threads and places that the file shares with others.
     pub(super) fn file_threads(&self) -> FileThreads {
         FileThreads {
             syncers: self.syncs_beside.then(|| self.crews.syncers.clone()),
@@ -90,7 +89,7 @@ impl Start {
         }
     }
 
-    /// Other files than those of this machine, written and synced by whoever says something.
+    /// Uses another storage, written and synced by the callers.
     #[cfg(any(test, feature = "testing"))]
     pub fn on(mut self, storage: Arc<dyn Storage>) -> Self {
         self.storage = storage;
@@ -99,7 +98,7 @@ impl Start {
         self
     }
 
-    /// No file stays open between writes.
+    /// Closes every file between writes.
     #[cfg(any(test, feature = "testing"))]
     pub fn closing(mut self) -> Self {
         self.crews = Crews::new(0);
@@ -107,14 +106,14 @@ impl Start {
         self
     }
 
-    /// Every file counts as large.
+    /// Treats every file as large.
     #[cfg(test)]
     pub(crate) fn all_large(mut self) -> Self {
         self.large = 0;
         self
     }
 
-    /// A path as the user says it, made absolute.
+    /// Makes a path of the user absolute.
     pub(super) fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path).components().collect()
     }

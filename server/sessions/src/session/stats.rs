@@ -1,4 +1,4 @@
-//! What a conversation amounts to.
+//! Statistics of a conversation.
 
 use std::sync::Arc;
 
@@ -8,28 +8,28 @@ use agentese::wire::decode;
 use super::body::Body;
 use super::entry::Entry;
 
-/// Counts of a list of messages, and the tokens and the cost of their answers and of the subagents that they tell of.
+/// Counts of a list of messages, with tokens and cost of their answers and of the subagents in their results.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Stats {
-    /// Messages of the user.
+    /// Number of messages of the user.
     pub user_messages: u64,
-    /// Answers of the model.
+    /// Number of answers of the model.
     pub assistant_messages: u64,
-    /// Tool calls within those.
+    /// Number of tool calls in the answers.
     pub tool_calls: u64,
-    /// Results of tools.
+    /// Number of results of tools.
     pub tool_results: u64,
-    /// All messages, of every role.
+    /// Number of all messages, of every role.
     pub total_messages: u64,
-    /// Tokens that went in and did not come from a cache.
+    /// Number of input tokens that did not come from a cache.
     pub input: u64,
-    /// Tokens that came out.
+    /// Number of output tokens.
     pub output: u64,
-    /// Tokens read from a cache.
+    /// Number of tokens read from a cache.
     pub cache_read: u64,
-    /// Tokens written to a cache.
+    /// Number of tokens written to a cache.
     pub cache_write: u64,
-    /// US dollars.
+    /// Cost in US dollars.
     pub cost: f64,
 }
 
@@ -40,7 +40,8 @@ impl Stats {
         stats
     }
 
-    /// The figures of a whole file: messages of all branches, also of those that were compacted, and what summaries took.
+    /// Returns the statistics of a whole file: messages of all branches, compacted ones included, and the usage of
+    /// summaries.
     pub(super) fn of_file(entries: &[Entry]) -> Self {
         let mut stats = Self::default();
         for entry in entries {
@@ -50,7 +51,7 @@ impl Stats {
                     false
                 }
                 Body::Compaction(_) | Body::BranchSummary(_) => true,
-                // It is about something that is no answer, such as keeping a cache warm.
+                // It belongs to a request that is not an answer, such as one that keeps a cache warm.
                 Body::Other(kind) => kind == "usage",
                 _ => false,
             };
@@ -68,7 +69,7 @@ impl Stats {
             AgentMessage::User(_) => self.user_messages += 1,
             AgentMessage::ToolResult(result) => {
                 self.tool_results += 1;
-                // What the subagents of a call have used stands in its result.
+                // The result of a call contains the usage of its subagents.
                 let used = result.details.as_option().and_then(|details| details.get("usage"));
                 if let Some(used) = used.and_then(|used| decode(&used.to_string()).ok()) {
                     self.add(&used);
@@ -93,7 +94,7 @@ impl Stats {
         self.cost += usage.cost.total.as_f64().unwrap_or_default();
     }
 
-    /// Tokens of all four kinds together.
+    /// Returns the number of tokens of all four kinds.
     pub fn tokens(&self) -> u64 {
         [self.output, self.cache_read, self.cache_write].into_iter().fold(self.input, u64::saturating_add)
     }

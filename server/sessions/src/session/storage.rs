@@ -1,4 +1,4 @@
-//! The few things that a session does with files, so that a test can let each of them fail.
+//! The file operations of a session, as a trait, so that tests can let each operation fail.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error::Holder;
 
-/// Tells a file from every other one, whatever it is called.
+/// The identity of a file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     pub(super) device: u64,
@@ -14,89 +14,89 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The file with that number on that device.
+    /// Creates the identity of the file with that inode on that device.
     pub fn new(device: u64, inode: u64) -> Self {
         Self { device, inode }
     }
 }
 
-/// Something that this process alone has, until it is dropped.
+/// A reservation of a file for this process, released when dropped.
 pub type Claim = Box<dyn Send + Sync>;
 
-/// Files and directories.
+/// Access to files and directories.
 pub trait Storage: Send + Sync {
-    /// Makes a directory and those above it, for the user alone. Existing ones stay as they are.
+    /// Creates a directory and its parents, accessible only by the user. Existing directories stay unchanged.
     fn create_directory(&self, directory: &Path) -> io::Result<()>;
 
-    /// Makes a file for the user alone. Fails where something has that name.
+    /// Creates a file that only the user can access. Fails if the path exists.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>>;
 
-    /// Opens a regular file to read it and, where `write` says so, to write at its end.
+    /// Opens a regular file for reading and, with `write`, for writing at its end.
     fn open(&self, path: &Path, write: bool) -> io::Result<Arc<dyn StoredFile>>;
 
-    /// Which file has that name now.
+    /// Returns the identity of the file with that name.
     fn identity(&self, path: &Path) -> io::Result<Identity>;
 
-    /// The path without symbolic links.
+    /// Returns the path without symbolic links.
     fn real(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// Gives a file a second name. Fails where something has that name.
+    /// Gives a file a second name. Fails if that name exists.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Gives a file another name, at once and in place of what has it.
+    /// Renames a file atomically, in place of any file with the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Takes a name away.
+    /// Removes a name.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
     /// Waits until the names in a directory are on the disk.
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
 
-    /// Keeps a file for this process without a lock on it. The caller has it locked, and gives it free afterwards.
+    /// Reserves a file for this process without a lock. The caller has locked the file, and unlocks it afterwards.
     fn claim(&self, path: &Path, identity: Identity) -> io::Result<Claim>;
 
-    /// The process that has claimed a file; none where nobody has. The caller has it locked.
+    /// Returns the process that has claimed a file, or `None`. The caller has locked the file.
     fn claimed(&self, path: &Path, identity: Identity) -> io::Result<Option<Holder>>;
 }
 
 /// An open file.
 pub trait StoredFile: Send + Sync {
-    /// All of it.
+    /// Reads the whole file.
     fn read(&self) -> io::Result<Vec<u8>>;
 
-    /// What stands at a place, once; gives how many bytes were read, none at the end.
+    /// Reads bytes at an offset with one call. Returns the number of bytes read, which is 0 at the end.
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<usize>;
 
-    /// How long it is.
+    /// Returns the length of the file in bytes.
     fn length(&self) -> io::Result<u64>;
 
-    /// The last byte; none where it is empty.
+    /// Returns the last byte, or `None` if the file is empty.
     fn last_byte(&self) -> io::Result<Option<u8>>;
 
-    /// Writes at the end, once; gives how many bytes were written.
+    /// Writes at the end with one call. Returns the number of bytes written.
     fn append(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Cuts it.
+    /// Cuts the file to that length in bytes.
     fn truncate(&self, length: u64) -> io::Result<()>;
 
-    /// Waits until its content is on the disk.
+    /// Waits until the content of the file is on the disk.
     fn sync(&self) -> io::Result<()>;
 
-    /// Takes it for this opener alone, until `unlock` or the end of the process; false where another
-    /// has it. Files whose system has no locks are anybody's.
+    /// Locks the file until `unlock` or the end of the process. Returns false if another opener has locked it. Without
+    /// locks in the system, every call succeeds.
     fn try_lock(&self) -> io::Result<bool>;
 
-    /// Gives it free.
+    /// Unlocks the file.
     fn unlock(&self);
 
-    /// The process that has it, where the system says so.
+    /// Returns the process that has locked the file, if the system reports it.
     fn holder(&self) -> Option<u32>;
 
-    /// Which file it is.
+    /// Returns the identity of the file.
     fn identity(&self) -> io::Result<Identity>;
 }
 
-/// Opens a file again. Fails where another one has its name now.
+/// Opens a file again. Fails if another file has its name now.
 pub(super) fn reopen(
     storage: &dyn Storage,
     path: &Path,
@@ -110,7 +110,7 @@ pub(super) fn reopen(
     }
 }
 
-/// Takes a file for this process alone, or says who has it.
+/// Locks a file for this process, or returns the process that has it.
 pub(super) fn lock(
     storage: &dyn Storage,
     path: &Path,

@@ -11,7 +11,7 @@ use super::names;
 use super::record::{Record, header};
 use super::storage::{Claim, Storage};
 
-/// Where the sessions of one working directory are, and those of all.
+/// The directory with the sessions of one working directory, and the root of all such directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
     directory: PathBuf,
@@ -19,92 +19,92 @@ pub struct Store {
     cwd: PathBuf,
 }
 
-/// Keeps the identifier of a session from other processes.
+/// A reservation of a session's identifier against other processes.
 pub struct IdClaim {
     _claim: Claim,
 }
 
-/// Which sessions are listed.
+/// The selection of sessions for a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Those of the working directory.
+    /// Sessions of the working directory.
     Here,
-    /// All.
+    /// All sessions.
     All,
 }
 
-/// Why no session was found.
+/// The reason why a session was not found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// No session has that identifier.
+    /// No session has an identifier that begins with the text.
     #[error("no session begins with \"{0}\"")]
     Unknown(String),
-    /// It is neither an identifier nor a path.
+    /// The text is neither an identifier nor a path.
     #[error("\"{0}\" is not a session id; a path has a slash in it or ends in .jsonl")]
     NotAnId(String),
-    /// It belongs to another working directory.
+    /// The session belongs to another working directory.
     #[error("session {id} belongs to {cwd}; give its path to go on with it here: {}", .path.display())]
     Elsewhere {
-        /// Its identifier.
+        /// Identifier of the session.
         id: String,
-        /// Its working directory.
+        /// Working directory of the session.
         cwd: String,
-        /// Its file.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
 impl Store {
-    /// The sessions of a working directory within an agent directory. Nothing need be there.
+    /// Creates a store for a working directory within an agent directory. Neither needs to exist.
     pub fn new(agent_dir: &Path, cwd: &Path) -> Self {
         let root = agent_dir.join("sessions");
         Self { directory: root.join(names::directory(cwd)), root: Some(root), cwd: cwd.to_owned() }
     }
 
-    /// As [`Store::new`], with the directory named by the way from the user's home or the one for temporary files, as
-    /// users of omp know it.
+    /// Creates a store as [`Store::new`] does, with a directory name in the form of omp: relative to the user's home or
+    /// to the directory for temporary files.
     pub fn short(agent_dir: &Path, cwd: &Path, home: Option<&Path>, temp: &Path) -> Self {
         let root = agent_dir.join("sessions");
         let directory = root.join(names::short_directory(cwd, home, temp));
         Self { directory, root: Some(root), cwd: cwd.to_owned() }
     }
 
-    /// A directory that holds the files itself, whatever their working directories are; a relative
-    /// one begins in the working directory.
+    /// Creates a store with the files directly in a directory, for any working directories. A relative path starts in
+    /// the working directory.
     pub fn at(directory: &Path, cwd: &Path) -> Self {
         Self { directory: cwd.join(directory).components().collect(), root: None, cwd: cwd.to_owned() }
     }
 
-    /// All sessions of its agent directory in one directory, whatever their working directories are; of a directory that
-    /// holds the files itself, that one.
+    /// Creates a store with all sessions of the agent directory in one directory, for any working directories. A store
+    /// made by [`Store::at`] keeps its directory.
     pub fn shared(&self, cwd: &Path) -> Self {
         Self::at(self.root.as_deref().unwrap_or(&self.directory), cwd)
     }
 
-    /// The file of the session with that identifier, in this directory; none where there is none.
+    /// Returns the file of the session with that identifier in this directory, or `None` if there is no such session.
     pub fn find(&self, id: &str) -> Option<PathBuf> {
         self.find_in(Scope::Here, id)
     }
 
-    /// As [`Store::find`], wherever the session was begun.
+    /// Returns the file as [`Store::find`] does, for sessions in the given scope.
     pub fn find_in(&self, scope: Scope, id: &str) -> Option<PathBuf> {
         let (path, header) = find(self.files(scope), id)?;
         (header.id() == id).then_some(path)
     }
 
-    /// The directory into which new sessions go.
+    /// Returns the directory for new sessions.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Makes that directory where it is not there, as pi does before anything is said.
+    /// Creates that directory if it does not exist, as pi does before the first message.
     pub fn create_directory(&self) -> std::io::Result<()> {
         Disk.create_directory(&self.directory)
     }
 
-    /// Removes what programs left that were killed while they began a session or replaced one: empty files under
-    /// the names of sessions, and temporary files, unless they are young or in use. Never fails.
+    /// Removes files of programs that were killed while they began or replaced a session: empty files with names of
+    /// sessions, and temporary files, unless they are young or in use. Never fails.
     pub fn sweep(&self) {
         crate::replace::sweep(&self.directory);
         for entry in entries(&self.directory) {
@@ -116,8 +116,8 @@ impl Store {
         }
     }
 
-    /// The sessions, the one in which somebody spoke last first. Every file is read to its end; files
-    /// that are no sessions are left out.
+    /// Lists the sessions, the one with the newest message first. Reads every file to its end. Leaves out files that
+    /// are not sessions.
     pub fn list(&self, scope: Scope) -> Vec<Record> {
         let files = self.files(scope);
         let mut records: Vec<Record> = files.iter().filter_map(|path| Record::read(path)).collect();
@@ -126,8 +126,8 @@ impl Store {
         records
     }
 
-    /// As [`Store::list`], for those who know sessions by their identifiers: of several files with one identifier the one
-    /// that [`Store::find_in`] gives.
+    /// Lists the sessions as [`Store::list`] does, one per identifier: of several files, the one that
+    /// [`Store::find_in`] returns.
     pub fn list_by_id(&self, scope: Scope) -> Vec<Record> {
         let mut found = HashMap::new();
         for path in self.files(scope) {
@@ -140,8 +140,9 @@ impl Store {
         records
     }
 
-    /// Keeps an identifier for this process, until what is given is dropped or the process ends: nobody else begins a session
-    /// under it meanwhile. None where the directory takes no files. Fails with whoever has it. Blocks.
+    /// Reserves an identifier for this process until the returned value is dropped or the process ends. Other processes
+    /// begin no session with the identifier in the meantime. Returns `None` if the reservation is not possible, as in a
+    /// directory that is not writable. Fails with the process that has the identifier. Blocks.
     pub fn claim(&self, id: &str) -> Result<Option<IdClaim>, Holder> {
         let claimed =
             self.create_directory().and_then(|()| claims::claim_alone(&self.directory, Key::of_id(id)));
@@ -154,8 +155,7 @@ impl Store {
         }
     }
 
-    /// A part of the sessions, the file that was written last first. Only the files of the part are
-    /// read.
+    /// Lists a part of the sessions, the last written file first. Reads only the files of this part.
     pub fn page(&self, scope: Scope, skip: usize, limit: usize) -> Vec<Record> {
         let files = self.files(scope);
         files
@@ -167,14 +167,14 @@ impl Store {
             .collect()
     }
 
-    /// The file of the working directory that was written last.
+    /// Returns the last written file of the working directory.
     pub fn latest(&self) -> Option<PathBuf> {
         self.files(Scope::Here).into_iter().find(|path| header(path).is_some())
     }
 
-    /// The file that a user means: a path where the text has a slash or ends in `.jsonl`, which need
-    /// not be there; else the beginning of an identifier. A whole identifier counts before a
-    /// beginning, and of several the one that was written last.
+    /// Finds the file that a user means. A text with a slash or the end `.jsonl` is a path, which need not exist. Any
+    /// other text is an identifier or its beginning. A whole identifier has precedence; of several sessions, the last
+    /// written one is returned. Fails if no session matches.
     pub fn resolve(&self, text: &str) -> Result<PathBuf, ResolveError> {
         if text.contains(['/', '\\']) || text.ends_with(".jsonl") {
             return Ok(self.cwd.join(text).components().collect());
@@ -195,7 +195,7 @@ impl Store {
         }
     }
 
-    /// The files that may be sessions, the one that was written last first.
+    /// Returns the files that may be sessions, the last written one first.
     pub(super) fn files(&self, scope: Scope) -> Vec<PathBuf> {
         let mut files = Vec::new();
         match (&self.root, scope) {
@@ -232,7 +232,7 @@ fn entries(directory: &Path) -> impl Iterator<Item = std::fs::DirEntry> {
 fn add_files(directory: &Path, files: &mut Vec<(SystemTime, PathBuf)>) {
     for entry in entries(directory) {
         let path = entry.path();
-        // A link is not followed: it could lead anywhere.
+        // Links are not followed, because they could lead anywhere.
         if path.extension().is_some_and(|extension| extension == "jsonl")
             && let Ok(metadata) = entry.metadata()
             && metadata.is_file()

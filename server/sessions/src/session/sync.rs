@@ -1,4 +1,4 @@
-//! Brings a file to the disk while its session goes on.
+//! Synchronization of a file to the disk while its session goes on.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,27 +9,27 @@ use tokio::sync::watch;
 use super::crew::Crew;
 use super::storage::StoredFile;
 
-/// How far a file has come.
+/// The progress of a file to the disk.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress {
-    /// How many writes are on the disk.
+    /// Number of writes on the disk.
     pub synced: u64,
-    /// Why no more will be: what the system says about a file that it could not bring to the disk
-    /// once is worth nothing afterwards.
+    /// Reason why no further write gets there. After one failed sync of a file, later reports of the system about it
+    /// are not reliable.
     pub failed: Option<String>,
 }
 
-/// Done once, for the name of a file that is new.
+/// A function that brings the name of a new file to the disk, called once.
 pub(super) type SyncName = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
-/// Gives the file that is to be brought to the disk.
+/// A function that returns the file to sync.
 pub(super) type GetFile = Box<dyn FnOnce() -> io::Result<Arc<dyn StoredFile>> + Send>;
 
-/// Counts writes and brings them to the disk. What was written last is brought there also where this value is gone.
+/// A counter of writes that brings them to the disk. The last writes get there even if this value is dropped.
 pub(super) struct Syncer {
     written: u64,
     job: Arc<Job>,
-    /// Threads that sync; whoever writes does it where there are none.
+    /// Threads that sync; without them each write syncs.
     crew: Option<Arc<Crew>>,
 }
 
@@ -38,12 +38,12 @@ struct Job {
     progress: watch::Sender<Progress>,
 }
 
-/// The work that waits.
+/// The queued work.
 struct Waiting {
     number: u64,
     file: Option<GetFile>,
     name: Option<SyncName>,
-    /// A thread is at it, or will be.
+    /// `true` if a thread does the work, or will.
     is_begun: bool,
 }
 
@@ -81,18 +81,18 @@ impl Job {
 }
 
 impl Syncer {
-    /// For a file; `name` syncs the directory that its name is in, where the name is new.
+    /// Creates a syncer for a file. If the name of the file is new, `name` syncs its directory.
     pub fn new(name: Option<SyncName>, crew: Option<Arc<Crew>>) -> Self {
         let waiting = Waiting { number: 0, file: None, name, is_begun: false };
         let progress = watch::Sender::new(Progress::default());
         Self { written: 0, job: Arc::new(Job { waiting: Mutex::new(waiting), progress }), crew }
     }
 
-    /// Something was written to that file.
+    /// Notes a write to that file, and starts a sync.
     pub fn wrote(&mut self, file: GetFile) {
         self.written += 1;
         let mut waiting = self.job.waiting();
-        // One sync serves all writes before it.
+        // One sync covers all earlier writes.
         (waiting.number, waiting.file) = (self.written, Some(file));
         if std::mem::replace(&mut waiting.is_begun, true) {
             return;
@@ -107,13 +107,13 @@ impl Syncer {
         }
     }
 
-    /// How far it has come with what was written so far.
+    /// Returns the progress of the writes so far.
     pub fn settling(&self) -> Settling {
         Settling { progress: self.job.progress.subscribe(), written: self.written }
     }
 }
 
-/// What was written up to some moment, on its way to the disk.
+/// The progress of the writes up to one moment.
 #[derive(Debug, Clone)]
 pub(super) struct Settling {
     progress: watch::Receiver<Progress>,
@@ -121,12 +121,12 @@ pub(super) struct Settling {
 }
 
 impl Settling {
-    /// Why it could not be brought to the disk.
+    /// Returns the reason why the sync failed.
     pub fn failed(&self) -> Option<String> {
         self.progress.borrow().failed.clone()
     }
 
-    /// Waits until it is on the disk. Fails with the reason.
+    /// Waits until the writes are on the disk. Fails with the reason if they cannot be synced.
     pub async fn settled(mut self) -> Result<(), String> {
         let written = self.written;
         let done = self.progress.wait_for(|progress| progress.synced >= written || progress.failed.is_some());

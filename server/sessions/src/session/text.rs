@@ -1,7 +1,7 @@
-//! The text of a line: in memory, or in the file that it stands in.
+//! The text of a line: in memory, or in its file.
 //!
-//! Of a large file nothing is kept in memory but where its lines stand. What is read again is compared with what was read
-//! first: where somebody has changed the file, the line is lost, and nothing else is taken for it.
+//! For a large file, only the positions of its lines are in memory. Text that is read again is compared with the first
+//! reading. If another program has changed the file, the line is lost, and other text is not mistaken for it.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use agentese::framing::FrameText;
 
 use super::storage::{Identity, Storage, StoredFile, reopen};
 
-/// A text that can be had again.
+/// A text that can be read again.
 #[derive(Clone)]
 pub(super) struct Text(Held);
 
@@ -22,12 +22,12 @@ enum Held {
         shelf: Arc<Shelf>,
         at: u64,
         length: u32,
-        /// Tells another text at that place.
+        /// Checksum that detects another text at that position.
         check: u32,
     },
 }
 
-/// A file with the texts of lines. While it is not kept open it is opened by its name for each of them.
+/// A file with the texts of lines. Unless it is kept open, it is opened by name for each text.
 pub(super) struct Shelf {
     storage: Arc<dyn Storage>,
     path: PathBuf,
@@ -38,7 +38,7 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    /// Of that file, which is kept open.
+    /// Creates a reader of that file, which is kept open.
     pub fn new(storage: Arc<dyn Storage>, path: PathBuf, file: Arc<dyn StoredFile>) -> io::Result<Self> {
         let identity = file.identity()?;
         Ok(Self { storage, path, identity, open: Mutex::new(Some(file)), lent: Mutex::default() })
@@ -58,7 +58,7 @@ impl Shelf {
         Ok(file)
     }
 
-    /// It is not kept open any more.
+    /// Closes the file; later reads open it again.
     pub fn close(&self) {
         *self.open() = None;
     }
@@ -69,7 +69,7 @@ impl Shelf {
 }
 
 impl Text {
-    /// A text of the file, which stands there.
+    /// Creates a text at that offset in the file.
     pub fn there(shelf: &Arc<Shelf>, at: u64, text: &str) -> Self {
         match u32::try_from(text.len()) {
             Ok(length) => {
@@ -80,7 +80,7 @@ impl Text {
         }
     }
 
-    /// The text; none where the file does not have it any more.
+    /// Returns the text, or `None` if the file does not contain it any more.
     pub fn get(&self) -> Option<FrameText> {
         let (shelf, at, length, check) = match &self.0 {
             Held::Here(text) => return Some(text.clone()),
@@ -114,7 +114,7 @@ impl Text {
         text.map(FrameText::from)
     }
 
-    /// Returns whether the file that it stays in is there no more. A text in memory is never gone.
+    /// Returns true if the file of the text does not exist any more. A text in memory is never gone.
     pub fn is_gone(&self) -> bool {
         match &self.0 {
             Held::Here(_) => false,
@@ -124,7 +124,7 @@ impl Text {
         }
     }
 
-    /// Opens the file that it stays in, for those who read many texts of it.
+    /// Opens the file with the text, before many of its texts are read.
     pub fn open(&self) -> Option<Arc<dyn StoredFile>> {
         match &self.0 {
             Held::Here(_) => None,
@@ -132,7 +132,7 @@ impl Text {
         }
     }
 
-    /// Returns how long it is, in bytes.
+    /// Returns the length of the text in bytes.
     pub fn len(&self) -> usize {
         match &self.0 {
             Held::Here(text) => text.len(),
@@ -140,7 +140,7 @@ impl Text {
         }
     }
 
-    /// The text, where it is in memory.
+    /// Returns the text if it is in memory.
     pub fn here(&self) -> Option<&FrameText> {
         match &self.0 {
             Held::Here(text) => Some(text),
@@ -153,7 +153,7 @@ impl Text {
         self.begins(other.as_bytes()) == Some(other.len())
     }
 
-    /// How much of `bytes` is this text, where they begin with it.
+    /// Returns the length of this text if `bytes` begin with it.
     pub fn begins(&self, bytes: &[u8]) -> Option<usize> {
         match &self.0 {
             Held::Here(text) => bytes.starts_with(text.as_bytes()).then(|| text.len()),
@@ -164,7 +164,7 @@ impl Text {
         }
     }
 
-    /// Whether `bytes` may be a part of this text, from its begin on; only of one in memory that is known.
+    /// Returns true if `bytes` may be the beginning of this text. This is known only for a text in memory.
     pub fn may_begin_with(&self, bytes: &[u8]) -> bool {
         match &self.0 {
             Held::Here(text) => text.as_bytes().starts_with(bytes),
@@ -179,7 +179,7 @@ impl From<FrameText> for Text {
     }
 }
 
-/// A number that another text hardly has. It protects from accidents, not from forgers.
+/// Computes a checksum against accidental changes. It does not protect from forgery.
 fn check(bytes: &[u8]) -> u32 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let (words, rest) = bytes.as_chunks::<8>();

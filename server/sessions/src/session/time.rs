@@ -1,20 +1,20 @@
-//! Times as session files have them: `2026-11-21T20:33:49.780Z`.
+//! Times in the form of session files: `2026-11-21T20:33:49.780Z`.
 
 use jiff::Timestamp;
 
-/// Milliseconds since the epoch as ISO text, always in UTC and with three decimals. A time that no
-/// calendar has becomes the epoch.
+/// Converts milliseconds since the epoch to ISO text, in UTC and with three decimals. A time outside the calendar
+/// becomes the epoch.
 pub(super) fn iso(milliseconds: i64) -> String {
     let time = Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::UNIX_EPOCH);
     format!("{time:.3}")
 }
 
-/// Milliseconds since the epoch of an ISO text; none where it is none.
+/// Converts ISO text to milliseconds since the epoch. Returns `None` if the text has another form.
 pub(super) fn milliseconds(iso: &str) -> Option<i64> {
     usual(iso).or_else(|| iso.parse::<Timestamp>().ok().map(Timestamp::as_millisecond))
 }
 
-/// The same of a text as [`iso`] writes it; none for all others.
+/// Converts a text in the form of [`iso`]. Returns `None` for other forms.
 fn usual(iso: &str) -> Option<i64> {
     let bytes: &[u8; 24] = iso.as_bytes().try_into().ok()?;
     let signs = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
@@ -28,14 +28,14 @@ fn usual(iso: &str) -> Option<i64> {
     };
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    // What months end with is looked at by the library.
+    // The library checks the ends of months.
     let is_usual = (1..=12).contains(&month)
         && (1..=28).contains(&day)
         && year >= 1
         && hour < 24
         && minute < 60
         && second < 60;
-    // Years begin with March here, so that the day that comes every four years is the last one.
+    // Years begin with March here, so that the leap day is the last day.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days =
         year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1 - DAYS_TO_1970;
@@ -43,7 +43,7 @@ fn usual(iso: &str) -> Option<i64> {
     is_usual.then_some(seconds * 1000 + number(20, 23)?)
 }
 
-/// From the first of March of the year 0 to the first day of 1970.
+/// Number of days from the first of March of the year 0 to the first day of 1970.
 const DAYS_TO_1970: i64 = 719_468;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the model is told beforehand: a message says it, and later ones say what has changed of it.
+//! System messages: the first one is complete, and later ones change it.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use super::body::Body;
 use super::content;
 use super::entry::Entry;
 
-/// What a compaction says again of what the model is told beforehand; none where it does not, or is none.
+/// Returns the system message that a compaction repeats, or `None` if the entry does not repeat one.
 pub(super) fn again(entry: &Entry) -> Option<Arc<AgentMessage>> {
     let Body::Compaction(compaction) = entry.body() else { return None };
     let told = serde_json::from_value(compaction.system_message.clone()?).ok()?;
     matches!(told, AgentMessage::System(_)).then(|| Arc::new(told))
 }
 
-/// All that these messages tell together, at the time of the first of them: of sections with one name the last one counts,
-/// and null takes it away; tools come and go by their names; the words follow each other. Other messages count nothing.
+/// Combines system messages into one, with the time of the first. The last section of a name applies, and null removes
+/// it. Tools are added and removed by name. Texts follow each other. Other messages are ignored.
 pub(super) fn together<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) -> Option<SystemMessage> {
     let mut messages = messages.into_iter().filter_map(|message| match message {
         AgentMessage::System(message) => Some(message),

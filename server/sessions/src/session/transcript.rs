@@ -1,4 +1,4 @@
-//! Messages that the model gets to see, for readers that take one message at a time.
+//! Messages that the model sees, for readers of one message at a time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ enum Stored {
 }
 
 impl StoredMessage {
-    /// Reads it. One whose text is lost is a message without words.
+    /// Reads the message. A message whose text is lost has no text.
     pub fn read(&self) -> Option<Arc<AgentMessage>> {
         match &self.0 {
             Stored::Decoded(message) => Some(message.clone()),
@@ -46,7 +46,7 @@ impl StoredMessage {
         }
     }
 
-    /// Returns who speaks in it. One whose text is known to have the declared shape is not decoded.
+    /// Returns the author of the message, without decoding if the text is known to have the declared shape.
     pub fn role(&self) -> Role {
         match &self.0 {
             Stored::Source(Source { body: Says::Message(role), fits: Some(_), .. }) => *role,
@@ -97,12 +97,12 @@ impl Transcript {
         self.messages.len()
     }
 
-    /// Returns whether there are none.
+    /// Returns true if there are no messages.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// Returns whether to read all of them takes so long that other work should not wait for it.
+    /// Returns true if reading all messages takes so long that other work should not wait for it.
     pub fn is_long(&self) -> bool {
         self.length > LONG
     }

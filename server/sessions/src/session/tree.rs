@@ -1,4 +1,4 @@
-//! Which entry follows which.
+//! The links between entries.
 
 use std::hash::BuildHasher;
 
@@ -6,24 +6,23 @@ use hashbrown::{DefaultHashBuilder, HashTable, hash_table};
 
 use super::entry::Entry;
 
-/// The links between the entries of a file, by their positions in it. The entries themselves are given to whatever needs
-/// their ids.
+/// The links between the entries of a file, by their positions in it. Functions that need ids receive the entries.
 ///
-/// A parent is the nearest entry before the child that has the id; where there is none, the last
-/// one behind it. An entry whose parent is unknown is a root, and so is the first entry that a way
-/// up meets for the second time: every way up ends.
+/// The parent of an entry is the nearest earlier entry with the id, or else the last later one. An entry with an
+/// unknown parent is a root. On a path upwards, the first entry that occurs for the second time is a root too, so every
+/// path ends.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tree {
-    /// The positions of entries by the hashes of their ids: a file may have a million.
+    /// Positions of entries by the hashes of their ids: a file may have a million.
     positions: HashTable<u32>,
     hashes: DefaultHashBuilder,
     parents: Vec<Option<u32>>,
-    /// How many entries have an id that an earlier one has.
+    /// Number of entries with the id of an earlier entry.
     pub duplicates: usize,
 }
 
 impl Tree {
-    /// The links of these entries.
+    /// Returns the links of these entries.
     pub fn of(entries: &[Entry]) -> Self {
         let mut tree = Self {
             positions: HashTable::with_capacity(entries.len()),
@@ -42,11 +41,11 @@ impl Tree {
         tree
     }
 
-    /// Takes in the first of these entries that it does not have yet.
+    /// Adds the first of these entries that the tree lacks.
     pub fn push(&mut self, entries: &[Entry]) {
         let position = self.parents.len();
         let (before, Some(entry)) = (&entries[..position], entries.get(position)) else { return };
-        // Almost every entry follows the one before it.
+        // Almost every entry follows the previous one.
         let parent = entry.parent_id().and_then(|id| match before.last() {
             Some(last) if last.id() == id => Some(position - 1),
             _ => self.find(entries, id.as_str()),
@@ -69,19 +68,19 @@ impl Tree {
         }
     }
 
-    /// The position of an entry; the last one's where several have the id.
+    /// Returns the position of an entry; the last position if several entries have the id.
     pub fn find(&self, entries: &[Entry], id: &str) -> Option<usize> {
         let hash = self.hashes.hash_one(id);
         let found = self.positions.find(hash, |position| entries[*position as usize].id().as_str() == id);
         found.map(|position| *position as usize)
     }
 
-    /// The position of the parent.
+    /// Returns the position of the parent.
     pub fn parent(&self, position: usize) -> Option<usize> {
         self.parents[position].map(|parent| parent as usize)
     }
 
-    /// The positions from the root to this entry.
+    /// Returns the positions from the root to this entry.
     pub fn path(&self, leaf: Option<usize>) -> Vec<usize> {
         let mut seen = vec![false; self.parents.len()];
         let mut path = Vec::new();
@@ -95,7 +94,7 @@ impl Tree {
     }
 }
 
-/// A position as it is kept. A file has fewer lines than bytes, and those are fewer than 4 GiB.
+/// Converts a position to its stored form. A file has fewer lines than bytes, and fewer than 4 GiB of them.
 fn number(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }

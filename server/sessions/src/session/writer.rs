@@ -1,8 +1,8 @@
-//! Who writes the file of a session: whoever says something, or a thread that writes for all sessions of the process.
+//! Writing of a session file, by the caller or by a thread for all sessions of the process.
 //!
-//! The thread gets the lines of a session in order and writes what waits in one piece; the texts are those that the session
-//! holds anyway. Whoever wants to know that a line is handed to the system waits for it ([`Writer::written`]); a disk that does
-//! not answer holds up nobody else.
+//! The thread receives the lines of a session in order and writes waiting lines in one piece. Their texts are shared
+//! with the session. [`Writer::written`] waits until the system has the lines. A disk that does not answer blocks only
+//! the callers that wait.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -17,28 +17,28 @@ use super::file::{FileStatus, SessionFile};
 use super::storage::Storage;
 use super::text::Text;
 
-/// How long a session that ends waits for a disk that does not answer.
+/// Maximum time that an ending session waits for a disk that does not answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long somebody who cannot wait in peace waits.
+/// Maximum time that a caller waits on a thread that should not block.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// How long a healthy disk takes at most: so long the thread of the caller is held up.
+/// Maximum time of a write on a healthy disk. The thread of the caller is blocked for that long.
 const USUAL: Duration = Duration::from_millis(2);
 
-/// Writes the file of one session.
+/// A writer of the file of one session.
 pub(super) struct Writer {
     path: PathBuf,
     storage: Arc<dyn Storage>,
-    /// The threads that are to write.
+    /// Threads that write.
     crew: Option<Arc<Crew>>,
     work: Work,
     progress: Arc<Progress>,
-    /// How many orders were given.
+    /// Number of orders so far.
     ordered: u64,
-    /// How many lines were handed over.
+    /// Number of lines that were handed over.
     handed: usize,
-    /// The order up to which the disk was too slow for somebody who waited.
+    /// Number of the last order for which the disk was too slow.
     late: u64,
 }
 
@@ -48,7 +48,7 @@ enum Work {
     Ended,
 }
 
-/// Orders for the threads that write. One of them at a time carries them out.
+/// Orders for the threads that write. One thread at a time executes them.
 struct Inbox {
     crew: Arc<Crew>,
     waiting: Mutex<Waiting>,
@@ -56,9 +56,9 @@ struct Inbox {
 
 #[derive(Default)]
 struct Waiting {
-    /// None while a thread has it, and when it has ended or failed.
+    /// The job; `None` while a thread has it, and after its end or failure.
     job: Option<Box<Job>>,
-    /// The last order that was given, where it was not taken yet.
+    /// Number of the last order that is still waiting.
     number: Option<u64>,
     lines: Vec<Text>,
     ends: bool,
@@ -68,7 +68,7 @@ struct Waiting {
 /// again if another program cuts the file. The texts of older lines stay in the file.
 const NEWEST: usize = 64 << 10;
 
-/// A file and all lines that belong into it. The file is unlocked before the end is told.
+/// A file and all of its lines. The file is unlocked before the end is reported.
 struct Job {
     file: SessionFile,
     lines: Vec<Text>,
@@ -76,14 +76,14 @@ struct Job {
     progress: Ending,
 }
 
-/// The lines that were written and are kept in memory: which, where each begins in the file, and how long all are.
+/// Written lines that are kept in memory: their numbers and offsets in the file, and their total length.
 #[derive(Default)]
 struct Newest {
     lines: VecDeque<(usize, u64)>,
     length: usize,
 }
 
-/// Tells that the work has ended, however it did.
+/// A guard that reports the end of the work, also after a panic.
 struct Ending(Arc<Progress>);
 
 impl Drop for Ending {
@@ -97,7 +97,7 @@ impl Drop for Ending {
     }
 }
 
-/// How far the writing has come, for those who wait.
+/// The progress of the writing, for callers that wait.
 #[derive(Default)]
 struct Progress {
     status: Mutex<Status>,
@@ -107,7 +107,7 @@ struct Progress {
 
 #[derive(Clone, Default)]
 struct Status {
-    /// How many orders were carried out.
+    /// Number of orders that were executed.
     done: u64,
     ended: bool,
     file: FileStatus,
@@ -136,7 +136,7 @@ impl Progress {
         }
     }
 
-    /// As [`Progress::wait`], in the way of the caller's thread; false where it took too long.
+    /// Waits as [`Progress::wait`] does, but blocks the thread. Returns false after the time limit.
     fn block(&self, limit: Duration, is: impl Fn(&Status) -> bool) -> bool {
         let status = self.status();
         let waited = self.condition.wait_timeout_while(status, limit, |status| !is(status));
@@ -161,18 +161,18 @@ impl Job {
         });
     }
 
-    /// Leaves the texts of lines in the file that are not among the newest any more. Gives them as they are now, with the
-    /// number of each.
+    /// Replaces lines that are no longer among the newest by their texts in the file. Returns these texts with the
+    /// numbers of the lines.
     fn leave_old_ones(&mut self) -> Vec<(usize, Text)> {
         let Some((placed, shelf)) = self.file.take_placed() else { return Vec::new() };
         if placed
             .first()
             .is_some_and(|(line, _)| self.newest.lines.back().is_some_and(|(last, _)| line <= last))
         {
-            // Written anew, elsewhere in the file.
+            // The lines were written again, at other offsets.
             self.newest = Newest::default();
         }
-        // The header is kept: without it no other line is of use if the file is removed.
+        // The header stays in memory: without it, no other line is of use if the file is removed.
         let in_memory =
             placed.into_iter().filter(|(line, _)| *line > 0 && self.lines[*line].here().is_some());
         for place in in_memory {
@@ -193,7 +193,7 @@ impl Job {
         left
     }
 
-    /// A last chance for what could not be written when it was said; then the file is anybody's.
+    /// Tries a last time to write the remaining lines; then other processes can open the file.
     fn end(mut self) {
         let Status { done, file, .. } = self.progress.0.status().clone();
         if file.trouble.is_some() {
@@ -220,7 +220,7 @@ impl Inbox {
         self.go_on(waiting);
     }
 
-    /// Has a thread do what waits, unless one is at it.
+    /// Lets a thread execute the waiting orders, unless one does already.
     fn go_on(self: &Arc<Self>, mut waiting: MutexGuard<'_, Waiting>) {
         if let Some(job) = waiting.job.take() {
             drop(waiting);
@@ -229,7 +229,7 @@ impl Inbox {
         }
     }
 
-    /// Carries out what waits, in one piece. What comes meanwhile waits behind other sessions.
+    /// Executes the waiting orders in one piece. Later orders wait behind other sessions.
     fn work(self: Arc<Self>, mut job: Box<Job>) {
         let (number, lines) = {
             let mut waiting = self.waiting();
@@ -252,7 +252,7 @@ impl Inbox {
 }
 
 impl Writer {
-    /// Of that file; with a crew its threads write from the first lines on.
+    /// Creates a writer of that file. With a crew, its threads write from the first lines on.
     pub fn new(file: SessionFile, crew: Option<Arc<Crew>>) -> Self {
         let progress = Arc::new(Progress::default());
         progress.change(|status| status.file = file.status());
@@ -273,44 +273,45 @@ impl Writer {
         }
     }
 
-    /// The file's path, also before it is there.
+    /// Returns the path of the file, which need not exist yet.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many lines were handed over.
+    /// Returns the number of lines that were handed over.
     pub fn handed(&self) -> usize {
         self.handed
     }
 
-    /// Gives the lines whose texts stay in the file since the last time, with the number of each.
+    /// Returns the lines whose texts are in the file since the last call, with their numbers.
     pub fn take_left(&self) -> Vec<(usize, Text)> {
         std::mem::take(&mut self.progress.status().left)
     }
 
-    /// Whether anything is in the file, or on its way there.
+    /// Returns true if the file has lines, or will have some.
     pub fn is_begun(&self) -> bool {
         self.handed > 0 || self.is_there()
     }
 
-    /// Whether anything is in the file.
+    /// Returns true if the file has lines.
     pub fn is_there(&self) -> bool {
         self.progress.status().file.written > 0
     }
 
-    /// Hands over the lines that follow those which it has. What could not be written before is tried again.
+    /// Hands over the next lines. Lines that could not be written before are tried again.
     pub fn write(&mut self, lines: Vec<Text>) {
         self.start();
         self.order(lines);
     }
 
-    /// As [`Writer::write`], by the caller's thread, while there is no other. The file need not stay open then.
+    /// Writes lines as [`Writer::write`] does, but on the caller's thread, before a thread has the work. The file need
+    /// not stay open afterwards.
     pub fn write_here(&mut self, lines: Vec<Text>) {
         self.order(lines);
         self.rest();
     }
 
-    /// Its file need not stay open while nobody writes.
+    /// Closes the file between writes, if it need not stay open.
     pub fn rest(&mut self) {
         if let Work::Here(job) = &mut self.work {
             job.file.rest();
@@ -322,13 +323,13 @@ impl Writer {
         self.ordered += 1;
         match &mut self.work {
             Work::Here(job) => job.carry_out(self.ordered, lines),
-            // Work that has failed has said so.
+            // Failed work has reported its error.
             Work::There(inbox) => inbox.order(self.ordered, lines),
             Work::Ended => {}
         }
     }
 
-    /// Gives the work to the threads that are to do it.
+    /// Hands the work to the threads.
     fn start(&mut self) {
         let Some(crew) = self.crew.clone().filter(|_| matches!(self.work, Work::Here(_))) else { return };
         let inbox = Arc::new(Inbox { crew, waiting: Mutex::default() });
@@ -337,27 +338,28 @@ impl Writer {
         }
     }
 
-    /// Tries once more what could not be written.
+    /// Tries again to write the remaining lines.
     pub fn retry(&mut self) {
         if self.progress.status().file.trouble.is_some() {
             self.order(Vec::new());
         }
     }
 
-    /// Waits until all lines that were handed over so far are handed to the system, or could not be.
+    /// Waits until the system has all lines handed over so far, or writing them has failed.
     pub fn written(&self) -> impl Future<Output = ()> + Send + use<> {
         let (progress, number) = (self.progress.clone(), self.ordered);
         async move { progress.wait(|status| status.done >= number || status.ended).await }
     }
 
-    /// Whether all lines that were handed over so far are handed to the system, or are so within two milliseconds. Nothing
-    /// else of the caller's thread happens meanwhile: what follows stands in the order in which it would without a disk.
+    /// Returns true if the system has all lines handed over so far, within two milliseconds. The caller's thread is
+    /// blocked meanwhile, so the order of events is the same as without a disk.
     pub fn is_written(&self) -> bool {
         let number = self.ordered;
         self.progress.block(USUAL, |status| status.done >= number || status.ended)
     }
 
-    /// As [`Writer::written`], for those who cannot wait in peace: for a moment, and not while the disk does not answer.
+    /// Waits as [`Writer::written`] does, but briefly and on the caller's thread. Does not wait while the disk does not
+    /// answer.
     pub fn linger(&self) {
         let number = self.ordered;
         if !self.is_late() {
@@ -365,17 +367,17 @@ impl Writer {
         }
     }
 
-    /// Somebody has waited too long: until the disk answers it counts as trouble.
+    /// Notes that a caller has waited too long: [`Writer::trouble`] reports this until the disk answers.
     pub fn note_late(&mut self) {
         self.late = self.ordered;
     }
 
-    /// Whether the disk has not answered since somebody waited too long.
+    /// Returns true if the disk has not answered since a caller waited too long.
     pub fn is_late(&self) -> bool {
         self.progress.status().done < self.late
     }
 
-    /// Why it cannot be written now, where that is so.
+    /// Returns the reason why the file cannot be written now, if there is one.
     pub fn trouble(&self) -> Option<StorageTrouble> {
         if self.is_late() {
             let path = self.path.display();
@@ -384,20 +386,20 @@ impl Writer {
         trouble(&self.path, &self.progress.status().file)
     }
 
-    /// Why a session of that many lines is not safe in it, where that is so. A file that cannot be written and lacks
-    /// nothing is none of that.
+    /// Returns the reason why a session of that many lines is not safe in the file, if there is one. A file that cannot
+    /// be written, but has all lines, is safe.
     pub fn unsaved(&self, lines: usize) -> Option<StorageTrouble> {
         let trouble = self.trouble()?;
         let status = self.progress.status();
         (status.file.refused.is_none() || status.file.written < lines).then_some(trouble)
     }
 
-    /// Why it will never be written, where that is so.
+    /// Returns the reason why the file is never written, if there is one.
     pub fn refused(&self) -> Option<StorageTrouble> {
         self.progress.status().file.refused.clone()
     }
 
-    /// Looks whether a path leads to this very file. Blocks.
+    /// Returns a function that checks if a path leads to this file. The function blocks.
     pub fn is(&self, path: PathBuf) -> impl FnOnce() -> bool + Send + use<> {
         let identity = self.progress.status().file.identity;
         let (storage, own) = (self.storage.clone(), self.path.clone());
@@ -407,7 +409,7 @@ impl Writer {
         }
     }
 
-    /// Waits until everything that was handed over is on the disk. Fails where something was not written.
+    /// Waits until all lines handed over are on the disk. Fails if a line was not written.
     pub fn settled(&self) -> impl Future<Output = Result<(), StorageTrouble>> + Send + use<> {
         let (written, progress, path) = (self.written(), self.progress.clone(), self.path.clone());
         async move {
@@ -421,8 +423,8 @@ impl Writer {
         }
     }
 
-    /// Ends the work. Gives what waits until the file is anybody's, and says what is not safe in it of a session of that
-    /// many lines.
+    /// Ends the work. The returned future waits until other processes can open the file. It returns the reason why a
+    /// session of that many lines is not safe in the file.
     pub fn close(mut self, lines: usize) -> impl Future<Output = Option<StorageTrouble>> + Send + use<> {
         self.abandon();
         async move {
@@ -431,7 +433,7 @@ impl Writer {
         }
     }
 
-    /// Ends the work; nobody waits for it.
+    /// Ends the work without waiting for it.
     pub fn abandon(&mut self) {
         match std::mem::replace(&mut self.work, Work::Ended) {
             Work::Here(job) => job.end(),
@@ -445,7 +447,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         let waits = !matches!(self.work, Work::Ended);
         self.abandon();
-        // On the thread of a runtime nobody waits long for a disk, and not at all for one that has not answered.
+        // On a thread of a runtime, the drop waits only briefly, and not at all for a disk that has not answered.
         let patience = match tokio::runtime::Handle::try_current() {
             Ok(_) if self.is_late() => return,
             Ok(_) => MOMENT,

@@ -1,4 +1,4 @@
-//! Replacing pieces of one file, safely.
+//! Safe replacement of parts of one file.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -14,26 +14,26 @@ use super::super::truncate::format_size;
 use super::super::{locks, os_error, replace};
 use agentese_server_base::encoding::Encoding;
 
-/// How often a file that somebody else writes at the same time is looked at again.
+/// Number of attempts if another program changes the file at the same time.
 const ATTEMPTS: usize = 3;
 const BOM: char = '\u{feff}';
 
-/// A text, and the one that takes its place.
+/// A text and its replacement.
 pub(super) struct Replacement {
     pub old: String,
     pub new: String,
 }
 
-/// What is replaced in a text, and by what.
+/// The replacements in a text.
 pub(super) struct Change {
-    /// Bytes before the text proper.
+    /// Number of bytes of the byte order mark.
     bom: usize,
-    /// In the order of the text, none of them over another.
+    /// Replacements in the order of the text, without overlaps.
     pieces: Vec<Piece>,
 }
 
 impl Change {
-    /// The new text, in slices: the file may be large.
+    /// Returns the new text in slices, because the file may be large.
     pub fn slices<'a>(&'a self, text: &'a str) -> Vec<&'a str> {
         let (start, body) = text.split_at(self.bom);
         let (mut slices, mut at) = (vec![start], 0);
@@ -45,7 +45,7 @@ impl Change {
         slices
     }
 
-    /// What it changes, for people.
+    /// Returns the diff of the change for display.
     pub fn diff(&self, text: &str) -> Diff {
         diff(&text[self.bom..], &self.pieces)
     }
@@ -54,7 +54,7 @@ impl Change {
 pub(super) struct Job {
     pub target: PathBuf,
     pub scratch: PathBuf,
-    /// The path as the model gave it.
+    /// Path as the model wrote it.
     pub given: String,
     pub edits: Vec<Replacement>,
     pub abort: CancellationToken,
@@ -62,7 +62,7 @@ pub(super) struct Job {
 
 enum Failure {
     Text(String),
-    /// The file is not the one that was read any more.
+    /// The file has changed since it was read.
     Changed,
 }
 
@@ -73,7 +73,7 @@ impl From<String> for Failure {
 }
 
 impl Job {
-    /// Replaces the pieces in the file.
+    /// Replaces the texts in the file. Fails with a text for the model.
     pub fn run(&self) -> Result<Diff, String> {
         for _ in 0..ATTEMPTS {
             match self.attempt() {
@@ -111,7 +111,7 @@ impl Job {
         Ok(change.diff(&text))
     }
 
-    /// Finds the old texts.
+    /// Finds the old texts. Fails with a text for the model.
     pub fn place(&self, text: &str) -> Result<Change, String> {
         let given = &self.given;
         let bom = text.strip_prefix(BOM).map_or(0, |_| BOM.len_utf8());
@@ -143,7 +143,7 @@ impl Job {
         Ok(Change { bom, pieces })
     }
 
-    /// What the model calls the old text of a replacement.
+    /// Returns the name of the old text of a replacement in messages for the model.
     fn name(&self, at: usize) -> String {
         if self.edits.len() == 1 { "oldText".to_owned() } else { format!("edits[{at}].oldText") }
     }
@@ -160,7 +160,7 @@ impl Job {
         let seen = Seen::of(&self.target);
         let mut content = Vec::new();
         if metadata.len() <= LARGEST_FILE {
-            // With its size known, reading moves nothing. One more byte, so that the end shows as one.
+            // With the size reserved, reading never reallocates. One byte more detects the end.
             content.reserve_exact(usize::try_from(metadata.len()).map_or(0, |length| length + 1));
             let file = File::open(&self.target).map_err(problem)?;
             file.take(LARGEST_FILE + 1).read_to_end(&mut content).map_err(problem)?;
@@ -197,7 +197,7 @@ impl Job {
     }
 }
 
-/// What tells one state of a file from another without reading it.
+/// The metadata that identifies a state of a file without reading it.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     inode: u64,
@@ -213,7 +213,7 @@ impl Seen {
     }
 }
 
-/// The line ending for new lines: the one in the replaced piece, else the first one of the file.
+/// Returns the line ending for new lines: that of the replaced text, or else the first one of the file.
 fn line_ending(piece: &str, text: &str) -> &'static str {
     let first = [piece, text].into_iter().find_map(|text| {
         let at = memchr::memchr(b'\n', text.as_bytes())?;

@@ -40,7 +40,7 @@ impl Place {
 fn complaints(user: &str) -> String {
     let place = Place::new(user, "{}");
     let mut loaded = place.load(true);
-    // Of what cannot be read nobody knows what it would protect.
+    // An unreadable file may have protected anything.
     loaded.settings.approval.tools.retain(|tool| tool != ApprovalSettings::EVERY);
     assert!(loaded.settings == Settings::default(), "{user:.200}");
     let lines: Vec<_> = loaded.complaints.iter().map(ToString::to_string).collect();
@@ -323,7 +323,7 @@ fn keys_may_have_dots_in_place_of_levels() {
     assert_eq!(nested, TodoSettings { most_reminders: 1, ..TodoSettings::default() });
 }
 
-/// The settings of omp in a place of their own.
+/// Loads project settings of omp from a temporary directory. Returns them with the text of the warnings.
 fn omp(settings: &str) -> (Loaded, String) {
     const OMP: Home = Home {
         settings: "config.yml",
@@ -358,7 +358,7 @@ fn keys_that_nobody_knows_are_told_with_the_one_that_was_meant() {
     );
     let many: Map<String, Value> = (0..12).map(|index| (format!("zz{index}"), Value::Null)).collect();
     assert!(omp(&Value::Object(many).to_string()).1.ends_with("and 2 more"));
-    // Of pi's settings many are for its own screen.
+    // Many of pi's settings are for its own screen.
     assert!(Place::new(r#"{"theme":"dark"}"#, "{}").load(false).complaints.is_empty());
 }
 

@@ -11,16 +11,16 @@ use crate::session::{OpenError, Session};
 const LOSSES: [PowerLoss; 4] = [None, Some(0), Some(5), Some(10)];
 const TENTHS: [usize; 4] = [0, 1, 9, 10];
 
-/// How much was promised before the machine stopped.
+/// Numbers of entries that were promised before the machine stopped.
 #[derive(Debug, Clone, Copy, Default)]
 struct Promised {
-    /// Entries that were handed to the system.
+    /// Number of entries that were handed to the system.
     handed: usize,
-    /// Entries that were brought to the disk.
+    /// Number of entries that were brought to the disk.
     durable: usize,
 }
 
-/// Goes through the conversation as far as the machine goes.
+/// Runs the conversation until the machine stops.
 fn run(session: &mut Session, acts: &[fn(&mut Session)]) -> Promised {
     let mut promised = Promised::default();
     for act in acts {
@@ -69,7 +69,7 @@ fn crash_at_any_step(create: Begin, open: Begin) {
             let disk = disk.survivor(loss);
             let mut session = match open(&disk) {
                 Ok(session) => session,
-                // Nothing but a part of the header, or not even that.
+                // There is a part of the header at most.
                 Err(OpenError::Missing { .. } | OpenError::NotASession { .. })
                     if promise(promised, loss) == 0 =>
                 {
@@ -81,7 +81,7 @@ fn crash_at_any_step(create: Begin, open: Begin) {
             assert!(found.len() >= promise(promised, loss), "{case}: {} entries", found.len());
             assert_eq!(found, &lines[..found.len()], "{case}");
             let count = found.len();
-            // It goes on as if nothing had happened, and no line is fused with a torn one.
+            // The session goes on normally, and no line is fused with a torn one.
             session.append(user("on"));
             session.append(user("and on"));
             assert_eq!(session.storage_trouble(), None, "{case}");

@@ -1,4 +1,4 @@
-//! Somebody else cuts the file while the session is open.
+//! Another program cuts the file while the session is open.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ fn fm_f98_a_shorter_file_of_something_else_is_left_alone_and_told() {
         let trouble = session.unsaved().unwrap().to_string();
         assert!(trouble.contains("something else is in it now"), "{trouble}");
         assert_eq!(disk.read(path).as_deref(), Some(content));
-        // Its own content is there again: nothing of what was said meanwhile is missing.
+        // The content is there again: no message of the meantime is missing.
         disk.overwrite(path, whole.as_bytes());
         session.append(user("and on"));
         assert_eq!(session.unsaved(), None);

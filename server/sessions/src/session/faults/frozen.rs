@@ -1,4 +1,4 @@
-//! The disk does not answer, from any step on, where a thread writes.
+//! The disk does not answer, from any step on, while a thread writes.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ async fn fm_f96_a_disk_that_stops_at_any_step_holds_nobody_up_and_loses_nothing(
         let disk = MemoryDisk::default();
         disk.freeze(step);
         let mut session = create(&disk);
-        // Each would wait for the disk where it wrote itself.
+        // Each of these would wait for the disk if it wrote itself.
         ACTS.iter().for_each(|act| act(&mut session));
         assert_eq!((session.entries().len(), session.storage_trouble()), (lines.len(), None));
         let text = disk.read(path).unwrap_or_default();
@@ -32,7 +32,7 @@ async fn fm_f96_a_disk_that_stops_at_any_step_holds_nobody_up_and_loses_nothing(
         soon(session.written()).await;
         assert_eq!(disk.read(path).as_ref(), Some(&whole), "{step}");
         assert_eq!(soon(session.flush()).await, Ok(()));
-        // Its file is free as soon as that is said.
+        // The file is free as soon as `close` completes.
         assert_eq!(soon(session.close()).await, None);
         assert_eq!(open(&disk).unwrap().entries().len(), lines.len(), "{step}");
     }
@@ -119,7 +119,7 @@ async fn a_file_that_is_closed_between_writes_is_refused_to_others_and_goes_on_w
     assert_eq!(soon(session.flush()).await, Ok(()));
     assert_eq!(disk.read(Path::new(PATH)).as_ref(), Some(&whole));
     assert_eq!(soon(session.close()).await, None);
-    // One that is opened is closed at once, too.
+    // A session that is opened is closed at once, too.
     let mut session = Session::open(Path::new(PATH), begin()).unwrap();
     assert_eq!(disk.locks(), 0);
     assert!(matches!(open(&disk), Err(OpenError::Locked { .. })));
@@ -146,7 +146,7 @@ async fn a_file_that_was_closed_and_is_another_one_now_is_left_alone() {
     assert_eq!(open(&disk).unwrap().entries().len(), ACTS.len() + 1);
 }
 
-// Not on the thread of a runtime, which waits for the disk for a moment only.
+// Runs outside a runtime: on a runtime's thread, a drop waits for the disk only briefly.
 #[test]
 fn fm_f102_the_file_is_free_when_the_session_was_dropped() {
     let disk = MemoryDisk::default();

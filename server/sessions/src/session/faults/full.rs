@@ -1,4 +1,4 @@
-//! There is no room, at every step.
+//! The disk is full, at every step.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn fm_f100_a_full_disk_is_told_and_what_was_said_is_written_when_there_is_room()
             for act in ACTS {
                 act(&mut session);
                 troubled += usize::from(session.storage_trouble().is_some());
-                // A sync that failed once is not believed afterwards, though all was written.
+                // A sync that failed once is not trusted afterwards, though everything was written.
                 let text = disk.read(path).unwrap_or_default();
                 if session.storage_trouble().is_none() && session.is_persisted() {
                     assert_eq!(text.lines().count(), session.entries().len() + 1, "{case}\n{text}");
@@ -39,7 +39,7 @@ fn fm_f100_a_full_disk_is_told_and_what_was_said_is_written_when_there_is_room()
                 assert_eq!(error, session.storage_trouble(), "{case}");
             }
 
-            // Whatever is there, it can be opened, and nothing in it is fused.
+            // In any state the file can be opened, and no lines are fused.
             if let Some(text) = disk.read(path).filter(|text| text.contains('\n')) {
                 let now =
                     open(&disk.survivor(None)).unwrap_or_else(|error| panic!("{case}: {error}\n{text}"));
@@ -47,7 +47,7 @@ fn fm_f100_a_full_disk_is_told_and_what_was_said_is_written_when_there_is_room()
                 assert_eq!(found, &lines[..found.len()], "{case}\n{text}");
             }
 
-            // There is room again.
+            // The disk has room again.
             let disk = disk.failing(Fault::Full { steps: 0..0, truncate: false });
             let _ = session.flush().now_or_never().unwrap();
             assert_eq!(disk.read(path).unwrap(), whole, "{case}");

@@ -1,4 +1,4 @@
-//! What is read from a file is what was live when it was written.
+//! The session read from a file equals the session that wrote it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What happens to the bytes of a file.
+/// Damage to the bytes of a file.
 #[derive(Debug, Clone)]
 enum Damage {
     Set(prop::sample::Index, u8),
@@ -85,7 +85,7 @@ impl Damage {
     }
 }
 
-/// Some entry, or none that there is.
+/// Returns the id of some entry, or an unknown id.
 fn some_entry(session: &Session, at: usize) -> EntryId {
     let entry = session.entries().get(at % (session.entries().len() + 1));
     entry.map_or_else(|| "gone".into(), |entry| entry.id().clone())
@@ -163,7 +163,7 @@ proptest! {
             prop_assert_eq!(found.name(), session.name());
             prop_assert_eq!(found.restored(), session.restored());
             prop_assert_eq!(found.fork_messages(), session.fork_messages());
-            // What was forgotten is forgotten by the living only.
+            // Answers are forgotten by the open session only.
             if forgot {
                 prop_assert!(found.messages().len() >= session.messages().len());
             } else {
@@ -195,7 +195,7 @@ proptest! {
             }
         };
         let (count, repairs) = (session.entries().len(), session.repairs());
-        // A version that damage made: such a file is replaced and kept, or not written.
+        // A version that damage made: such a file is replaced and backed up, or not written.
         if disk.names().len() > 1 || session.writable().is_err() {
             prop_assert!(disk.names().iter().any(|name| disk.bytes(name).unwrap() == bytes));
             return Ok(());
@@ -208,7 +208,7 @@ proptest! {
         prop_assert_eq!(again.entries().len(), count + 2);
         prop_assert_eq!(again.repairs().damaged_lines, repairs.damaged_lines);
         prop_assert!(!again.repairs().torn_tail);
-        // What was there stays, but for a torn end.
+        // Existing bytes stay, except for a torn end.
         let written = disk.bytes(path).unwrap();
         let kept = bytes.iter().zip(&written).take_while(|(one, other)| one == other).count();
         let last_line = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

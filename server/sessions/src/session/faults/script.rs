@@ -15,7 +15,7 @@ use crate::world::{Clock, NumberedIds};
 
 pub(in crate::session) const PATH: &str = "/sessions/s.jsonl";
 
-/// A clock that stands: entries of one time keep their order.
+/// A clock that does not advance: entries of one time keep their order.
 struct Standing;
 
 impl Clock for Standing {
@@ -40,12 +40,12 @@ pub(in crate::session) fn open(disk: &MemoryDisk) -> Result<Session, OpenError> 
     Session::open(Path::new(PATH), start(disk))
 }
 
-/// As [`create`], with a file that is open while it is written alone.
+/// Creates a session as [`create`] does, with a file that is open only during writes.
 pub(in crate::session) fn create_closing(disk: &MemoryDisk) -> Result<Session, OpenError> {
     Session::create_at(Path::new(PATH), start(disk).closing())
 }
 
-/// As [`open`], with a file that is open while it is written alone.
+/// Opens a session as [`open`] does, with a file that is open only during writes.
 pub(in crate::session) fn open_closing(disk: &MemoryDisk) -> Result<Session, OpenError> {
     Session::open(Path::new(PATH), start(disk).closing())
 }
@@ -79,7 +79,7 @@ pub(in crate::session) fn compaction(kept: &str) -> Compaction {
 
 type Act = fn(&mut Session);
 
-/// What happens, one after the other.
+/// The steps of the conversation, in order.
 pub(in crate::session) const ACTS: &[Act] = &[
     |session| session.model_changed("p", "m"),
     |session| session.thinking_changed(ThinkingLevel::Low),
@@ -96,7 +96,7 @@ pub(in crate::session) const ACTS: &[Act] = &[
     |session| drop(session.append(user("three"))),
 ];
 
-/// What a disk that never fails has in the end.
+/// Returns the final lines and content on a disk that never fails.
 pub(in crate::session) fn reference() -> (Vec<String>, String) {
     let disk = MemoryDisk::default();
     let mut session = create(&disk).unwrap();

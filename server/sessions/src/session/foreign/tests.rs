@@ -1,4 +1,4 @@
-//! Odd shapes, each in a file between a question and an answer as they should be.
+//! Unusual messages, each in a file between a normal question and answer.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn answer() -> Value {
     })
 }
 
-/// The answer with one place changed; without a value, with the place taken out.
+/// Returns the answer with one member changed, or removed if there is no value.
 fn changed(pointer: &str, value: Option<Value>) -> Value {
     let mut answer = answer();
     let (parent, name) = pointer.rsplit_once('/').unwrap();
@@ -40,7 +40,7 @@ fn user(text: &str) -> Value {
     json!({"role": "user", "content": [{"type": "text", "text": text}], "timestamp": 1})
 }
 
-/// A session of these lines, and the text of each as it is kept.
+/// Returns a session of these lines, and the kept text of each line.
 fn session(lines: &[Value]) -> (Session, Vec<String>) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let loaded = load(format!("{HEADER}\n{text}").into_bytes(), || "new".to_owned()).unwrap().unwrap();
@@ -52,7 +52,8 @@ fn session(lines: &[Value]) -> (Session, Vec<String>) {
     (session, kept)
 }
 
-/// What of the middle message is read; all three are there, and the file keeps every byte.
+/// Returns the middle message as it is read. Checks that all three messages are there and that the file keeps every
+/// byte.
 #[track_caller]
 fn read(message: &Value) -> Value {
     let lines = [
@@ -64,7 +65,7 @@ fn read(message: &Value) -> Value {
     assert_eq!(kept, lines.map(|line| line.to_string()), "{message}");
     assert_eq!(session.messages().len(), 3, "{message}");
     let read = serde_json::to_value(&*session.messages()[1]).unwrap();
-    // Whoever is sent it can read it.
+    // Clients can read it.
     decode::<AgentMessage>(&read.to_string()).unwrap_or_else(|error| panic!("{error}: {read}"));
     session.stats();
     read
@@ -198,7 +199,7 @@ fn entries_in_odd_shapes_do_not_vanish() {
             Some(value) => drop(odd.as_object_mut().unwrap().insert(change.to_owned(), value)),
             None => drop(odd.as_object_mut().unwrap().shift_remove(change)),
         }
-        // What follows an entry without a name cannot name it.
+        // An entry after one without an id cannot refer to it.
         let mut after = entry("c", Some("b"), &user("after"));
         if change == "id" {
             after.as_object_mut().unwrap().shift_remove("parentId");
@@ -208,7 +209,7 @@ fn entries_in_odd_shapes_do_not_vanish() {
         assert_eq!(kept, lines.map(|line| line.to_string()));
         let seen = if change == "parentId" && odd["parentId"] == json!(7.5) { 2 } else { 3 };
         assert_eq!(session.messages().len(), seen, "{odd}");
-        // A fork says where each entry stands.
+        // A fork writes id and parent of each entry.
         let last = session.append(Arc::new(serde_json::from_value(user("more")).unwrap()));
         let (fork, _) = session.fork(last.as_str(), None).unwrap();
         assert_eq!(fork.messages().len(), seen, "{odd}");

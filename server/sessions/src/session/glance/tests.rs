@@ -1,4 +1,4 @@
-//! What is seen at a glance is what the full reading says.
+//! The fast parse agrees with the full parse.
 
 use agentese::types::AgentMessage;
 use proptest::prelude::*;
@@ -81,7 +81,7 @@ fn what_is_out_of_the_ordinary_is_left_to_the_full_reading() {
     assert!(glance(&line(&"[".repeat(100_000))).is_none());
 }
 
-/// Values that may stand in the place of another one.
+/// Generates values that may replace another value.
 fn odd() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -99,7 +99,7 @@ fn odd() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// All places in a value, as pointers.
+/// Adds pointers to all values within a value.
 fn places(value: &Value, at: &str, out: &mut Vec<String>) {
     out.push(at.to_owned());
     match value {

@@ -1,4 +1,4 @@
-//! A large file is read as a small one, and what somebody does to it is noticed.
+//! A large file is read like a small one, and changes by other programs are noticed.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn large(disk: &MemoryDisk) -> Result<Session, OpenError> {
     Session::open(path(), script::start(disk).all_large())
 }
 
-/// What was read, as far as it can be compared.
+/// Returns the comparable parts of a loaded file.
 fn told(
     read: Result<Option<Loaded>, &'static str>,
 ) -> Result<Option<impl PartialEq + std::fmt::Debug>, &'static str> {
@@ -87,7 +87,7 @@ fn fm_f98_a_large_file_goes_on_where_it_ended() {
     drop(session);
     let text = disk.read(path()).unwrap();
     assert!(text.starts_with(&whole) && text.lines().count() == lines.len() + 2, "{text}");
-    // A fork has what led to it, also where the file is gone.
+    // A fork has all earlier entries, even if the file is removed.
     let session = large(&disk).unwrap();
     disk.remove(path()).unwrap();
     let last = session.fork_messages().pop().unwrap();
@@ -144,7 +144,7 @@ fn fm_f107_a_file_that_is_removed_while_it_is_closed_is_written_anew_and_the_los
         let known = text.lines().count() - 1;
         assert_eq!(text.lines().next(), before.lines().next(), "the header is known");
         assert_eq!(known, if large { 2 } else { known.max(10) }, "the newest lines are known");
-        // It is cut meanwhile, and whole again, as far as it is known.
+        // The file is cut, and the known lines are written again.
         disk.overwrite(path(), &text.as_bytes()[..text.len() - 10]);
         session.append(script::user("still"));
         texts.push("still".to_owned());
@@ -168,11 +168,11 @@ fn fm_f98_what_somebody_cuts_from_a_large_file_is_told_and_nothing_is_made_up() 
         let trouble = session.unsaved().unwrap().to_string();
         assert!(trouble.contains("somebody has cut it"), "{trouble}");
         assert_eq!(disk.read(path()).as_deref(), Some(&whole[..length]));
-        // Lost lines keep their place, and lost messages have no words.
+        // Lost lines keep their position, and lost messages have no text.
         let last = session.entries().iter().rev().nth(1).unwrap();
         assert!(last.json().as_str().contains(last.id().as_str()));
         assert_eq!(session.messages().len(), session.message_texts().len());
-        // Its own content is there again: nothing of what was said meanwhile is missing.
+        // The content is there again: no message of the meantime is missing.
         disk.overwrite(path(), whole.as_bytes());
         session.append(script::user("and on"));
         assert_eq!(session.unsaved(), None);

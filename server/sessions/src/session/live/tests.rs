@@ -120,7 +120,7 @@ fn what_is_noted_as_gone_stays_gone_and_what_the_model_is_told_stays_first() {
     assert_eq!((&note["type"], &note["targetId"]), (&json!("context_edit"), &json!(failed.as_str())));
     assert!(note["replacement"].is_null() && session.note_edits().is_empty());
     let kept = session.append(user("two"));
-    // Read again from their texts.
+    // The entries are read again from their texts.
     let read = |session: &mut Session| {
         let lines: Vec<_> = session.entries().iter().map(Entry::json).collect();
         let entries =
@@ -143,7 +143,7 @@ fn what_is_noted_as_gone_stays_gone_and_what_the_model_is_told_stays_first() {
     assert_eq!(session.compacted_messages(), 3);
 }
 
-/// pi 1.5 patches what the model is told, and says all of it again with a summary.
+/// Checks the system messages of pi 1.5: later ones are patches, and a compaction repeats the whole message.
 #[test]
 fn what_a_summary_says_again_stands_for_all_that_was_told_before() {
     let told = |time: i64, sections: Value| -> Arc<AgentMessage> {
