@@ -40,7 +40,7 @@ struct Snapshot {
     secrets: Vec<String>,
 }
 
-/// The lines of the entries; those of a large session stay in its file.
+/// The lines of the entries; the lines of a large session stay in its file.
 struct Lines(Vec<EntryLine>);
 
 impl Entries for Lines {
