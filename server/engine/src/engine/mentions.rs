@@ -15,8 +15,8 @@ const LARGEST: u64 = 5 << 20;
 const MOST: usize = 32;
 
 impl Engine {
-    /// Reads the files that a prompt mentions, if the customs enable it. A path without a file stays text. Text that
-    /// the user did not write is not searched.
+    /// Reads the files that a prompt mentions, if the customs enable it. A path that does not exist stays text. Text
+    /// that the user did not write is not searched.
     pub async fn read_mentions(&self, mut input: Input) -> Input {
         if self.shared.options.customs.reads_mentions && !input.verbatim && input.text.contains('@') {
             let context = self.shared.context();

@@ -20,7 +20,7 @@ use crate::session::{Body, Entry, Role, Session};
 use crate::world::Clock;
 use scope::{Scope, Stream, named};
 
-/// What the messages are called that tell a model of rules.
+/// Custom type of the messages that contain rules for a model.
 const INJECTION: &str = "ttsr-injection";
 
 /// Watches the output of a model.
