@@ -5,13 +5,13 @@
 //!
 //! * the first turn contains the prompt, then all steering that already waits, before the first answer;
 //! * calls are carried out one after another; successive shared calls are carried out side by side;
-//! * after each batch of executed calls, steering is delivered, unless the interrupt mode delays it to the end of the turn;
-//!  the remaining calls of the answer are then skipped, and the next turn delivers the steering;
-//! * a turn with calls is followed by another turn; after a turn without calls, steering, then follow-ups start another
-//!  turn, or the run ends;
+//! * steering is delivered after each batch of executed calls, or at the end of the turn, as the interrupt mode requires;
+//! * steering after a batch skips the remaining calls of the answer; the next turn delivers it;
+//! * a turn with calls is followed by another turn;
+//! * after a turn without calls, steering, then follow-ups start another turn, or the run ends;
 //! * an answer that failed or was aborted ends the run after its turn; its calls that need results get errors;
-//! * after an abort, the queues deliver nothing and no call is executed: every open call gets a result, and an empty aborted
-//!  answer replaces the next request to the model.
+//! * after an abort, the queues deliver nothing, no call is executed, and every open call gets a result;
+//! * after an abort, an empty aborted answer replaces the next request to the model.
 
 use std::collections::VecDeque;
 

@@ -21,7 +21,7 @@ use crate::tools::as_terminal_shows;
 /// Error text of an answer whose stream ended early.
 pub(super) const CUT_OFF: &str = "The stream ended before the answer was complete.";
 
-/// Text of an answer for which no model was asked, because there was nothing to send.
+/// Error text of an answer without a request, because there was nothing to send.
 const NOTHING_TO_ASK: &str = "The model was not asked: the conversation has no message with visible text or an image. Send a prompt with some text.";
 
 impl Run {

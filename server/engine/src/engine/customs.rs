@@ -120,8 +120,8 @@ pub struct Customs {
     /// `true` if a run lasts until no work follows it: also during the pause before a retry, and during an automatic
     /// compaction.
     pub runs_until_settled: bool,
-    /// `true` if a prompt without a delivery is rejected in the pause before a retry, as during a run; otherwise it
-    /// waits for the following run.
+    /// `true` if the pause before a retry rejects a prompt without a delivery, as a run does.
+    /// Otherwise the prompt waits for the following run.
     pub pauses_refuse_prompts: bool,
     /// `true` if the statistics of a session cover its whole file; otherwise the context of the model.
     pub counts_whole_file: bool,
@@ -135,8 +135,8 @@ pub struct Customs {
     pub shows_beginnings: bool,
     /// `true` if results are also given as data; see [`crate::tools::ToolContext::as_data`].
     pub results_as_data: bool,
-    /// `true` if a command of the user that a signal ended has the exit code that shells give it; otherwise the command
-    /// is treated as stopped.
+    /// `true` if a command of the user that a signal ended has the exit code that shells give it.
+    /// Otherwise the command is treated as stopped.
     pub signals_have_codes: bool,
     /// `true` if commands of the user end with their session, and add nothing to the next one.
     pub commands_end_with_session: bool,

@@ -30,7 +30,7 @@ pub enum Deed {
     Grew(StreamEvent),
     /// End of an answer, with the whole answer.
     Answered(Box<AssistantMessage>),
-    /// Start of a tool call. A call that is in no answer yet may be in the next one, and is then emitted again.
+    /// Start of a tool call. A call that is in no answer yet may be in the next one; the event is then repeated.
     ToolBegan(ToolCall),
     /// Partial output of the tool of that call, which replaces the previous output.
     ToolShowed(String, ToolUpdate),

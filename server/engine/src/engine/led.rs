@@ -139,7 +139,7 @@ impl Engine {
         self.hand(input, Manner::Queue(queue), || Ok(true)).await
     }
 
-    /// Forwards input. `waits` returns `true` if the input will wait in a queue of this engine: the queue must have
+    /// Forwards input. `waits` returns `true` if the input will wait in a queue of this engine. The queue must have
     /// room before the remote agent accepts the input.
     async fn hand(
         &self,

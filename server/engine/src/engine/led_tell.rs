@@ -54,7 +54,7 @@ async fn tell(shared: Weak<Shared>, lead: Arc<dyn Lead>) {
             biased;
             () = aborted => {
                 given_up = Some(tokio::time::Instant::now() + GRACE);
-                // The end of the run has a time limit even if the agent does not accept the abort.
+                // The wait is bounded, because the agent may not even accept the abort.
                 if tokio::time::timeout(GRACE, lead.abort()).await.is_err() {
                     tracing::warn!("{NO_ABORT}");
                 }

@@ -1,5 +1,5 @@
-//! Limits of a run on turns, cost, time and repeated failures of a call. There is no I/O: the [`super::Ledger`] holds the
-//! meter and supplies the cost.
+//! Limits of a run on turns, cost, time and repeated failures of a call. There is no I/O: the [`super::Ledger`] holds
+//! the meter and supplies the cost.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,5 +1,5 @@
 //! The agent's own policies for the work after a run: retries and compactions. [`super::Afterwards`] is the trait for
-//! other policies; `work` asks all of them in one list.
+//! other policies; `work` calls all of them in one list.
 //!
 //! Pure: the input is an answer and the settings, the output a decision.
 

@@ -348,7 +348,7 @@ impl Work {
         let limit = self.shared.options.ledger.reached().map(|reached| reached.to_string());
         let error = Some(limit.as_deref().unwrap_or(RETRY_CANCELLED));
         self.shared.sink.push(Event::RetryEnded { success: false, attempt, error });
-        // A prompt that was accepted during the pause survives the retry, unless all work is aborted.
+        // A prompt that was accepted during the pause is not lost with the cancelled retry, unless all work is aborted.
         if !self.abort.is_cancelled() && state.queues.pending() > 0 {
             return self.next_run(&mut state, AgentLoop::with_what_waits());
         }

@@ -102,7 +102,7 @@ Be brief, and keep to what the rest needs.";
 const PIECE: usize = 4 << 20;
 
 /// Returns the request to the model for that part of a plan: one message, or several if the conversation is
-/// long. `focus` names the subject that the user wants the summary to care about.
+/// long. `focus` names the subject that the summary should emphasise.
 pub(crate) fn request(plan: &Plan, part: Part, focus: Option<&str>) -> Messages {
     let messages = match part {
         Part::History => &plan.history,
