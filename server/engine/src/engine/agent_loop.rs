@@ -5,7 +5,7 @@
 //!
 //! * the first turn contains the prompt, then all steering that already waits, before the first answer;
 //! * calls are carried out one after another; successive shared calls are carried out side by side;
-//! * steering is delivered after each batch of executed calls, or at the end of the turn, as the interrupt mode requires;
+//! * steering is delivered after each batch of executed calls, or at the end of the turn, by the interrupt mode;
 //! * steering after a batch skips the remaining calls of the answer; the next turn delivers it;
 //! * a turn with calls is followed by another turn;
 //! * after a turn without calls, steering, then follow-ups start another turn, or the run ends;

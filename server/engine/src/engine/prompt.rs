@@ -152,7 +152,7 @@ impl Engine {
     /// retry and during an automatic compaction, the prompt waits for the following run; after an abort, for the next
     /// one. The customs may treat these phases as a part of the run, or reject prompts in the pause. Fails during a run
     /// without `streaming`, during a requested compaction, without a model or its key, with an exhausted budget, and
-    /// during a shutdown.
+    /// during a shutdown. Fails for a blank prompt, and if the queues are full.
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
         input.check()?;
         let (said, message, files) = input.split(self.shared.options.clock.now_ms());

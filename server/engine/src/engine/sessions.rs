@@ -112,7 +112,8 @@ impl Engine {
     }
 
     /// Opens a copy of the session up to its current entry. Current work is aborted first, and the queues are emptied.
-    /// Returns `false` if a hook cancelled the copy; the state is then unchanged. Fails if the session has no messages.
+    /// Returns `false` if a hook cancelled the copy; the state is then unchanged. Fails if the session has no messages,
+    /// and with a remote agent.
     pub async fn copy(&self) -> Result<bool, ForkError> {
         if self.is_led() {
             return Err(ForkError::Elsewhere("the agent behind this one cannot copy its session".to_owned()));
