@@ -1,20 +1,20 @@
-//! The agent itself: prompts, runs, queues, commands. It knows models, tools and a session, and no
-//! wire format: what happens goes to an [`EventSink`] as [`Event`]s.
+//! The core of the agent: prompts, runs, queues and commands. The engine knows models, tools and a session, but no
+//! wire format: it emits [`Event`]s to an [`EventSink`].
 //!
 //! | file | concept |
 //! |---|---|
-//! | `customs` | how it behaves where agents differ |
-//! | `agent_loop` | what a run does next; a state machine without I/O |
-//! | `queue` | messages that wait for a run; also without I/O |
-//! | `retry`, `overflow`, `compaction`, `afterwards` | what follows a run; decisions without I/O |
-//! | `work`, `run`, `ask`, `incoming`, `call`, `compact`, `summary` | the thin shell that carries out what these say |
-//! | `state` | what there is besides a run: session, model, modes |
-//! | `hooks`, `chain`, `extend` | where others look in, and what extensions do |
-//! | `approvals`, `rules`, `todos`, `continues` | who looks in and decides what follows, where the parts bring them |
-//! | `lead`, `led`, `led_run`, `led_sessions`, `led_tell` | another agent that does the work of this one |
-//! | `children`, `ledger`, `budget` | agents that it sets to work, what all of them use, and the limits of that |
-//! | `limits` | limits that end a run: its turns, its cost, its time, equal calls that fail |
-//! | `prompt`, `mentions`, `marks`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | what an engine is asked to do |
+//! | `customs` | differences between agents |
+//! | `agent_loop` | the next step of a run; a state machine without I/O |
+//! | `queue` | messages that wait for a run; without I/O |
+//! | `retry`, `overflow`, `compaction`, `afterwards` | decisions about the work after a run; without I/O |
+//! | `work`, `run`, `ask`, `incoming`, `call`, `compact`, `summary` | the thin shell that carries out these decisions |
+//! | `state` | state outside a run: session, model, modes |
+//! | `hooks`, `chain`, `extend` | hooks, and the interface for extensions |
+//! | `approvals`, `rules`, `todos`, `continues` | optional hooks and policies |
+//! | `lead`, `led`, `led_run`, `led_sessions`, `led_tell` | a remote agent that does the work of the engine |
+//! | `children`, `ledger`, `budget` | subagents, the usage of all agents, and its limits |
+//! | `limits` | limits that end a run: turns, cost, time, repeated failures of a call |
+//! | `prompt`, `mentions`, `marks`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | requests to an engine |
 
 mod afterwards;
 mod agent_loop;
@@ -112,13 +112,13 @@ use crate::session::Session;
 use crate::tools::KeptShell;
 
 impl Engine {
-    /// An idle engine with a fresh session.
+    /// Creates an idle engine with a fresh session.
     pub fn new(options: Options, sink: Arc<dyn EventSink>) -> Self {
         Self::with_session(options, None, sink)
     }
 
-    /// An idle engine that goes on with a session, or begins a fresh one. The model is the one of
-    /// the options; the level that was asked for wins over the one that the session names.
+    /// Creates an idle engine that continues `session`, or starts a fresh one. The model comes from the options. The
+    /// thinking level of the options takes precedence over the level that the session names.
     pub fn with_session(mut options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
         options.unsaved = options.unsaved.fresh();
         let state = Mutex::new(State::new(&options, session));

@@ -1,4 +1,4 @@
-//! What may follow a run besides retries and compactions: reminders, rules, continuations.
+//! Policies for the work after a run, besides retries and compactions: reminders, rules, continuations.
 
 use std::sync::Arc;
 
@@ -7,40 +7,40 @@ use agentese::types::{AgentMessage, AssistantMessage, CompactionReason};
 use super::EventSink;
 use crate::session::Session;
 
-/// A run that is over.
+/// A run that has ended.
 #[derive(Clone, Copy)]
 pub struct RunOver<'a> {
-    /// Its last answer; none where it had none.
+    /// The last answer of the run; `None` if there was no answer.
     pub answer: Option<&'a AssistantMessage>,
-    /// All its messages.
+    /// All messages of the run.
     pub messages: &'a [Arc<AgentMessage>],
-    /// A hook stopped the answer ([`super::Hooks::stops`]).
+    /// `true` if a hook stopped the answer ([`super::Hooks::stops`]).
     pub stopped: bool,
     /// The conversation.
     pub session: &'a Session,
 }
 
-/// Another run, which nobody asked for.
+/// Another run that no prompt requested.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GoOn {
-    /// Messages that join the conversation before it, of which nobody is told.
+    /// Messages that join the conversation before the run, without events.
     pub unseen: Vec<AgentMessage>,
-    /// The messages that it begins with.
+    /// The messages at the start of the run.
     pub messages: Vec<AgentMessage>,
-    /// The last answer leaves the context with the results of its calls; the session's file keeps them.
+    /// `true` if the last answer and the results of its calls leave the context; the session file keeps them.
     pub forgets_answer: bool,
 }
 
-/// Decides what follows. The policies of an engine stand in one list, the agent's own (retries, compactions) before these;
-/// the first that wants something has it. They are not asked after a failure or an abort, and what the user has said meanwhile comes
-/// first, unless a hook has stopped the answer.
+/// Decides about the work after a run. The policies of an engine form one list, after the agent's own policies
+/// (retries, compactions); the first policy that returns a run wins. No policy is called after a failure or an abort.
+/// Input of the user during the run takes precedence, unless a hook stopped the answer.
 pub trait Afterwards: Send + Sync {
-    /// What follows a run. Events that are to stand right behind its end go to `sink`. The state of the engine is locked:
-    /// this must not block, and must not call the engine.
+    /// Returns the run that follows a run. `sink` receives events that must directly follow the end of that run. The
+    /// state of the engine is locked: this must not block, and must not call the engine.
     fn after(&self, run: &RunOver<'_>, sink: &dyn EventSink) -> Option<GoOn>;
 
-    /// What follows a compaction that the agent has made on its own, and after which nothing is asked for again. The same
-    /// is true as for [`Afterwards::after`].
+    /// Returns the run that follows an automatic compaction after which no request is repeated. The constraints of
+    /// [`Afterwards::after`] apply.
     fn after_compaction(&self, reason: &CompactionReason, sink: &dyn EventSink) -> Option<GoOn> {
         let _ = (reason, sink);
         None

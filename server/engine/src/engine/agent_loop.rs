@@ -1,17 +1,17 @@
-//! What a run does next.
+//! The next step of a run.
 //!
-//! [`AgentLoop`] is a state machine without I/O: it is asked for the next [`Step`], somebody
-//! carries the step out, and it is asked again. An abort is looked at before every step. The rules:
+//! [`AgentLoop`] is a state machine without I/O. The caller requests the next [`Step`], carries it out, and requests
+//! the next one. Each step takes an abort into account. The rules:
 //!
-//! * the prompt, then whatever steers already, stand in the first turn before the first answer;
-//! * calls are carried out one after another; where several that follow each other are shared, these side by side;
-//! * after each batch of calls that ran, steering is looked for, unless it is to wait for the end of the turn; if there is
-//!   some, the remaining calls of the answer are skipped, and it is delivered in the next turn;
-//! * after a turn with calls comes another one; after one without, steering, then follow-ups start
-//!   another one, or the run ends;
-//! * an answer that failed or was aborted ends the run after its turn; calls of it that are to have results get errors;
-//! * after an abort nothing is delivered from the queues and nothing is executed: every call that is
-//!   open gets a result, and where the model would be asked stands an empty aborted answer.
+//! * the first turn contains the prompt, then all steering that already waits, before the first answer;
+//! * calls are carried out one after another; successive shared calls are carried out side by side;
+//! * steering is delivered after each batch of executed calls, or at the end of the turn, by the interrupt mode;
+//! * steering after a batch skips the remaining calls of the answer; the next turn delivers it;
+//! * a turn with calls is followed by another turn;
+//! * after a turn without calls, steering, then follow-ups start another turn, or the run ends;
+//! * an answer that failed or was aborted ends the run after its turn; its calls that need results get errors;
+//! * after an abort, the queues deliver nothing, no call is executed, and every open call gets a result;
+//! * after an abort, an empty aborted answer replaces the next request to the model.
 
 use std::collections::VecDeque;
 
@@ -22,49 +22,49 @@ use super::queue::Queues;
 #[cfg(test)]
 mod tests;
 
-/// What to do next.
+/// The next step of a run.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is taken apart at once")]
 pub enum Step {
-    /// Say that the run begins.
+    /// Emits the start of the run.
     StartRun,
-    /// Say that a turn begins.
+    /// Emits the start of a turn.
     StartTurn,
-    /// Add a message of the user, or of an extension.
+    /// Adds a message of the user or of an extension.
     Inject(AgentMessage),
-    /// Ask the model, then call [`AgentLoop::answered`].
+    /// Requests an answer from the model; [`AgentLoop::answered`] follows.
     Ask,
-    /// Add an empty aborted answer without asking, then call [`AgentLoop::answered`].
+    /// Adds an empty aborted answer without a request; [`AgentLoop::answered`] follows.
     AskNobody,
-    /// Answer tool calls, each in that way: one, or several side by side.
+    /// Answers tool calls according to their verdicts: one call, or several side by side.
     Call(Vec<(ToolCall, Verdict)>),
-    /// Say that the turn is complete.
+    /// Emits the end of the turn.
     EndTurn,
-    /// Say that the run is over. Nothing comes after it.
+    /// Emits the end of the run. No step follows.
     EndRun,
 }
 
-/// How a tool call is answered.
+/// The treatment of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// By running the tool.
+    /// Runs the tool.
     Execute,
-    /// Not at all: a message of the user came in between.
+    /// Skips the call: a message of the user arrived first.
     Skip,
-    /// Not at all, with the text that tells the model why: its arguments are not whole.
+    /// Rejects the call because its arguments are incomplete. The text explains this to the model.
     Refuse(String),
-    /// Not at all: the run was aborted.
+    /// Does not run the tool: the run was aborted.
     Abort,
 }
 
-/// A call that the model asks for.
+/// A call that the model requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
     /// The call.
     pub call: ToolCall,
-    /// The text that tells the model why the call cannot be executed, if its arguments are not whole.
+    /// The explanation for the model if the arguments of the call are incomplete.
     pub unusable: Option<String>,
-    /// Whether it may run beside others.
+    /// `true` if the call may run beside others.
     pub shared: bool,
 }
 
@@ -79,7 +79,7 @@ enum Phase {
     Ended,
 }
 
-/// Nobody has said anything.
+/// No messages.
 pub(super) const NOBODY: [AgentMessage; 0] = [];
 
 /// The state of one run.
@@ -87,26 +87,26 @@ pub(super) const NOBODY: [AgentMessage; 0] = [];
 pub struct AgentLoop {
     phase: Phase,
     prompts: VecDeque<AgentMessage>,
-    /// Calls of the last answer that are not dealt with yet.
+    /// Calls of the last answer that have no result yet.
     calls: VecDeque<Asked>,
-    /// Steering is to be looked for before the first answer, and after each call that ran.
+    /// `true` if steering is due: before the first answer, and after each executed call.
     look_for_steering: bool,
-    /// Steering came in the middle of the calls.
+    /// `true` if steering arrived between the calls.
     interrupted: bool,
-    /// The last answer asked for tools, so that the model has to be asked again.
+    /// `true` if the last answer had tool calls, so that the model needs another request.
     had_calls: bool,
-    /// The last answer failed or was aborted.
+    /// `true` if the last answer failed or was aborted.
     failed: bool,
-    /// The last word is said: the model is not asked again.
+    /// `true` if no further request to the model follows.
     finished: bool,
-    /// Without steering, follow-ups begin the run.
+    /// `true` if, without steering, follow-ups start the run.
     begins_with_follow_ups: bool,
-    /// What steers is delivered in a run that was aborted among its calls.
+    /// `true` if steering is delivered although the run was aborted among its calls.
     steers_still: bool,
 }
 
 impl AgentLoop {
-    /// A run that begins with those messages of the user.
+    /// Creates a run that starts with those messages of the user.
     pub fn new(prompts: impl IntoIterator<Item = impl Into<AgentMessage>>) -> Self {
         Self {
             phase: Phase::Fresh,
@@ -122,18 +122,18 @@ impl AgentLoop {
         }
     }
 
-    /// A run that begins with what waits in the queues.
+    /// Creates a run that starts with the queued messages.
     pub fn with_what_waits() -> Self {
         Self { begins_with_follow_ups: true, ..Self::new(NOBODY) }
     }
 
-    /// Adds messages to those that the run begins with.
+    /// Adds messages to the messages at the start of the run.
     pub fn add(&mut self, messages: impl IntoIterator<Item = AgentMessage>) {
         self.prompts.extend(messages);
     }
 
-    /// The next step. The caller carries it out before it asks again; the queues lose what the step
-    /// delivers.
+    /// Returns the next step. The caller carries the step out before the next call. The messages of the step leave the
+    /// queues.
     pub fn next(&mut self, queues: &mut Queues, aborted: bool) -> Step {
         match self.phase {
             Phase::Fresh => {
@@ -145,7 +145,7 @@ impl AgentLoop {
                 Step::StartTurn
             }
             Phase::Injecting => self.inject(queues, aborted),
-            // Asked without an answer: the caller gave up on the model.
+            // The caller requested the next step without an answer: it has cancelled the request to the model.
             Phase::Asked => {
                 self.failed = true;
                 self.phase = Phase::TurnOver;
@@ -157,7 +157,8 @@ impl AgentLoop {
         }
     }
 
-    /// The model answered, with those calls; of an answer that failed, with those that get an error as their result.
+    /// Reports an answer of the model with its calls. For a failed answer, `calls` are the calls that get an error as
+    /// their result.
     pub fn answered(&mut self, stop: StopReason, calls: impl IntoIterator<Item = Asked>) {
         self.phase = Phase::Calling;
         self.interrupted = false;
@@ -170,12 +171,12 @@ impl AgentLoop {
         self.had_calls = !self.calls.is_empty();
     }
 
-    /// Returns whether calls of the last answer are dealt with.
+    /// Returns `true` while calls of the last answer are carried out.
     pub fn is_calling(&self) -> bool {
         self.phase == Phase::Calling
     }
 
-    /// Returns whether the run needs another turn, given the messages in the queues.
+    /// Returns `true` if the run needs another turn, given the messages in the queues.
     pub fn needs_turn(&self, queues: &Queues) -> bool {
         match self.phase {
             Phase::TurnOver if self.failed || self.finished => false,
@@ -184,7 +185,7 @@ impl AgentLoop {
         }
     }
 
-    /// A call was the last word: after its turn the run ends, whatever waits.
+    /// Marks the run as finished by a call: the run ends after this turn, independent of queued messages.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -211,7 +212,7 @@ impl AgentLoop {
     fn call(&mut self, queues: &mut Queues, aborted: bool) -> Step {
         let aborted = aborted || self.failed;
         let looks = queues.interrupt_mode() == InterruptMode::Immediate;
-        // An abort does not keep it from being seen, as in pi.
+        // As in pi, steering is also taken after an abort.
         if std::mem::take(&mut self.look_for_steering) && looks && !self.failed {
             self.interrupted = queues.take_steering();
         }
@@ -243,7 +244,8 @@ impl AgentLoop {
     fn after_turn(&mut self, queues: &mut Queues, aborted: bool) -> Step {
         let had_calls = std::mem::take(&mut self.had_calls);
         let goes_on = if aborted && had_calls && !self.failed {
-            // Results are never the last word: an aborted answer closes the run, and what steers stands before it, as in pi.
+            // A result is never the last message. An aborted answer closes the run, and steering precedes that answer,
+            // as in pi.
             self.steers_still = queues.has_taken() || queues.take_steering();
             true
         } else if self.failed || aborted {

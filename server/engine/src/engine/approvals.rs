@@ -1,4 +1,4 @@
-//! Asking somebody before a tool is called, where the settings say so.
+//! Approval of tool calls by the user, as the settings require it.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::resources::Resources;
 use crate::ui::{Answer, Dialog, Ui};
 use crate::world::Clock;
 
-/// Asks the person behind the client whether a call may be carried out. Whatever is no yes is a no: somebody else's
-/// answer, none in time, nobody who could answer. An abort withdraws the question.
+/// Requests approval of tool calls from the user of the client. Only an explicit confirmation permits the call. An
+/// answer of another type, a timeout, or an absent client rejects it. An abort withdraws the question.
 pub struct Approvals {
     settings: Mutex<ApprovalSettings>,
     ui: OnceLock<Arc<dyn Ui>>,
@@ -23,17 +23,18 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// Asks as the settings say. Without a person ([`Approvals::connect`]) every call that needs a yes is refused.
+    /// Creates the hook with those settings. Without a client ([`Approvals::connect`]), every call that needs approval
+    /// is rejected.
     pub fn new(settings: ApprovalSettings, clock: Arc<dyn Clock>) -> Self {
         Self { settings: Mutex::new(settings), ui: OnceLock::new(), clock }
     }
 
-    /// The person who is asked. Only the first call counts.
+    /// Sets the client that displays the questions. Only the first call has an effect.
     pub fn connect(&self, ui: Arc<dyn Ui>) {
         let _ = self.ui.set(ui);
     }
 
-    /// How long an answer is waited for, where that tool needs a yes: without limit is zero.
+    /// Returns the time limit for an answer if the tool needs approval; zero means no limit.
     fn asks(&self, tool: &str) -> Option<Duration> {
         let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
         settings.asks(tool).then(|| Duration::from_millis(settings.timeout_ms))
@@ -88,7 +89,7 @@ impl std::fmt::Debug for Approvals {
     }
 }
 
-/// What a person has to know of a call: one line for each argument, texts as they are.
+/// Returns the description of a call for the user: one line per argument, with texts unquoted.
 fn shown(call: &ToolCall) -> String {
     let lines = call.arguments.iter().map(|(name, value)| match value {
         Value::String(text) => format!("{name}: {text}"),
@@ -105,7 +106,7 @@ mod tests {
     use crate::ui::Notice;
     use crate::world::SystemClock;
 
-    /// Gives that answer; waits for ever where it is none.
+    /// Gives that answer; waits forever without one.
     struct Says(Option<Answer>);
 
     impl Ui for Says {
@@ -124,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Has left.
+    /// A client that has disconnected.
     struct Nobody;
 
     impl Ui for Nobody {

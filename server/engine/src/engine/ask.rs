@@ -18,14 +18,14 @@ use crate::providers::{
 use crate::session::EntryId;
 use crate::tools::as_terminal_shows;
 
-/// What an answer says whose stream just stops.
+/// Error text of an answer whose stream ended early.
 pub(super) const CUT_OFF: &str = "The stream ended before the answer was complete.";
 
-/// Text of an answer for which no model was asked, because there was nothing to send.
+/// Error text of an answer without a request, because there was nothing to send.
 const NOTHING_TO_ASK: &str = "The model was not asked: the conversation has no message with visible text or an image. Send a prompt with some text.";
 
 impl Run {
-    /// Gives the answer of a request that is not made, and tells of its beginning.
+    /// Returns the answer for a request that is not made, and emits its start.
     pub(super) fn unasked(&self, entry: &EntryId, failure: Failure) -> Answer {
         let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
         let answer = self.timed(assembler.failed(failure));
@@ -33,8 +33,8 @@ impl Run {
         answer
     }
 
-    /// Asks the model and tells how its answer grows, which will stand under that entry. Gives the answer in every case:
-    /// a failure and an abort end it where it is, and so does a hook; says whether one did.
+    /// Requests an answer from the model and emits its updates under `entry`. Always returns an answer: a failure, an
+    /// abort or a hook ends the answer at its current length. The second value is `true` if a hook stopped it.
     pub(super) async fn ask(&self, entry: &EntryId) -> (Answer, bool) {
         let request = self.request().await;
         if history::asks_nothing(request.messages.iter()) {
@@ -46,13 +46,13 @@ impl Run {
             .keeping_details(options.customs.keeps_details);
         let (mut started, mut stopped) = (false, false);
         let together = options.customs.closes_together && self.provider.interleaves(&self.model);
-        // Blocks that have closed, where all of them are told of at the end.
+        // Updates of closed blocks, held until the end of the answer if all of them close together.
         let mut closed: Vec<Update> = Vec::new();
-        // When a piece was told.
+        // Time of the last emitted piece.
         let mut told: Option<Instant> = None;
         let answer = loop {
             let joins = self.shared.sink.joins().is_some_and(|length| incoming.length() >= length);
-            // What has to wait is joined below.
+            // If pieces are joined, `joined` below waits for room.
             if !joins {
                 self.room().await;
             }
@@ -122,14 +122,14 @@ impl Run {
             }
         };
         let answer = self.timed(answer);
-        // An answer that was over before it began is shown as what it is from the start, as pi does.
+        // An answer that ended before its start was emitted is shown complete from the start, as in pi.
         if !started {
             self.push(Event::MessageStarted { entry, message: &answer.message.clone().into() });
         }
         (answer, stopped)
     }
 
-    /// Tells that blocks have closed.
+    /// Emits the updates of closed blocks.
     fn tell_closed(&self, entry: &EntryId, assembler: &Assembler, closed: &[Update]) {
         for update in closed {
             self.push(Event::MessageUpdated { entry, message: assembler.message(), update });
@@ -147,7 +147,7 @@ impl Run {
         let is_terminal: Arc<dyn Fn(&str) -> bool + Send + Sync> =
             Arc::new(move |name: &str| terminals.get(name).is_some_and(|tool| tool.is_terminal()));
         let seen = match hooks.minds_context() {
-            // A hook gets all of them at once.
+            // A hook receives all messages at once.
             true => self.unless_aborted(hooks.context(transcript.iter().collect())).await,
             false => None,
         };
@@ -182,8 +182,8 @@ impl Run {
     }
 }
 
-/// The messages with the output of terminals as a terminal shows it in the end: clients and sessions have it as it was
-/// written.
+/// Returns the messages with terminal output in its final form on screen. Clients and sessions have the output
+/// unchanged.
 fn as_models_read(
     messages: impl Iterator<Item = Arc<AgentMessage>>,
     is_terminal: Arc<dyn Fn(&str) -> bool + Send + Sync>,

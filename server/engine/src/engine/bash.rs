@@ -9,13 +9,13 @@ use super::Engine;
 use super::state::Phase;
 use crate::tools::{RpcBashError, RpcBashOutput, run_rpc_bash};
 
-/// What shells add to the number of the signal that ended a command.
+/// Base of the exit codes that shells give to commands ended by a signal.
 const SIGNALLED: i32 = 128;
 
 impl Engine {
-    /// Runs a command beside everything else. Its output joins the session: at once, or before the
-    /// next prompt while a run is going on; the model does not get to see it where it is `hidden`. `shown` is told what
-    /// the command writes, as it comes. Fails where the command did not start or was killed.
+    /// Runs a command beside all other work. Its output joins the session: at once, or, during a run, before the next
+    /// prompt. The model does not receive the output of a `hidden` command. `shown` receives the output as it is
+    /// written. Fails if the command did not start or was killed.
     pub async fn bash(
         &self,
         command: &str,
@@ -47,7 +47,7 @@ impl Engine {
         }
         match &result {
             Ok(output) => self.record(command, output, output.cancelled, hidden).await,
-            // What it wrote before it was killed is known, and the model should know it too.
+            // The output before the end is known, and the model needs it too.
             Err(error) => {
                 if let Some(partial) = error.partial() {
                     self.record(command, partial, true, hidden).await;
@@ -57,7 +57,7 @@ impl Engine {
         result
     }
 
-    /// Has the other agent run a command.
+    /// Runs a command in the remote agent.
     async fn bash_there(
         &self,
         command: &str,
@@ -70,7 +70,7 @@ impl Engine {
         }
     }
 
-    /// Stops every command that is running. Later ones are not touched.
+    /// Stops every running command. Later commands are not affected.
     pub fn abort_bash(&self) {
         if let Some(led) = &self.shared.led {
             led.lead.abort_bash();

@@ -1,18 +1,18 @@
-//! Bounds of the agents that an agent sets to work.
+//! Limits on the subagents of an agent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::tools::AgentsError;
 
-/// How many generations of children there may be, and how many at once.
+/// Maximum number of generations of children, and of concurrent children.
 #[derive(Debug, Clone)]
 pub struct Bounds {
-    /// Generations below the first agent.
+    /// Maximum number of generations below the first agent.
     pub depth: usize,
-    /// Children of all generations that are there at once.
+    /// Maximum number of concurrent children of all generations.
     pub at_once: usize,
-    /// How deep this engine stands; 0 for the first agent.
+    /// Generation of this engine; 0 for the first agent.
     pub(super) generation: usize,
     alive: Arc<AtomicUsize>,
 }
@@ -24,23 +24,23 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Those of a first agent.
+    /// Creates the limits of a first agent.
     pub fn new(depth: usize, at_once: usize) -> Self {
         Self { depth, at_once, generation: 0, alive: Arc::default() }
     }
 
-    /// How many generations there may be below this one.
+    /// Returns the number of generations that are permitted below this one.
     pub(super) fn left(&self) -> usize {
         self.depth.saturating_sub(self.generation)
     }
 
-    /// Counts a child in; gives the bounds of that child.
+    /// Reserves a place for a child and returns the limits of that child. Fails if a limit is reached.
     pub(super) fn enter(&self) -> Result<(Self, Place), AgentsError> {
         if self.generation >= self.depth {
             return Err(AgentsError::TooDeep(self.generation));
         }
         let place = Place(self.alive.clone());
-        // The place counts itself out again, also where there was no room for it.
+        // If there is no room, dropping the place decrements the count again.
         if self.alive.fetch_add(1, Ordering::AcqRel) >= self.at_once {
             return Err(AgentsError::TooMany(self.at_once));
         }
@@ -48,7 +48,7 @@ impl Bounds {
     }
 }
 
-/// One of those that are there at once.
+/// A place among the concurrent children, freed on drop.
 pub(super) struct Place(Arc<AtomicUsize>);
 
 impl Drop for Place {

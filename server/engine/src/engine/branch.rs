@@ -1,4 +1,4 @@
-//! The active branch of a session, as compaction sees it.
+//! The active branch of a session, in the form for compaction.
 
 use agentese::types::{AgentMessage, CompactionResult};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::compaction::{Item, Kind, Previous};
 use super::lead::Compacted;
 use crate::session::{Body, Compaction, Entry, EntryId, Role, Session};
 
-/// The entries from the root to the leaf.
+/// Returns the entries from the root to the leaf.
 pub(super) fn items(session: &Session) -> Vec<Item> {
     let item = |entry: &Entry| Item { id: entry.id().to_string(), kind: kind(entry) };
     session.path().into_iter().map(item).collect()
@@ -18,7 +18,7 @@ fn kind(entry: &Entry) -> Kind {
         Body::Compaction(compaction) => Kind::Compaction(Previous {
             summary: compaction.summary.clone(),
             first_kept: compaction.first_kept_entry_id.to_string(),
-            // What an extension wrote there means what it likes.
+            // Details of an extension have no defined format.
             details: compaction.details.clone().filter(|_| compaction.from_hook != Some(true)),
         }),
         Body::Message(Role::System) => Kind::Other,
@@ -28,8 +28,8 @@ fn kind(entry: &Entry) -> Kind {
     }
 }
 
-/// Puts a summary in place of what it stands for.
-/// Gives the entry that says so, as it stands in the file. `given`: whether somebody else made it.
+/// Replaces the summarised entries with a summary. Returns the compaction entry as written to the file. `given` is
+/// `true` if an extension supplied the summary.
 pub(super) fn compacted(session: &mut Session, result: &CompactionResult, given: bool) -> Value {
     let id = session.compacted(Compaction {
         summary: result.summary.clone(),
@@ -45,7 +45,7 @@ pub(super) fn compacted(session: &mut Session, result: &CompactionResult, given:
     session.entry(id.as_str()).map(json).unwrap_or_default()
 }
 
-/// The entries from the root to the leaf, as they stand in the file.
+/// Returns the entries from the root to the leaf, as written to the file.
 pub(super) fn entries(session: &Session) -> Vec<Value> {
     session.path().into_iter().map(json).collect()
 }
@@ -54,11 +54,11 @@ fn json(entry: &Entry) -> Value {
     serde_json::from_str(entry.json().as_str()).unwrap_or_default()
 }
 
-/// Puts a summary in place here; what is told of it names an entry of this session.
+/// Applies the compaction of the remote agent to this session. The result names an entry of this session.
 pub(super) fn keep_compaction(session: &mut Session, made: Compacted) -> CompactionResult {
     let mut result = made.result;
     let spoken = session.conversation();
-    // An id of the other agent's is on no branch here, and keeps nothing.
+    // The remote agent's entry ids are on no branch of this session and keep no entry.
     if let Some(first) = spoken.len().checked_sub(made.kept).and_then(|at| spoken.get(at)) {
         result.first_kept_entry_id = first.entry.to_string();
     }

@@ -1,4 +1,5 @@
-//! How far what was used is from its limits. Decisions without I/O: the [`super::Ledger`] counts, this says what is due.
+//! Distance of usage from its limits. Decisions without I/O: the [`super::Ledger`] counts, and this module returns the
+//! due notices.
 
 use agentese::types::{
     BudgetScope, BudgetSnapshot, BudgetSnapshotBuilder, BudgetStatus, BudgetViolationReason,
@@ -8,28 +9,28 @@ use serde_json::Number;
 use crate::config::BudgetLimits;
 use crate::providers::number;
 
-/// Something that is due: a limit is near, or reached.
+/// A due notice: a limit is near or reached.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Due {
-    /// The limit is reached.
+    /// `true` if the limit is reached.
     pub used_up: bool,
     pub scope: BudgetScope,
     pub snapshot: BudgetSnapshot,
 }
 
-/// The limits of a session, and what was said about them.
+/// The limits of a session, and the notices already given about them.
 #[derive(Debug, Default)]
 pub(super) struct Budget {
     limits: BudgetLimits,
-    /// The dimensions that were warned of.
+    /// Dimensions with a warning already given.
     warned: Vec<BudgetViolationReason>,
-    /// Somebody was told that a limit is reached.
+    /// `true` if a reached limit has been reported.
     used_up: bool,
-    /// Somebody was told that no more children are started.
+    /// `true` if the rejection of further children has been reported.
     refused: bool,
 }
 
-/// One limit and what was used of it.
+/// One limit and the usage that it bounds.
 struct Dimension {
     reason: BudgetViolationReason,
     used: f64,
@@ -41,17 +42,17 @@ impl Budget {
         Self { limits, ..Self::default() }
     }
 
-    /// Other limits, as of now.
+    /// Replaces the limits from now on.
     pub fn limit(&mut self, limits: BudgetLimits) {
         self.limits = limits;
     }
 
-    /// The same limits, with nothing used.
+    /// Returns the same limits, with no usage.
     pub fn fresh(&self) -> Self {
         Self::new(self.limits)
     }
 
-    /// The limits that there are, in the order in which they are looked at.
+    /// Returns the limits that are set, in the order of their checks.
     #[allow(clippy::cast_precision_loss)] // Nobody counts to 2^53 here.
     fn dimensions(&self, spent: &Spent, wall_ms: u64) -> Vec<Dimension> {
         use BudgetViolationReason as Reason;
@@ -71,14 +72,14 @@ impl Budget {
         .collect()
     }
 
-    /// The first limit that is reached.
+    /// Returns the first limit that is reached.
     pub fn exceeded(&self, spent: &Spent, wall_ms: u64) -> Option<BudgetViolationReason> {
         let reached = |dimension: &Dimension| dimension.used >= dimension.limit;
         self.dimensions(spent, wall_ms).into_iter().find(reached).map(|dimension| dimension.reason)
     }
 
-    /// What is due after a use by `scope`: a warning for each dimension that came near its limit, once, and one word when
-    /// the first limit is reached. What jumps over the warning is not warned of.
+    /// Returns the notices after usage by `scope`: one warning per dimension near its limit, and one notice at the
+    /// first limit reached. Usage that passes the warning ratio and the limit at once gets no warning.
     pub fn due(&mut self, scope: &BudgetScope, spent: &Spent, wall_ms: u64) -> Vec<Due> {
         let exceeded = self.exceeded(spent, wall_ms);
         let status = if exceeded.is_some() { BudgetStatus::Exceeded } else { BudgetStatus::Warning };
@@ -98,7 +99,7 @@ impl Budget {
         due
     }
 
-    /// What is due when a child is refused: told once.
+    /// Returns the notice about a rejected child, once.
     pub fn refusal(&mut self, spent: &Spent, wall_ms: u64) -> Option<Due> {
         let reason = self.exceeded(spent, wall_ms)?;
         let first = !std::mem::replace(&mut self.refused, true);
@@ -106,7 +107,7 @@ impl Budget {
         first.then_some(Due { used_up: true, scope: BudgetScope::Task, snapshot })
     }
 
-    /// In how many milliseconds time alone makes something due; none where it never does.
+    /// Returns the number of milliseconds until a notice is due by time alone; `None` if time causes no notice.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     pub fn until_due(&self, wall_ms: u64) -> Option<u64> {
         let limit = self.limits.max_wall_time_ms?;
@@ -139,22 +140,22 @@ fn snapshot(
     snapshot
 }
 
-/// Sums of what was used.
+/// Sums of usage.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
-    /// Tokens of all kinds.
+    /// Number of tokens of all kinds.
     pub tokens: u64,
-    /// Input tokens.
+    /// Number of input tokens.
     pub input: u64,
-    /// Output tokens.
+    /// Number of output tokens.
     pub output: u64,
     /// Cost in US dollars.
     pub cost: f64,
-    /// Requests to models that were answered.
+    /// Number of answered requests to models.
     pub requests: u64,
-    /// Calls of tools.
+    /// Number of tool calls.
     pub tool_calls: u64,
-    /// Children that were started.
+    /// Number of started children.
     pub children: u64,
 }
 
@@ -181,7 +182,7 @@ mod tests {
         let near = [(false, "input_tokens".to_owned()), (false, "tool_calls".to_owned())];
         assert_eq!(due(&mut budget, spent(80, 8, 0.1), 0), near);
         assert_eq!(due(&mut budget, spent(85, 9, 0.1), 0), []);
-        // One is reached and another one near: both are said.
+        // One limit is reached and another is near: both are reported.
         let both = [(false, "cost".to_owned()), (true, "input_tokens".to_owned())];
         assert_eq!(due(&mut budget, spent(100, 9, 0.9), 0), both);
         assert_eq!(due(&mut budget, spent(200, 20, 2.0), 0), [], "it is used up once");

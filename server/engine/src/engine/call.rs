@@ -21,18 +21,17 @@ use super::run::{Run, unless};
 use super::{Event, Shared};
 use crate::tools::{Conversation, NOT_STARTED, ToolContent, ToolOutput, ToolUpdate, Updates};
 
-/// The result of a call that the user's message made superfluous, as the pi family writes it.
+/// Result of a call that a message of the user made superfluous, as the pi family writes it.
 const SKIPPED: &str = "Skipped due to queued user message.";
 const ABORTED: &str = "Operation aborted";
-/// The result of a call that never began, for the run had reached a limit.
+/// Result of a call that did not start because the run had reached a limit.
 const NOT_STARTED_BY_LIMIT: &str = "Not started: the run had reached a limit.";
 const PANICKED: &str = "The tool failed inside the agent.";
 
-/// How long a tool may go on after an abort before it is given up. An abort is answered within
-/// five seconds.
+/// Time limit for a tool to end after an abort. The agent answers an abort within five seconds.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// What was said before a call.
+/// The conversation before a call.
 struct Before(Weak<Shared>);
 
 impl Conversation for Before {
@@ -47,8 +46,8 @@ impl Conversation for Before {
     }
 }
 
-/// The newest partial result that nobody was told of. Each replaces the one before it, so that a
-/// client that reads slowly gets fewer of them and nothing piles up.
+/// The newest partial result that has not been emitted. Each result replaces the previous one, so a slow client
+/// receives fewer of them and no queue grows.
 #[derive(Default)]
 struct Latest {
     update: Mutex<Option<ToolUpdate>>,
@@ -67,9 +66,8 @@ impl Latest {
 }
 
 impl Run {
-    /// Answers calls in the way that was decided, side by side where there are several; tells of their beginnings and what
-    /// they show, and of their ends in the order of the calls. Where steering comes in between that interrupts, what still
-    /// runs is stopped and counts as skipped.
+    /// Answers calls according to their verdicts, several side by side. Emits their starts and updates, and their ends
+    /// in the order of the calls. If steering interrupts, running calls are stopped and treated as skipped.
     pub(super) async fn calls(&mut self, calls: Vec<(ToolCall, Verdict)>) {
         for (call, verdict) in &calls {
             self.room().await;
@@ -148,7 +146,7 @@ impl Run {
         }
     }
 
-    /// Returns the result of a call that never began.
+    /// Returns the result of a call that did not start.
     fn not_started(&self) -> ToolOutput {
         ToolOutput::error(match self.limit_reached() {
             Some(_) => NOT_STARTED_BY_LIMIT,
@@ -202,7 +200,7 @@ impl Run {
                 }
             }
         };
-        // What was shown last may have come together with the end.
+        // The last update may have arrived together with the end.
         self.room().await;
         self.show(call, &latest);
         output.unwrap_or_else(|_| {
@@ -218,7 +216,7 @@ impl Run {
     }
 }
 
-/// The message that a result becomes.
+/// Returns the message for a result.
 pub(super) fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResultMessage {
     let content = blocks(&output.content);
     let mut message = ToolResultMessageBuilder {
@@ -233,12 +231,12 @@ pub(super) fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResul
     message
 }
 
-/// A time in whole milliseconds.
+/// Returns a duration in whole milliseconds.
 pub fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What a tool shows, as blocks of a message.
+/// Returns the content of a tool result as blocks of a message.
 pub fn blocks(content: &[ToolContent]) -> Vec<InputBlock> {
     let block = |content: &ToolContent| match content {
         ToolContent::Text(text) => InputBlock::from(TextContent::new(text)),

@@ -1,4 +1,4 @@
-//! Those who look into what the engine does, in a row.
+//! The chain of hooks of an engine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,25 +17,25 @@ use crate::resources::Resources;
 use crate::session::Session;
 use crate::tools::{ToolOutput, ToolSet};
 
-/// Hooks that are asked one after the other: extensions, rules, approvals. Each gets what the ones before it made; the
-/// first refusal is the last word.
+/// Hooks in call order: extensions, rules, approvals. Each hook receives the output of the previous one. The first
+/// rejection is final.
 #[derive(Clone, Default)]
 pub struct Chain(Vec<Arc<dyn Hooks>>);
 
 impl Chain {
-    /// Adds one that is asked after all others.
+    /// Adds hooks after all others.
     pub fn push(&mut self, hooks: Arc<dyn Hooks>) {
         self.0.push(hooks);
     }
 
-    /// Adds one that is asked before all others.
+    /// Adds hooks before all others.
     pub fn push_front(&mut self, hooks: Arc<dyn Hooks>) {
         self.0.insert(0, hooks);
     }
 }
 
 impl Chain {
-    /// Those that look into a child of the engine, with what they want to follow the child's runs.
+    /// Returns the hooks for a child of the engine, and adds their policies for the child's runs to `afterwards`.
     pub(super) fn of_child(&self, afterwards: &mut Vec<Arc<dyn Afterwards>>) -> Self {
         let own = |hooks: &Arc<dyn Hooks>| hooks.for_child(afterwards).unwrap_or_else(|| hooks.clone());
         Self(self.0.iter().map(own).collect())
@@ -161,7 +161,7 @@ impl Hooks for Chain {
     }
 
     fn stops(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
-        // All see every update: who watches a stream must not miss a piece of it.
+        // Every hook receives every update, because a watcher of a stream needs all of its pieces.
         let mut stops: Option<Vec<StreamRule>> = None;
         for rules in self.0.iter().filter_map(|hooks| hooks.stops(message, update)) {
             stops.get_or_insert_default().extend(rules);
@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes its name down and refuses where it is told to.
+    /// Records its name, and rejects if the flag is set.
     struct Named(&'static str, bool, Arc<Mutex<Vec<&'static str>>>);
 
     impl Hooks for Named {

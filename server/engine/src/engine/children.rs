@@ -1,5 +1,5 @@
-//! Agents that an agent sets to work: engines of their own, with their own conversation and history, within the bounds of
-//! their parent. An abort reaches all of them, and what they use is counted by it.
+//! Subagents: engines with their own conversation and history, within the limits of their parent. An abort reaches all
+//! of them, and the parent counts their usage.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::{ChildEvent, Engine, Event, EventSink, Hooks as _, Input, Ledger, Opt
 use crate::session::{Session, Start};
 use crate::tools::{Agents, AgentsError, Child, ChildAnswer, ChildNews, ChildStep, Order, Parent, Watch};
 
-/// Starts children for one call of a tool.
+/// Starts children for one tool call.
 pub(super) struct Children {
     pub shared: Weak<Shared>,
-    /// Cancelled when the call is to stop.
+    /// Cancelled when the call must stop.
     pub stop: CancellationToken,
 }
 
@@ -95,7 +95,7 @@ impl Agents for Children {
     }
 }
 
-/// The parent's parts, with those of the order in their places.
+/// Returns the parent's options with the parts that the order replaces.
 fn child_options(parent: &Shared, order: &Order) -> Result<Options, AgentsError> {
     let mut options = parent.options.clone();
     {
@@ -137,7 +137,7 @@ async fn history(options: &Options, order: &Order) -> Result<Session, AgentsErro
     opened.map_err(|error| AgentsError::Unusable(error.to_string()))
 }
 
-/// What a child does, on its way to those who listen to its parent.
+/// Forwards the events of a child to the subscribers of its parent.
 struct Told {
     parent: Weak<Shared>,
     id: String,
@@ -203,7 +203,7 @@ impl Child for Started {
     }
 }
 
-/// Stops a child whose answer nobody waits for any more.
+/// Stops a child on drop, unless its answer was returned.
 struct Stopped<'a>(Option<&'a Engine>);
 
 impl Stopped<'_> {
@@ -215,7 +215,7 @@ impl Stopped<'_> {
 impl Drop for Stopped<'_> {
     fn drop(&mut self) {
         if let Some(engine) = self.0 {
-            // Asked for once, it is on its way.
+            // One poll is enough to request the abort; its end needs no wait.
             let _ = engine.abort().now_or_never();
         }
     }

@@ -1,4 +1,5 @@
-//! Compaction as an engine does it: asking the model, and putting its summary in place.
+//! Compaction of the conversation of an engine: the request to the model, and the replacement of entries by its
+//! summary.
 
 use std::sync::Arc;
 
@@ -16,9 +17,9 @@ use super::{CompactError, Compacting, Engine, Event, Shared};
 use crate::config::RetrySettings;
 use crate::providers::Provider;
 
-/// How long another agent may take to end a compaction that was aborted.
+/// Time limit for a remote agent to end an aborted compaction.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(4);
-/// Why what an extension gave is none.
+/// Reason for rejecting the summary of an extension.
 const EMPTY_GIVEN: &str = "The summary that an extension gave is empty";
 
 /// Input of the plan of a compaction, taken from the state in one moment.
@@ -26,7 +27,7 @@ struct Draft {
     items: Vec<Item>,
     snapshot: Snapshot,
     keep: Keep,
-    /// True if `keep` is in tokens as the provider counts them.
+    /// `true` if `keep` is in tokens as the provider counts them.
     by_count: bool,
     model: Model,
     provider: Arc<dyn Provider>,
@@ -38,14 +39,14 @@ struct Draft {
 }
 
 impl Engine {
-    /// Compacts the conversation now; `focus` is what the summary should care about. A run is aborted
-    /// first, with its closing events. No events of its own. An abort stops it.
+    /// Compacts the conversation now. `focus` names the subject for the summary. A running run is aborted first, with
+    /// its closing events. Emits no events of its own. An abort stops the compaction.
     pub async fn compact(&self, focus: Option<&str>) -> Result<CompactionResult, CompactError> {
         self.compact_to(focus, None).await
     }
 
-    /// As [`Engine::compact`]; `keep_recent` is how many tokens of the newest messages are kept at most, in place of
-    /// what the settings say.
+    /// Works like [`Engine::compact`]. `keep_recent` replaces the setting for the maximum number of tokens of the
+    /// newest messages that are kept.
     pub async fn compact_to(
         &self,
         focus: Option<&str>,
@@ -63,7 +64,7 @@ impl Engine {
                 if state.closing {
                     return Err(CompactError::Closing);
                 }
-                // A prompt of somebody else may have come in between.
+                // Another prompt may have started meanwhile.
                 if state.work.is_some() {
                     continue;
                 }
@@ -83,7 +84,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Has the other agent compact the conversation.
+    /// Compacts the conversation in the remote agent.
     async fn compact_there(&self, focus: Option<&str>) -> Result<CompactionResult, CompactError> {
         self.abort().await;
         let (lead, abort, _end) = {
@@ -108,7 +109,7 @@ impl Engine {
     }
 }
 
-/// Compacts within the work that is going on, and tells of it; says whether it did.
+/// Compacts during the current work, and emits the events. Returns `true` if the conversation was compacted.
 pub(super) async fn compact_on_its_own(
     shared: &Arc<Shared>,
     reason: &CompactionReason,
@@ -147,7 +148,7 @@ pub(super) async fn compact_on_its_own(
             Some(reached) => end(None, false, Some(&format!("{prefix}: {reached}"))),
             None => end(None, true, None),
         },
-        // Recorded so.
+        // As recorded from the agent.
         Err(CompactError::Nothing(reason)) if shared.options.customs.gives_no_reason(reason) => {
             end(None, false, None)
         }
@@ -157,7 +158,7 @@ pub(super) async fn compact_on_its_own(
 }
 
 impl Draft {
-    /// Makes the plan, for which messages are decoded.
+    /// Makes the plan, which decodes messages.
     async fn planned(self) -> Result<Job, CompactError> {
         let Self {
             items,
@@ -197,7 +198,7 @@ fn draft(
     options.catalog.ready(&model).map_err(|reason| CompactError::NotReady(reason.to_string()))?;
     let provider = options.catalog.provider_of(&model).cloned().ok_or_else(no_model)?;
     let keep = keep_recent.map_or(Keep::Around(state.compaction.keep_recent_tokens), Keep::Within);
-    // A short conversation is decoded by the snapshot, and so are its items then.
+    // The snapshot of a short conversation is decoded, and so are its items.
     let snapshot = Snapshot::of(&mut state.session);
     Ok(Draft {
         items: super::branch::items(&state.session),
@@ -214,13 +215,13 @@ fn draft(
     })
 }
 
-/// A summary, and who made it.
+/// A summary and its source.
 enum Made {
     Summary(Summary),
     Given(Box<CompactionResult>),
 }
 
-/// Asks the hooks, then the model.
+/// Calls the hooks, then requests a summary from the model.
 async fn make(
     shared: &Shared,
     job: &Job,
@@ -247,8 +248,8 @@ async fn make(
     summarize(shared, job, focus, abort).await.map(Made::Summary)
 }
 
-/// Puts a summary in place; none where the session is another one by now. An abort does not undo it, and waits for
-/// nobody who hears of it.
+/// Applies a summary to the session. Returns `None` if another session has replaced it meanwhile. An abort does not
+/// revert the compaction; it ends the wait for the disk and the hooks.
 async fn apply(shared: &Shared, job: Job, made: Made, abort: &CancellationToken) -> Option<CompactionResult> {
     let given = matches!(made, Made::Given(_));
     let (result, entry) = {

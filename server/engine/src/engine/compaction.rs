@@ -1,16 +1,16 @@
-//! Compaction: a summary takes the place of the older part of a conversation.
+//! Compaction: a summary replaces the older part of a conversation.
 //!
-//! Everything here is pure: what is to be summarised is decided from the entries of the active
-//! branch, and what the model is asked is made of that. The shell that asks is `engine::compact`.
+//! All functions here are pure. The entries of the active branch determine the part to summarise and the request to the
+//! model. The module `engine::compact` makes the request.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `estimate` | how many tokens a conversation takes, and whether that is too much |
-//! | `cut` | where the kept part begins |
-//! | `item` | the entries, as far as it cares |
-//! | `plan` | what is summarised, and what the result is made of |
+//! | `estimate` | the number of tokens in a conversation, and the check of the limit |
+//! | `cut` | the start of the kept part |
+//! | `item` | the entries, in the form for compaction |
+//! | `plan` | the part to summarise, and the composition of the result |
 //! | `written` | a conversation as text |
-//! | `ask` | what the model is asked |
+//! | `ask` | the request to the model |
 //! | `files` | the files that were read and changed |
 
 mod ask;

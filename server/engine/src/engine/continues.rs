@@ -1,4 +1,4 @@
-//! Going on by itself after a compaction.
+//! Automatic continuation after a compaction.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,17 +10,17 @@ use crate::resources::Resources;
 use crate::roles::instruction;
 use crate::world::Clock;
 
-/// What the model is told then, as omp 13 does.
+/// Instruction to the model, as in omp 13.
 const GO_ON: &str = "Continue if you have next steps.";
 
-/// Lets a model go on whose conversation was compacted because it filled up, where the settings say so.
+/// Continues the work of a model after an automatic compaction, if the settings enable it.
 pub struct Continues {
     wanted: Mutex<bool>,
     clock: Arc<dyn Clock>,
 }
 
 impl Continues {
-    /// Goes on where it is wanted.
+    /// Creates the policy; `wanted` enables it.
     pub fn new(wanted: bool, clock: Arc<dyn Clock>) -> Self {
         Self { wanted: Mutex::new(wanted), clock }
     }
@@ -35,8 +35,8 @@ impl Afterwards for Continues {
         if !*self.wanted.lock().unwrap_or_else(PoisonError::into_inner) {
             return None;
         }
-        // As before every prompt, it is looked at whether the conversation has to be compacted: there is nothing to do
-        // right behind a compaction, and omp tells of that.
+        // As before every prompt, the need for a compaction is checked. Directly after a compaction there is nothing to
+        // do, and omp emits these events nevertheless.
         sink.push(Event::CompactionStarted { reason });
         sink.push(Event::CompactionEnded { result: None, aborted: false, will_retry: false, error: None });
         Some(GoOn { messages: vec![instruction(GO_ON, self.clock.now_ms())], ..GoOn::default() })

@@ -1,4 +1,4 @@
-//! What an engine is asked about, and how its work is stopped.
+//! Queries about an engine, and requests to stop its work.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,46 +13,46 @@ use super::{Engine, Event, Fairness};
 use crate::config::Change;
 use crate::session::{EmptyName, Session, Spoken, Stats};
 
-/// How long a shutdown waits for a run to end in good order.
+/// Time limit of a shutdown for the regular end of a run.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What an engine is and does right now.
+/// Current state of an engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
-    /// The model that the next prompt goes to.
+    /// Model of the next prompt.
     pub model: Option<Model>,
-    /// How hard it thinks.
+    /// Thinking level.
     pub thinking: ThinkingLevel,
-    /// Whether a run is going on.
+    /// `true` during a run.
     pub streaming: bool,
-    /// Whether something is going on that a prompt has begun: a run, or what follows one.
+    /// `true` during work that a prompt started: a run, or the work that follows it.
     pub working: bool,
-    /// Whether one is waited for: the pause before a retry.
+    /// `true` during the pause before a retry.
     pub waiting: bool,
-    /// Whether the conversation is being compacted.
+    /// `true` during a compaction.
     pub compacting: bool,
-    /// Whether the agent compacts on its own.
+    /// `true` if the agent compacts automatically.
     pub auto_compaction: bool,
-    /// How steering messages are delivered.
+    /// Delivery mode of steering messages.
     pub steering_mode: QueueMode,
-    /// How follow-ups are delivered.
+    /// Delivery mode of follow-ups.
     pub follow_up_mode: QueueMode,
-    /// When steering reaches a run.
+    /// Moment at which steering reaches a run.
     pub interrupt_mode: InterruptMode,
-    /// The session's identifier.
+    /// Id of the session.
     pub session_id: String,
-    /// The session's file, which may not be there yet; none where nothing is kept.
+    /// File of the session, which may not exist yet; `None` if the session is not stored.
     pub session_file: Option<PathBuf>,
-    /// The session's name.
+    /// Name of the session.
     pub session_name: Option<String>,
-    /// Messages in the session.
+    /// Number of messages in the session.
     pub messages: usize,
-    /// Messages that wait in the queues.
+    /// Number of messages in the queues.
     pub pending: usize,
 }
 
 impl Engine {
-    /// What the engine is and does right now.
+    /// Returns the current state of the engine.
     pub fn view(&self) -> View {
         let state = self.shared.state();
         View {
@@ -74,7 +74,7 @@ impl Engine {
         }
     }
 
-    /// Whether that is still what the engine is and does.
+    /// Returns `true` if `view` is still the current state of the engine.
     pub fn is_as(&self, view: &View) -> bool {
         let state = self.shared.state();
         let View { model, thinking, streaming, working, waiting, compacting, auto_compaction, .. } = view;
@@ -98,41 +98,41 @@ impl Engine {
             && state.model == *model
     }
 
-    /// Counts the messages of the session that are kept decoded.
+    /// Returns the number of messages of the session that are held decoded.
     #[cfg(any(test, feature = "testing"))]
     pub fn decoded(&self) -> usize {
         self.shared.state().session.decoded()
     }
 
-    /// The line in which the work of all engines of the process waits.
+    /// Returns the line in which the work of all engines of the process waits.
     pub fn fairness(&self) -> &Fairness {
         &self.shared.options.fairness
     }
 
-    /// All messages of the session.
+    /// Returns all messages of the session.
     pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
         self.shared.look(Session::messages)
     }
 
-    /// The same as JSON texts; see [`crate::session::Session::message_texts`].
+    /// Returns all messages as JSON texts; see [`crate::session::Session::message_texts`].
     pub fn message_texts(&self) -> Vec<FrameText> {
         self.shared.look(Session::message_texts)
     }
 
-    /// The conversation with the entries that it stands in, in order: where it was compacted, the summary and what that
-    /// kept.
+    /// Returns the conversation with the ids of its entries, in order. After a compaction, it consists of the summary,
+    /// the messages that the compaction kept, and all later messages.
     pub fn conversation(&self) -> Vec<Spoken> {
         self.shared.look(Session::conversation)
     }
 
-    /// The text of the model's last answer; see [`crate::session::Session::last_assistant_text`].
+    /// Returns the text of the model's last answer; see [`crate::session::Session::last_assistant_text`].
     pub fn last_assistant_text(&self) -> Option<String> {
         let skips_textless = self.shared.options.customs.behavior.skips_textless_answers;
         self.shared.state().session.last_assistant_text(skips_textless)
     }
 
-    /// Counts, tokens and cost of what the model sees of the session, or of all of it, as the customs have it; its
-    /// identifier and its file.
+    /// Returns the id and the file of the session, and its counts, tokens and cost. The numbers cover the context of
+    /// the model or the whole file, as the customs define.
     pub fn stats(&self) -> (String, Option<PathBuf>, Stats) {
         let state = self.shared.state();
         let session = &state.session;
@@ -143,7 +143,8 @@ impl Engine {
         (session.id().to_owned(), session.file().map(Path::to_owned), stats)
     }
 
-    /// The same, as another agent that does the work tells tokens and cost; what it does not tell is as it was seen.
+    /// Works like [`Engine::stats`], with the tokens and the cost that a remote agent reports. Numbers without a report
+    /// are the observed ones.
     pub async fn stats_there(&self) -> (String, Option<PathBuf>, Stats) {
         let used = match &self.shared.led {
             Some(led) => led.lead.used().await,
@@ -153,7 +154,7 @@ impl Engine {
         (id, file, used.unwrap_or_default().over(stats))
     }
 
-    /// Tokens in the context, where that is known: right after a compaction it is not.
+    /// Returns the number of tokens in the context; `None` if unknown, as directly after a compaction.
     pub fn context_tokens(&self) -> Option<u64> {
         self.shared.look(|session| match counted_tokens(session) {
             None if session.compacted_messages() == 0 => Some(super::compaction::context_tokens(session)),
@@ -161,7 +162,7 @@ impl Engine {
         })
     }
 
-    /// Names the session. Fails for an empty name.
+    /// Names the session. Fails if the name is empty.
     pub fn set_session_name(&self, name: &str) -> Result<(), EmptyName> {
         let mut state = self.shared.state();
         state.session.rename(name)?;
@@ -174,19 +175,19 @@ impl Engine {
         Ok(())
     }
 
-    /// Sets how steering messages are delivered.
+    /// Sets the delivery mode of steering messages.
     pub fn set_steering_mode(&self, mode: QueueMode) {
         self.shared.state().queues.set_steering_mode(mode);
         self.shared.options.persist.save(Change::SteeringMode(mode));
     }
 
-    /// Sets how follow-ups are delivered.
+    /// Sets the delivery mode of follow-ups.
     pub fn set_follow_up_mode(&self, mode: QueueMode) {
         self.shared.state().queues.set_follow_up_mode(mode);
         self.shared.options.persist.save(Change::FollowUpMode(mode));
     }
 
-    /// Sets when steering reaches a run: between calls, or at the end of the turn.
+    /// Sets the moment at which steering reaches a run: between calls, or at the end of the turn.
     pub fn set_interrupt_mode(&self, mode: InterruptMode) {
         self.shared.state().queues.set_interrupt_mode(mode);
         if let Some(led) = &self.shared.led {
@@ -194,20 +195,20 @@ impl Engine {
         }
     }
 
-    /// Whether the agent compacts on its own, from now on.
+    /// Turns automatic compaction on or off.
     pub fn set_auto_compaction(&self, enabled: bool) {
         self.shared.state().compaction.enabled = enabled;
         self.shared.options.persist.save(Change::CompactionEnabled(enabled));
     }
 
-    /// Whether the agent tries again on its own, from now on.
+    /// Turns automatic retries on or off.
     pub fn set_auto_retry(&self, enabled: bool) {
         self.shared.state().retry.enabled = enabled;
         self.shared.options.persist.save(Change::RetryEnabled(enabled));
     }
 
-    /// Stops the work that is going on and waits for its end: its closing events are sent before
-    /// this returns. At once while the engine is idle. The queues stay as they are.
+    /// Stops the current work and waits for its end: its closing events are emitted before this returns. Returns at
+    /// once if the engine is idle. The queues stay unchanged.
     pub async fn abort(&self) {
         let ended = {
             let mut state = self.shared.state();
@@ -223,8 +224,7 @@ impl Engine {
         }
     }
 
-    /// Gives up the retry that is being waited for, and waits until that is told. At once where
-    /// there is none.
+    /// Cancels the pending retry, and returns after the events about it. Returns at once without a pending retry.
     pub async fn abort_retry(&self) {
         if let Some(led) = &self.shared.led {
             return led.lead.abort_retry().await;
@@ -238,7 +238,7 @@ impl Engine {
         ended.cancelled().await;
     }
 
-    /// Waits until no work is going on. Never returns for a model that never answers.
+    /// Waits for the end of all work. Never returns if a model never answers.
     pub async fn wait_until_idle(&self) {
         loop {
             let Some(ended) = self.shared.state().work.as_ref().map(|work| work.ended.clone()) else { break };
@@ -247,8 +247,8 @@ impl Engine {
         self.shared.flush().await;
     }
 
-    /// Stops everything, refuses further prompts, and waits for the end of the work; work that does
-    /// not end within five seconds is given up.
+    /// Stops all work, rejects further prompts, and waits for the end of the work. Work that does not end within five
+    /// seconds is abandoned.
     pub async fn shut_down(&self) {
         {
             let mut state = self.shared.state();

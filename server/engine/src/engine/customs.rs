@@ -1,4 +1,5 @@
-//! How an engine behaves where agents differ. A front says it once; nothing in the engine asks for a dialect.
+//! Differences between agents in the behavior of an engine. A front defines them once; the engine never checks the
+//! dialect.
 
 use std::time::Duration;
 
@@ -8,150 +9,151 @@ use agentese::types::{InterruptMode, ThinkingLevel, ToolCall};
 use super::compaction::NothingToDo;
 use crate::providers::LevelCustoms;
 
-/// In which way the tool calls of one answer are carried out.
+/// The order of execution for the tool calls of one answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Calls {
     /// One after another.
     #[default]
     OneByOne,
-    /// Those that may ([`crate::tools::Tool::shared`]) side by side, the others alone. Ends and results stand in the order
-    /// of the calls.
+    /// Shared calls ([`crate::tools::Tool::shared`]) side by side, the others alone. Ends and results keep the order of
+    /// the calls.
     SideBySide,
-    /// All of them side by side. Ends and results stand in the order of the calls.
+    /// All of them side by side. Ends and results keep the order of the calls.
     Together,
 }
 
-/// What becomes of a run while its conversation goes on in a branch.
+/// The effect of a branch on the current run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Branching {
-    /// It is stopped first.
+    /// The run is stopped first.
     #[default]
     StopsTheRun,
-    /// It goes on, and what it still says stands in the branch.
+    /// The run continues, and its later messages belong to the branch.
     TakesItAlong,
 }
 
-/// How an answer ends that was stopped in the middle.
+/// The end of an answer that was stopped in the middle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CutAnswer {
-    /// The block that was open is closed, where the model's API has it so, and its calls are left alone.
+    /// The open block is closed if the model's API does so, and the calls get no results.
     #[default]
     Closed,
-    /// As it is; each of its calls gets an error as its result.
+    /// The answer stays as it is, and each of its calls gets an error as its result.
     WithResults,
 }
 
-/// The ways of an agent.
+/// The customs of an agent: its differences from other agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Customs {
     /// Behavior that the revision declares.
     pub behavior: Behavior,
-    /// How the calls of one answer are carried out.
+    /// The order of execution for the calls of one answer.
     pub calls: Calls,
-    /// When steering reaches the run, until a client says otherwise.
+    /// Initial moment at which steering reaches the run; clients may change it.
     pub interrupt: InterruptMode,
-    /// How hard models think unless somebody says otherwise.
+    /// Default thinking level of models.
     pub thinking: ThinkingLevel,
-    /// What is said of the levels that models have.
+    /// Rules for the thinking levels of models.
     pub levels: LevelCustoms,
-    /// What a branch means to the run that is going on.
+    /// The effect of a branch on the current run.
     pub branching: Branching,
-    /// How an answer ends that was stopped.
+    /// The end of an answer that was stopped.
     pub cut_answer: CutAnswer,
-    /// Whether an answer that a compaction has stopped leaves the context with it; the session's file keeps it.
+    /// `true` if an answer that a compaction stopped leaves the context; the session file keeps it.
     pub compaction_drops_cut_answer: bool,
-    /// Whether a compaction keeps as many tokens as the provider counts; else as many as are estimated.
+    /// `true` if a compaction keeps a number of tokens in the provider's count; otherwise in estimated tokens.
     pub keeps_by_count: bool,
-    /// Whether clients are told of messages that extensions put into an idle conversation.
+    /// `true` if clients receive events about messages that extensions add to an idle conversation.
     pub tells_of_notes: bool,
-    /// Whether extensions are asked about runs that begin with such a message, as about those that begin with the user's words.
+    /// `true` if hooks of extensions run for runs that start with such a message, as for runs that start with user
+    /// input.
     pub notes_are_prompts: bool,
-    /// Whether a session in which nothing was said can be exported.
+    /// `true` if a session without messages can be exported.
     pub exports_empty: bool,
-    /// Whether files that a prompt mentions with `@` are read for the model.
+    /// `true` if files that a prompt mentions with `@` are read for the model.
     pub reads_mentions: bool,
-    /// Whether each line of such a file has a mark before it: its number, and two letters that follow from its text.
+    /// `true` if each line of such a file has a mark before it: its number, and two letters derived from its text.
     pub marks_mentions: bool,
-    /// Whether the agent only starts where there is a model to ask.
+    /// `true` if the agent only starts with an available model.
     pub needs_model: bool,
-    /// Whether a command of the user finds the directory and the variables that the one before it left.
+    /// `true` if a command of the user inherits the directory and the variables of the previous command.
     pub keeps_shell: bool,
-    /// True if a message with an empty text is accepted, and the model is informed that it is empty.
-    /// Otherwise the message is refused, as every other blank message is.
+    /// `true` if a message with an empty text is accepted, with a note to the model that it is empty. Otherwise the
+    /// message is rejected, as every other blank message is.
     pub empty_messages: bool,
-    /// The argument in which a model says what a call is for. It stays in the model's answer; tools, and those who are
-    /// told of calls, do not see it.
+    /// Name of the argument in which a model states the purpose of a call. The argument stays in the model's answer;
+    /// tools and events about calls omit it.
     pub intent: Option<&'static str>,
-    /// What the name of an exported page begins with, where the client gives none.
+    /// Default prefix for the name of an exported page.
     pub page_name: &'static str,
-    /// The names of the tools that are there where nobody chooses.
+    /// Names of the default tools.
     pub tools: &'static [&'static str],
-    /// Whether the tool `edit` takes a list of replacements; else one. See [`crate::tools::Edit`].
+    /// `true` if the tool `edit` takes a list of replacements; otherwise one replacement. See [`crate::tools::Edit`].
     pub lists_edits: bool,
-    /// Whether a conversation begins with a message of what the model is told beforehand: the sections of the prompt, and
-    /// the tools.
+    /// `true` if a conversation starts with a message that contains the sections of the system prompt, and the tools.
     pub tells_instructions: bool,
-    /// Whether an answer is told of when the first of it is there; else when the model is asked.
+    /// `true` if the start of an answer is emitted with its first content; otherwise with the request to the model.
     pub answers_begin_late: bool,
-    /// Whether a model or a level that is chosen while a run goes on counts from its next turn on; else from the next run.
+    /// `true` if a change of model or thinking level during a run takes effect in its next turn; otherwise in the next
+    /// run.
     pub models_change_in_runs: bool,
-    /// Whether the blocks of an answer close together at its end, where the model's API lets them grow side by side.
+    /// `true` if blocks of an answer that grow side by side close together at its end, if the model's API permits that.
     pub closes_together: bool,
-    /// How long after a piece of an answer the next one is told at the soonest: what comes meanwhile is one piece, and
-    /// told before anything else is. Zero where each piece is told as it comes.
+    /// Minimum interval between emitted pieces of an answer. Pieces within the interval are joined and emitted before
+    /// any other event. Zero if each piece is emitted at once.
     pub pieces_apart: Duration,
-    /// Whether a request that fails for now is made again before anybody hears of the failure.
+    /// `true` if a request with a transient failure is repeated before any event about the failure.
     pub repeats_quietly: bool,
-    /// Whether an answer whose connection broke is asked for again although it had begun.
+    /// `true` if an answer is requested again after a broken connection although it had begun.
     pub repeats_begun: bool,
-    /// Whether an answer that is asked for again is taken from the context by an entry of its own, of which clients are
-    /// told. Else that is forgotten with the process.
+    /// `true` if the session records, in an entry with an event, that an answer leaves the context before its
+    /// repetition. Otherwise that information is lost with the process.
     pub notes_edits: bool,
-    /// Whether an answer that has to be asked for again after a compaction is taken from the context before it, and is no
-    /// retry to clients; and whether one that was cut off below what the model can say is such an answer.
+    /// `true` if an answer that is repeated after a compaction leaves the context before the compaction, and clients
+    /// see no retry. An answer that was cut off below the output limit of the model is then repeated in the same way.
     pub takes_back_first: bool,
-    /// Whether answers and results keep how long they took, and answers how hard the model was asked to think.
+    /// `true` if answers and results store their duration, and answers the thinking level of the request.
     pub notes_times: bool,
-    /// Whether answers keep what only the provider knows of them; see [`crate::providers::Assembler::keeping_details`].
-    /// Summaries keep what they took, too.
+    /// `true` if answers store details of the provider; see [`crate::providers::Assembler::keeping_details`]. Summaries
+    /// then store their usage.
     pub keeps_details: bool,
-    /// Whether a run counts as going on until nothing follows it: also in the pause before a retry, and while the agent
-    /// compacts on its own.
+    /// `true` if a run lasts until no work follows it: also during the pause before a retry, and during an automatic
+    /// compaction.
     pub runs_until_settled: bool,
-    /// Whether a prompt that does not say how it joins a run is refused in the pause before a retry, as in a run; else it
-    /// waits for the run that follows.
+    /// `true` if the pause before a retry rejects a prompt without a delivery, as a run does.
+    /// Otherwise the prompt waits for the following run.
     pub pauses_refuse_prompts: bool,
-    /// Whether the figures of a session are those of its whole file; else of what the model sees.
+    /// `true` if the statistics of a session cover its whole file; otherwise the context of the model.
     pub counts_whole_file: bool,
-    /// Whether clients are told of compactions of the agent's own that had nothing to do.
+    /// `true` if clients receive events about automatic compactions that had nothing to do.
     pub tells_of_idle_compactions: bool,
-    /// True if the end of an automatic compaction gives no reason when the conversation has just been
-    /// compacted.
+    /// `true` if the end of an automatic compaction gives no reason when the conversation has just been compacted.
     pub silent_if_compacted: bool,
-    /// Whether the parts of a summary are asked for one after the other; else side by side.
+    /// `true` if the parts of a summary are requested one after the other; otherwise side by side.
     pub summarizes_in_turn: bool,
-    /// Whether clients are told that a tool begins which shows what it does, before there is anything to show.
+    /// `true` if a tool with progress output emits an empty update at its start.
     pub shows_beginnings: bool,
-    /// Whether results are made as data, too; see [`crate::tools::ToolContext::as_data`].
+    /// `true` if results are also given as data; see [`crate::tools::ToolContext::as_data`].
     pub results_as_data: bool,
-    /// Whether a command of the user that a signal ended has the exit code that shells give it; else it counts as
-    /// stopped.
+    /// `true` if a command of the user that a signal ended has the exit code that shells give it.
+    /// Otherwise the command is treated as stopped.
     pub signals_have_codes: bool,
-    /// Whether commands of the user end with the session in which they run, and leave nothing in the next one.
+    /// `true` if commands of the user end with their session, and add nothing to the next one.
     pub commands_end_with_session: bool,
-    /// Whether a session can only be gone to while its directory is there.
+    /// `true` if switching to a session requires its directory to exist.
     pub needs_directory: bool,
-    /// Whether prompts that wait for extensions which still start are begun before the end of input stops everything.
+    /// `true` if prompts that wait for starting extensions are started before the end of input stops all work.
     pub begins_what_waits: bool,
-    /// Whether extensions are asked about the context before they are told what happened in the same moment; else in the
-    /// order in which it happened.
+    /// `true` if extensions receive the request about the context before the events of the same moment; otherwise in
+    /// the order of occurrence.
     pub context_comes_first: bool,
-    /// Whether another session is to extensions the end of one and the start of the next; else it is told as a change.
+    /// `true` if extensions see a change of session as the end of one session and the start of the next; otherwise as a
+    /// change.
     pub sessions_start_anew: bool,
 }
 
 impl Customs {
-    /// Those of pi.
+    /// The customs of pi.
     pub const PI: Self = Self {
         behavior: Behavior::FIRST,
         calls: Calls::OneByOne,
@@ -203,12 +205,12 @@ impl Customs {
 }
 
 impl Customs {
-    /// Returns true if `reason` is left out of the end of an automatic compaction that had nothing to do.
+    /// Returns `true` if `reason` is omitted from the end of an automatic compaction that had nothing to do.
     pub(super) fn gives_no_reason(&self, reason: &str) -> bool {
         self.silent_if_compacted && reason == NothingToDo::AlreadyCompacted.to_string()
     }
 
-    /// A call as tools see it.
+    /// Returns a call in the form for tools.
     pub(super) fn as_tools_see(&self, call: &ToolCall) -> ToolCall {
         let mut call = call.clone();
         if let Some(intent) = self.intent {

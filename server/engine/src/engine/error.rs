@@ -1,73 +1,73 @@
-//! Why an engine refuses.
+//! Reasons for a rejection by an engine.
 
 use super::compaction::NothingToDo;
 
-/// Why a prompt was refused. Nothing changed then, and no event is sent.
+/// Reason for rejecting a prompt. The prompt has changed nothing, and no event is emitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PromptError {
-    /// A run is going on, and the prompt does not say what becomes of it.
+    /// A run is in progress, and the prompt has no delivery.
     // The text is the pi document's.
     #[error(
         "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
     )]
     Busy,
-    /// There is no model to ask.
+    /// There is no model.
     #[error("No model is selected: {0}")]
     NoModel(String),
-    /// The model cannot be asked, for want of a key.
+    /// The model has no key.
     #[error("{0}")]
     NotReady(String),
-    /// Nothing in it can be seen, and no API of a model takes it.
+    /// The prompt has no visible content, and no model API accepts it.
     #[error("The message is blank: it has neither visible text nor an image. Send some text or an image")]
     Blank,
-    /// An image cannot be shown to a model.
+    /// A model cannot receive an image.
     #[error("images[{index}]: {reason}")]
     Image {
-        /// Which one, from 0.
+        /// Index of the image, from 0.
         index: usize,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A compaction that was asked for is going on.
+    /// A requested compaction is in progress.
     #[error("The conversation is being compacted; send the prompt when that is done")]
     Compacting,
-    /// It would wait, and too much waits already.
+    /// The prompt would be queued, and the queues are full.
     #[error(transparent)]
     Full(#[from] super::queue::QueuesFull),
     /// A limit of the session's budget is reached.
     // The text is the one that pisces gives.
     #[error("Session budget exceeded ({0})")]
     Budget(agentese::types::BudgetViolationReason),
-    /// Another agent does the work, and it refuses.
+    /// A remote agent does the work, and rejects the prompt.
     #[error("{0}")]
     Led(String),
-    /// The engine is being shut down.
+    /// The engine is shutting down.
     #[error("The agent is shutting down")]
     Closing,
 }
 
-/// Why a conversation was not compacted. Nothing changed then.
+/// Reason why a conversation was not compacted. It is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactError {
     /// There is nothing to compact.
     #[error("{0}")]
     Nothing(String),
-    /// There is no model to ask.
+    /// There is no model.
     #[error("No model is selected: {0}")]
     NoModel(String),
-    /// The model cannot be asked.
+    /// The model cannot be used.
     #[error("{0}")]
     NotReady(String),
-    /// Somebody stopped it.
+    /// The compaction was cancelled.
     // The text is pi's.
     #[error("Compaction cancelled")]
     Cancelled,
     /// The model failed.
     #[error("{0}")]
     Failed(String),
-    /// The engine is being shut down.
+    /// The engine is shutting down.
     #[error("The agent is shutting down")]
     Closing,
 }

@@ -1,4 +1,4 @@
-//! What happens during a run, and who is told.
+//! Events of a run, and their receiver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,234 +14,236 @@ use crate::providers::Update;
 use crate::session::EntryId;
 use crate::tools::{ToolOutput, ToolUpdate};
 
-/// One step of a run. A run is `RunStarted`, turns, `RunEnded`; a turn is `TurnStarted`, messages
-/// of the user, the answer, the calls with their results, `TurnEnded`.
+/// One event of an engine. A run consists of `RunStarted`, turns, `RunEnded`. A turn consists of `TurnStarted`,
+/// messages of the user, the answer, the calls with their results, `TurnEnded`.
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
-    /// A run begins.
+    /// Start of a run.
     RunStarted,
-    /// A turn begins.
+    /// Start of a turn.
     TurnStarted,
-    /// A message of the user or a tool's result is there, or an answer begins.
+    /// A message of the user, a tool result, or the start of an answer.
     MessageStarted {
-        /// The identifier that its entry in the session will have.
+        /// Id of its future entry in the session.
         entry: &'a EntryId,
-        /// What there is of it.
+        /// The message, as far as it exists.
         message: &'a AgentMessage,
     },
-    /// An answer grew.
+    /// Growth of an answer.
     MessageUpdated {
-        /// The identifier that its entry in the session will have.
+        /// Id of its future entry in the session.
         entry: &'a EntryId,
-        /// All of it so far.
+        /// The whole answer so far.
         message: &'a AssistantMessage,
-        /// What is new.
+        /// The new part.
         update: &'a Update,
     },
-    /// A message is complete and stands in the session.
+    /// End of a message, which is now in the session.
     MessageEnded {
-        /// Its entry.
+        /// Id of its entry.
         entry: &'a EntryId,
-        /// All of it.
+        /// The whole message.
         message: &'a AgentMessage,
     },
-    /// A tool call begins.
+    /// Start of a tool call.
     ToolStarted(&'a ToolCall),
-    /// A tool has something to show; it replaces what it showed before.
+    /// Partial output of a tool, which replaces the previous output.
     ToolUpdated(&'a ToolCall, &'a ToolUpdate),
-    /// A tool call is over.
+    /// End of a tool call.
     ToolEnded(&'a ToolCall, &'a ToolOutput),
-    /// A turn is complete.
+    /// End of a turn.
     TurnEnded {
         /// The answer.
         message: &'a AgentMessage,
         /// The results of its calls, in order.
         results: &'a [ToolResultMessage],
     },
-    /// The run is over. The engine is idle, unless a retry or a compaction begins right after it.
+    /// End of a run. The engine is idle, unless a retry or a compaction starts directly after it.
     RunEnded {
-        /// All messages of the run, the user's among them.
+        /// All messages of the run, including messages of the user.
         messages: &'a [Arc<AgentMessage>],
-        /// The engine makes the same request again on its own.
+        /// `true` if the engine repeats the request.
         will_retry: bool,
     },
-    /// Nothing follows a run any more that the engine would do on its own: it is idle.
+    /// End of all automatic work after a run: the engine is idle.
     Settled {
-        /// Whether somebody stopped the work.
+        /// `true` if the work was aborted.
         aborted: bool,
     },
-    /// The work failed inside the agent, which is idle right after this, with the conversation as far as it is kept.
-    /// The end of what was going on is told as well.
+    /// Internal failure of the agent. The engine is idle directly after this event, with the stored part of the
+    /// conversation. The end events of the failed work are emitted as well.
     Recovered,
-    /// The last answer failed; after a pause another run tries again.
+    /// Failure of the last answer; another run tries again after a pause.
     RetryStarted {
-        /// The number of this retry, from 1.
+        /// Number of this retry, from 1.
         attempt: u64,
-        /// How many there will be at most.
+        /// Maximum number of retries.
         limit: u64,
-        /// The pause.
+        /// Duration of the pause.
         pause: Duration,
-        /// Why the answer failed.
+        /// Reason for the failure of the answer.
         error: &'a str,
     },
-    /// Retrying is over: an answer came (right after that message), or the agent gave up (after the
-    /// run, or in the middle of a pause).
+    /// End of retrying: an answer arrived (directly after that message), or the agent gave up (after the run, or in the
+    /// middle of a pause).
     RetryEnded {
-        /// Whether an answer came.
+        /// `true` if an answer arrived.
         success: bool,
-        /// The number of the last retry.
+        /// Number of the last retry.
         attempt: u64,
-        /// Why the agent gave up.
+        /// Reason for giving up.
         error: Option<&'a str>,
     },
-    /// The agent compacts the conversation on its own.
+    /// Start of an automatic compaction.
     CompactionStarted {
-        /// Why.
+        /// The reason.
         reason: &'a CompactionReason,
     },
-    /// It has, or it has not.
+    /// End of an automatic compaction.
     CompactionEnded {
-        /// What came of it; none where nothing did.
+        /// The result; `None` if there is no result.
         result: Option<&'a CompactionResult>,
-        /// Whether somebody stopped it.
+        /// `true` if the compaction was aborted.
         aborted: bool,
-        /// Whether the answer that did not fit is asked for again.
+        /// `true` if the request that did not fit is repeated.
         will_retry: bool,
-        /// What went wrong, where something did.
+        /// The error, if there was one.
         error: Option<&'a str>,
     },
-    /// The request for a summary failed; it is made again after a pause. For agents that tell of such.
+    /// Failure of the request for a summary, which is repeated after a pause. For agents with events about such
+    /// retries.
     SummaryRetryPlanned {
-        /// The number of this retry, from 1.
+        /// Number of this retry, from 1.
         attempt: u64,
-        /// How many there will be at most.
+        /// Maximum number of retries.
         limit: u64,
-        /// The pause.
+        /// Duration of the pause.
         pause: Duration,
-        /// Why the request failed.
+        /// Reason for the failure of the request.
         error: &'a str,
     },
-    /// The pause is over, and the request for a summary is made again.
+    /// End of the pause; the request for a summary is repeated.
     SummaryRetried {
-        /// Why the conversation is compacted.
+        /// Reason for the compaction.
         reason: &'a CompactionReason,
     },
-    /// There is a summary after all, or there will be none.
+    /// End of the retries for a summary, with or without success.
     SummaryRetriesEnded,
-    /// A message joined a queue. Its delivery is told as a message of the run that it reaches.
+    /// A message in a queue. Its delivery is emitted as a message of the run that it reaches.
     Queued(&'a AgentMessage),
-    /// A message joined a queue or left it.
+    /// Change of a queue: a message was added or removed.
     QueuesChanged {
-        /// The texts that interrupt.
+        /// Texts of the queued steering messages.
         steering: &'a [String],
-        /// The texts for the time when the engine would stop.
+        /// Texts of the queued follow-ups.
         follow_ups: &'a [String],
     },
-    /// An entry that is no message joined the session, for agents that tell of such.
+    /// A new entry of the session that is no message, for agents with events about such entries.
     Entered(
-        /// The entry, as it stands in the file.
+        /// The entry, as written to the file.
         &'a str,
     ),
-    /// The session was named.
+    /// New name of the session.
     SessionNamed {
         /// The name.
         name: &'a str,
     },
-    /// The model thinks more, or less, from here on.
+    /// Change of the thinking level.
     ThinkingChanged {
-        /// The level.
+        /// The new level.
         level: ThinkingLevel,
     },
-    /// What the model was saying ran into rules: its answer is stopped, and asked for again with them in the context.
+    /// Rules that matched the output of the model. The answer is stopped, and requested again with the rules in the
+    /// context.
     RulesTriggered(&'a [StreamRule]),
-    /// The model stopped with things left to do; it is reminded of them and goes on.
+    /// Reminder to a model that stopped with unfinished todos; it continues with them.
     Reminded {
-        /// What is left.
+        /// The unfinished todos.
         todos: &'a [TodoItem],
-        /// The number of this reminder, from 1.
+        /// Number of this reminder, from 1.
         attempt: u64,
-        /// How many there will be at most.
+        /// Maximum number of reminders.
         limit: u64,
     },
-    /// What a child of this engine does.
+    /// Event of a child of this engine.
     Child {
-        /// Names it among the children.
+        /// Id of the child.
         id: &'a str,
-        /// The agent that it is.
+        /// Name of the agent that the child is.
         agent: &'a str,
-        /// What happened.
+        /// The event.
         event: ChildEvent<'a>,
     },
-    /// A budget nears a limit. Once for each dimension.
+    /// Usage near a limit of a budget. Once per dimension.
     BudgetNear {
-        /// Whose budget it is.
+        /// Scope of the usage.
         scope: &'a BudgetScope,
-        /// What was used of it.
+        /// Usage of the budget.
         snapshot: &'a BudgetSnapshot,
     },
-    /// A budget is used up. Once for each scope.
+    /// A budget is exhausted. Once per scope.
     BudgetUsedUp {
-        /// Whose budget it is.
+        /// Scope of the usage.
         scope: &'a BudgetScope,
-        /// What was used of it.
+        /// Usage of the budget.
         snapshot: &'a BudgetSnapshot,
     },
-    /// Something that was said is not in the session's file, or all of it is there again.
+    /// A part of the conversation is missing from the session file, or the file is complete again.
     Storage {
-        /// Why it is not; none where it is again.
+        /// Reason for the missing part; `None` if the file is complete again.
         trouble: Option<&'a str>,
     },
-    /// An extension, or something else that the user added, failed; the agent goes on.
+    /// Failure of an extension, or of another addition by the user. The agent continues.
     ExtensionFailed {
-        /// Its file, or `command:name`.
+        /// File of the extension, or `command:name`.
         extension: &'a str,
-        /// What it was doing.
+        /// The event or action during which it failed.
         event: &'a str,
-        /// What it said.
+        /// Its error message.
         error: &'a str,
     },
 }
 
-/// What a child does, as its parent tells it.
+/// Event of a child, as its parent emits it.
 #[derive(Debug, Clone, Copy)]
 pub enum ChildEvent<'a> {
-    /// It is about to begin.
+    /// The child is about to start.
     Started {
-        /// It works in a copy of the directory.
+        /// `true` if the child works in a copy of the directory.
         isolated: bool,
     },
-    /// A step of its run, for dialects that show them.
+    /// A step of the child's run, for dialects that show it.
     Did(&'a Event<'a>),
-    /// An attempt to verify what it did begins.
+    /// Start of an attempt at verification.
     VerificationStarted(&'a SubagentVerificationStart),
-    /// A command of the verification is about to run.
+    /// Start of a command of the verification.
     VerificationCommandStarted(&'a SubagentVerificationCommandStart),
-    /// A command of the verification has ended.
+    /// End of a command of the verification.
     VerificationCommandEnded(&'a SubagentVerificationCommandEnd),
-    /// An attempt to verify has ended.
+    /// End of an attempt at verification.
     VerificationEnded(&'a SubagentVerificationEnd),
-    /// It has ended, and its verification with it.
+    /// The child and its verification have ended.
     Ended {
-        /// 0 where it did what it was told.
+        /// 0 on success.
         exit_code: i64,
-        /// What came of verifying.
+        /// Result of the verification.
         verification: Option<&'a VerificationResult>,
     },
 }
 
-/// Is told what happens. Events of one engine come one at a time, in order.
+/// Receives the events of an engine, one at a time and in order.
 pub trait EventSink: Send + Sync {
-    /// Waits until more events are wanted. A run waits for it before each event, unless it is
-    /// aborted: then the few events that close it come without waiting.
+    /// Waits until more events are wanted. A run waits before each event. After an abort, the few closing events do not
+    /// wait.
     fn room(&self) -> BoxFuture<'_, ()>;
 
-    /// How long an answer is, in bytes, from which its pieces are joined while they wait for room; none where each of
-    /// them is told alone. Where every update carries all of a long answer, a client that is behind has more to read with
-    /// each piece.
+    /// Returns the minimum length of an answer, in bytes, from which waiting pieces are joined. Returns `None` if each
+    /// piece is emitted alone. If every update contains the whole answer, joining reduces the amount of data for a slow
+    /// client.
     fn joins(&self) -> Option<usize> {
         None
     }
 
-    /// Takes an event. Must not block and must not call the engine: the engine's state may be locked.
+    /// Receives an event. Must not block and must not call the engine: the engine's state may be locked.
     fn push(&self, event: Event<'_>);
 }

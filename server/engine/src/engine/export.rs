@@ -1,4 +1,4 @@
-//! The session as a page that people read.
+//! Export of the session as an HTML page.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use crate::providers::ExposeSecret;
 use crate::session::{Entry, EntryLine};
 use crate::tools::resolve_path;
 
-/// Why there is no page.
+/// Reason for a failed export.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PageError {
     // The texts are pi's.
-    /// Nothing was said yet.
+    /// The session has no messages.
     #[error("Nothing to export yet - start a conversation first")]
     Empty,
-    /// The session is kept nowhere.
+    /// The session is not stored.
     #[error("Cannot export in-memory session to HTML")]
     InMemory,
-    /// Another agent writes pages, and it refuses.
+    /// A remote agent writes pages, and it rejected the request.
     #[error("{0}")]
     Elsewhere(String),
     /// The page cannot be written.
@@ -30,7 +30,7 @@ pub enum PageError {
     Write(#[from] ExportError),
 }
 
-/// What a page is made of, taken from the state in one moment.
+/// Input of a page, taken from the state in one moment.
 struct Snapshot {
     header: String,
     entries: Lines,
@@ -40,7 +40,7 @@ struct Snapshot {
     secrets: Vec<String>,
 }
 
-/// The lines of the entries; those of a large session stay in its file.
+/// The lines of the entries; the lines of a large session stay in its file.
 struct Lines(Vec<EntryLine>);
 
 impl Entries for Lines {
@@ -55,10 +55,10 @@ impl Entries for Lines {
 }
 
 impl Engine {
-    /// Writes the session as one HTML file: to `target`, where `~` and relative paths mean what they
-    /// mean for the tools, or to one named after the session in the working directory. Gives the path
-    /// as it was said. Fails before the first message, for a session in memory, and where the file
-    /// cannot be written; a file that is no such page is never replaced.
+    /// Writes the session as one HTML file: to `target`, or to a file named after the session in the working directory.
+    /// `~` and relative paths in `target` have the same meaning as for the tools. Returns the path as given. Fails
+    /// before the first message, for a session in memory, and if the file cannot be written. A file that is no such
+    /// page is never replaced.
     pub async fn export(&self, target: Option<&str>) -> Result<PathBuf, PageError> {
         if let Some(led) = &self.shared.led {
             return led.lead.export(target).await.map_err(PageError::Elsewhere);

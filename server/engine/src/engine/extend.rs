@@ -1,4 +1,4 @@
-//! What extensions do with an engine.
+//! The interface of an engine for extensions.
 
 use std::sync::{Arc, MutexGuard, Weak};
 
@@ -14,30 +14,30 @@ use super::{Begun, Customs, Engine, Event, PromptError, Shared};
 use crate::session::EntryId;
 use crate::tools::ToolSet;
 
-/// When a message that is not the user's reaches the model.
+/// Moment at which a message of an extension reaches the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// As soon as possible while a run is going on. While the engine is idle it joins the session.
+    /// As soon as possible during a run. If the engine is idle, the message joins the session.
     Steer,
-    /// When the agent would stop. While the engine is idle it joins the session.
+    /// At the moment at which the agent would stop. If the engine is idle, the message joins the session.
     FollowUp,
     /// With the user's next prompt.
     NextTurn,
 }
 
-/// A way to an engine that keeps nothing alive.
+/// A weak handle to an engine.
 #[derive(Clone)]
 pub struct WeakEngine(Weak<Shared>);
 
 impl Engine {
-    /// How it behaves where agents differ.
+    /// Returns the differences of the agent from other agents.
     pub fn customs(&self) -> &Customs {
         &self.shared.options.customs
     }
 }
 
 impl WeakEngine {
-    /// The engine, while it is there. What is given does not abort anything when it is dropped.
+    /// Returns the engine, if it still exists. Dropping the returned value aborts nothing.
     pub fn engine(&self) -> Option<Engine> {
         self.0.upgrade().map(|shared| Engine { shared, owner: false })
     }
@@ -49,14 +49,14 @@ impl std::fmt::Debug for WeakEngine {
     }
 }
 
-/// The entries of a session, as they stand in its file.
+/// The entries of a session, as written to its file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entries {
-    /// The head of the file.
+    /// The header of the file.
     pub header: Value,
     /// The entries in the order of the file.
     pub entries: Vec<Value>,
-    /// The entry at which the conversation is.
+    /// Id of the current entry of the conversation.
     pub leaf: Option<String>,
 }
 
@@ -65,14 +65,13 @@ fn json(line: &str) -> Value {
 }
 
 impl Engine {
-    /// A way to this engine for those whom it keeps alive itself.
+    /// Returns a weak handle to this engine, for values that the engine owns.
     pub fn downgrade(&self) -> WeakEngine {
         WeakEngine(Arc::downgrade(&self.shared))
     }
 
-    /// Puts a message of an extension into the conversation: into the run that is going on, else into the
-    /// session at once, with its events. With `begins` an idle engine begins to work with it; refused where
-    /// that cannot be.
+    /// Adds a message of an extension to the conversation: to the current run, or else to the session at once, with its
+    /// events. With `begins`, an idle engine starts a run with it. Fails if the run cannot start.
     pub fn custom_message(
         &self,
         mut message: CustomMessage,
@@ -99,7 +98,7 @@ impl Engine {
         }
         if begins && state.work.is_none() {
             let work = self.shared.reserve(&mut state)?;
-            // Since pi 1.5 extensions are asked about such a run, too.
+            // Since pi 1.5, hooks of extensions also run for such a run.
             let said = self.shared.options.customs.notes_are_prompts.then(|| Said::of(&message));
             return self.shared.start(state, work, vec![message], said).map(Some);
         }
@@ -118,7 +117,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// Keeps something in the session that the model does not see, and tells of it.
+    /// Stores an entry in the session that the model does not see, and emits an event.
     pub fn append_entry(&self, custom_type: &str, data: Option<&Value>) -> EntryId {
         let mut state = self.shared.state();
         let id = state.session.custom(custom_type, data);
@@ -129,7 +128,7 @@ impl Engine {
         id
     }
 
-    /// Labels an entry, or takes its label away; false where there is no such entry.
+    /// Sets or removes the label of an entry. Returns `false` if there is no such entry.
     pub fn label(&self, entry: &str, label: Option<&str>) -> bool {
         let mut state = self.shared.state();
         let found = state.session.label(entry, label).is_some();
@@ -137,7 +136,7 @@ impl Engine {
         found
     }
 
-    /// The session's entries.
+    /// Returns the entries of the session.
     pub fn entries(&self) -> Entries {
         let state = self.shared.state();
         Entries {
@@ -147,8 +146,9 @@ impl Engine {
         }
     }
 
-    /// What has changed for somebody who knows that many entries of a session, and where the conversation
-    /// was: the session's id, whether everything is given anew, and the entries. None where nothing has.
+    /// Returns the changes for a caller that knows `known` entries of `session` and its current entry `leaf`. The
+    /// result holds the id of the session, `true` if the entries are complete and not only the new ones, and the
+    /// entries. Returns `None` if there are no changes.
     pub fn entries_after(
         &self,
         session: &str,
@@ -171,41 +171,41 @@ impl Engine {
         Some((state.session.id().to_owned(), reset, entries))
     }
 
-    /// The tools that the model can call.
+    /// Returns the tools that the model can call.
     pub fn tools(&self) -> ToolSet {
         self.shared.tools()
     }
 
-    /// What the model is told beforehand, as of now.
+    /// Returns the current system prompt.
     pub fn system_prompt(&self) -> String {
         self.shared.system_prompt()
     }
 
-    /// Whether no work is going on.
+    /// Returns `true` if no work is in progress.
     pub fn is_idle(&self) -> bool {
         self.shared.state().work.is_none()
     }
 
-    /// Tokens in the model's context, estimated, and the model; none without a model.
+    /// Returns the estimated number of tokens in the context, and the model; `None` without a model.
     pub fn context_usage(&self) -> Option<(u64, Model)> {
         let model = self.shared.state().model.clone()?;
         Some((self.shared.look(super::compaction::context_tokens), model))
     }
 
-    /// The model and how hard it thinks.
+    /// Returns the model and the thinking level.
     pub fn model(&self) -> (Option<Model>, ThinkingLevel) {
         let state = self.shared.state();
         (state.model.clone(), state.thinking)
     }
 
-    /// Tells whoever listens that an extension failed.
+    /// Emits an event about the failure of an extension.
     pub fn extension_failed(&self, extension: &str, event: &str, error: &str) {
         self.shared.sink.push(Event::ExtensionFailed { extension, event, error });
     }
 }
 
 impl Shared {
-    /// Whether there is a model that can be asked.
+    /// Checks for a usable model. Fails if there is no model, or if it has no key.
     fn askable(&self, state: &State) -> Result<(), PromptError> {
         let options = &self.options;
         let model = state.model.as_ref().ok_or_else(|| PromptError::NoModel(options.no_model.clone()))?;
@@ -221,7 +221,7 @@ impl Shared {
         Ok(Work::new(self.clone(), working))
     }
 
-    /// Begins a run with those messages, for which the engine is reserved.
+    /// Starts a run with those messages in the reserved engine.
     pub(super) fn start(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, State>,
@@ -240,7 +240,7 @@ impl Shared {
             let run = Run::new(self, &state, steps, work.aborted()).map(|run| run.begins_with(said));
             run.ok_or_else(|| PromptError::NoModel(self.options.no_model.clone()))
         });
-        // Without a run the reservation is given up as soon as the state is free.
+        // Without a run, the reservation ends as soon as the state is unlocked.
         drop(state);
         Ok(Begun::run(work, made?))
     }

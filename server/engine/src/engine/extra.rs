@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::prompt::Skill;
 use crate::resources::{Complaint, Resources};
 
-/// What extensions bring.
+/// Resources that extensions add.
 #[derive(Default)]
 pub(super) struct Extra(Mutex<State>);
 
-/// The paths that extensions gave, and the resources with them.
+/// The paths from extensions, and the resources with them.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) skills: Vec<PathBuf>,
     pub(super) templates: Vec<PathBuf>,
-    /// All that there are, with the skills that models are told of; none where nothing was brought.
+    /// All resources, with the skills for models; `None` if extensions added no resources.
     pub(super) all: Option<(Arc<Resources>, Vec<Skill>)>,
 }
 
@@ -24,12 +24,12 @@ impl Extra {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The skills that models are told of, where any were brought.
+    /// Returns the skills for models, if extensions added resources.
     pub fn skills(&self) -> Option<Vec<Skill>> {
         self.state().all.as_ref().map(|(_, skills)| skills.clone())
     }
 
-    /// Reads what was brought anew, beside what is there now. Blocks.
+    /// Reads the added resources again, together with the current ones. Blocks.
     pub fn renew(&self, own: &Resources) {
         let mut state = self.state();
         if state.all.is_some() {

@@ -1,25 +1,25 @@
-//! Fairness: much work at one moment does not hold up short commands.
+//! Fairness: a large amount of work does not delay short commands.
 //!
-//! Of the tasks that share a [`Fairness`] few go on in one round of the runtime; the others wait in line. Tasks that do not
-//! share it, such as commands, wait for those few at most.
+//! Among the tasks that share a [`Fairness`], only a few continue in one round of the runtime; the others wait in line.
+//! Other tasks, such as commands, wait for these few at most.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-/// The number of tasks that go on in one round.
+/// Number of tasks that continue in one round.
 const ROUND: usize = 8;
 
-/// A line in which tasks wait, of which few go on at a time.
+/// A line of waiting tasks, of which a few continue at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Fairness(Arc<Mutex<Line>>);
 
 #[derive(Debug, Default)]
 struct Line {
-    /// Counts the tasks that went on in this round.
+    /// Number of tasks that continued in this round.
     went: usize,
     waiting: VecDeque<Arc<Place>>,
-    /// A task begins the rounds.
+    /// `true` if a task starts the rounds.
     has_rounds: bool,
 }
 
@@ -45,10 +45,10 @@ impl Fairness {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does the work, a step whenever it is its turn. Needs a runtime.
+    /// Runs the work, one step per turn in the line. Needs a runtime.
     pub fn share<T, F: Future<Output = T>>(&self, work: F) -> impl Future<Output = T> + use<'_, T, F> {
         let place = Arc::new(Place::default());
-        // On the heap: work is large, and stands in the futures of those who wait for it.
+        // On the heap: the future of the work is large, and the futures of its callers contain it.
         let mut work = Box::pin(work);
         std::future::poll_fn(move |context| {
             if self.may_go(&place, context.waker()) { work.as_mut().poll(context) } else { Poll::Pending }
@@ -75,8 +75,8 @@ impl Fairness {
         false
     }
 
-    /// Lets the next waiting works go. Returns false if no work waits: the rounds have ended, and the next
-    /// work that waits begins them.
+    /// Lets the next waiting tasks continue. Returns `false` if no task waits: the rounds have ended, and the next
+    /// waiting task starts them again.
     fn next_round(&self) -> bool {
         let mut line = self.line();
         let count = line.waiting.len().min(ROUND);
@@ -91,7 +91,7 @@ impl Fairness {
     }
 }
 
-/// Begins one round after the other, as long as anybody waits.
+/// Starts one round after the other while tasks wait.
 struct Rounds {
     fairness: Fairness,
     have_ended: bool,
@@ -108,7 +108,7 @@ impl Rounds {
 
 impl Drop for Rounds {
     fn drop(&mut self) {
-        // Their runtime has ended. Others may have begun since those that ended by themselves.
+        // The runtime has ended. Rounds that ended by themselves may have been replaced by other rounds.
         if !self.have_ended {
             self.fairness.line().has_rounds = false;
         }

@@ -1,5 +1,5 @@
-//! Where others may look into what the engine does, and change it. The engine knows this trait and
-//! nothing of who implements it; those who do stand in a [`super::Chain`].
+//! The interface for hooks, which observe and change the actions of the engine. The engine knows only this trait, not
+//! its implementations. A [`super::Chain`] holds them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,85 +19,85 @@ use crate::resources::Resources;
 use crate::session::Session;
 use crate::tools::{ToolOutput, ToolSet};
 
-/// Why another session takes the place of one.
+/// Reason for a change of session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switch<'a> {
-    /// A fresh one was asked for.
+    /// A request for a fresh session.
     New,
-    /// The one of that file was asked for.
+    /// A request for the session of that file.
     Resume(&'a Path),
 }
 
-/// What is added to a run before it begins.
+/// Additions to a run before its start.
 #[derive(Debug, Default)]
 pub struct Opening {
-    /// Messages that follow the user's.
+    /// Messages after the message of the user.
     pub messages: Vec<CustomMessage>,
-    /// Takes the place of the system prompt.
+    /// Replacement for the system prompt.
     pub system_prompt: Option<String>,
 }
 
-/// Whether a conversation is compacted, and by whom.
+/// Decision about a compaction.
 #[derive(Debug, Default)]
 pub enum Compacting {
-    /// The model is asked.
+    /// The model writes the summary.
     #[default]
     Usual,
-    /// Not at all.
+    /// The conversation is not compacted.
     Cancelled,
-    /// With this summary.
+    /// The hook supplies the summary.
     Given(Box<CompactionResult>),
 }
 
-/// How a model came into use.
+/// Reason for the use of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
-    /// By name.
+    /// Selection by name.
     Set,
-    /// As the next in line.
+    /// Selection of the next model.
     Cycled,
-    /// With the session that was opened.
+    /// Selection by the opened session.
     Restored,
 }
 
-/// Looks into what the engine does. Every method has a default that changes nothing. Those that give a
-/// future may take their time; dropping it means that nobody waits any more.
+/// Observes and changes the actions of the engine. Every method has a default that changes nothing. A method that
+/// returns a future may take any time. Dropping the future means that its result is no longer needed.
 pub trait Hooks: Send + Sync {
-    /// The tools, made from those of the options.
+    /// Returns the tools, derived from the tools of the options.
     fn tools(&self, own: &ToolSet) -> ToolSet {
         own.clone()
     }
 
-    /// Whether another session may take the place of this one.
+    /// Returns `true` if another session may replace this one.
     fn before_switch<'a>(&'a self, switch: Switch<'a>) -> BoxFuture<'a, bool> {
         let _ = switch;
         futures::future::ready(true).boxed()
     }
 
-    /// Another session has taken the place of the one with that file.
+    /// Reports that another session has replaced the one with the file `previous`.
     fn switched<'a>(&'a self, switch: Switch<'a>, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
         let _ = (switch, previous);
         futures::future::ready(()).boxed()
     }
 
-    /// Whether a fork may be made from that entry.
+    /// Returns `true` if a fork may be made from that entry.
     fn before_fork<'a>(&'a self, entry: &'a str) -> BoxFuture<'a, bool> {
         let _ = entry;
         futures::future::ready(true).boxed()
     }
 
-    /// A fork was made; the session before had that file.
+    /// Reports a fork. `previous` is the file of the session before the fork.
     fn forked<'a>(&'a self, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
         let _ = previous;
         futures::future::ready(()).boxed()
     }
 
-    /// Whether somebody wants to hear of compactions: if not, what they are told is not built.
+    /// Returns `true` if the hook handles compactions; otherwise the arguments for it are not built.
     fn minds_compaction(&self) -> bool {
         false
     }
 
-    /// Whether the conversation is compacted, and by whom. `entries` are those of the active branch.
+    /// Decides about a compaction. `entries` are the entries of the active branch.
     fn before_compact<'a>(
         &'a self,
         plan: CompactionPlan,
@@ -108,13 +108,13 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(Compacting::Usual).boxed()
     }
 
-    /// The conversation was compacted, as that entry says.
+    /// Reports a compaction with its entry. `given` is `true` if an extension supplied the summary.
     fn compacted<'a>(&'a self, entry: Value, given: bool) -> BoxFuture<'a, ()> {
         let _ = (entry, given);
         futures::future::ready(()).boxed()
     }
 
-    /// What is added to a run that begins with these words of the user.
+    /// Returns the additions to a run that starts with this input of the user.
     fn before_run<'a>(
         &'a self,
         text: &'a str,
@@ -125,54 +125,56 @@ pub trait Hooks: Send + Sync {
         futures::future::ready(Opening::default()).boxed()
     }
 
-    /// Whether somebody wants to see what the model gets to see.
+    /// Returns `true` if the hook handles the messages for the model.
     fn minds_context(&self) -> bool {
         false
     }
 
-    /// What the model gets to see in place of these messages.
+    /// Returns the replacement for the messages to the model.
     fn context<'a>(&'a self, messages: Vec<Arc<AgentMessage>>) -> BoxFuture<'a, Vec<Arc<AgentMessage>>> {
         futures::future::ready(messages).boxed()
     }
 
-    /// A turn begins in that session, the first one of a run or another. Must not block, and must not call the engine.
+    /// Reports the start of a turn in that session; `first` marks the first turn of a run. Must not block, and must not
+    /// call the engine.
     fn turn_begins(&self, session: &Session, first: bool) {
         let _ = (session, first);
     }
 
-    /// Whether an answer is to be stopped where it is now, and the rules that it ran into, of which the client is told.
-    /// It ends as aborted, and the run with it; what follows says [`super::Afterwards`]. `message` is all of it so far,
-    /// `update` what is new. Must not block.
+    /// Returns `Some` if the answer is to be stopped now, with the matched rules for the client. The answer ends as
+    /// aborted, and the run with it; [`super::Afterwards`] decides about the work after it. `message` is the whole
+    /// answer so far, `update` the new part. Must not block.
     fn stops(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
         let _ = (message, update);
         None
     }
 
-    /// Whether a call may be executed; if not, what the model is told instead.
+    /// Decides about the execution of a call. The error is the text for the model in place of the result.
     fn tool_call<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
         let _ = call;
         futures::future::ready(Ok(())).boxed()
     }
 
-    /// What takes the place of a call's output.
+    /// Returns the replacement for the output of a call.
     fn tool_result<'a>(&'a self, call: &'a ToolCall, output: ToolOutput) -> BoxFuture<'a, ToolOutput> {
         let _ = call;
         futures::future::ready(output).boxed()
     }
 
-    /// The working directory is trusted from now on, and these settings and resources count. Must not block.
+    /// Reports that the working directory is trusted: these settings and resources apply from now on. Must not block.
     fn trusted(&self, settings: &Settings, resources: &Resources) {
         let _ = (settings, resources);
     }
 
-    /// What looks into a child of the engine in this one's place, with what it wants to follow the child's runs; none
-    /// where this one itself does, which may be asked by several engines at once then. Must not block.
+    /// Returns the hooks for a child of the engine in place of these, and adds their policies for the child's runs.
+    /// Returns `None` if these hooks serve the child, too; several engines may then call them concurrently. Must not
+    /// block.
     fn for_child(&self, afterwards: &mut Vec<Arc<dyn Afterwards>>) -> Option<Arc<dyn Hooks>> {
         let _ = afterwards;
         None
     }
 
-    /// Another model is in use. Must not block. The engine can be looked at.
+    /// Reports the use of another model. Must not block. The engine may be queried.
     fn model_selected(&self, model: &Model, previous: Option<&Model>, selection: Selection) {
         let _ = (model, previous, selection);
     }

@@ -1,4 +1,4 @@
-//! The events of an answer as they come from the provider.
+//! The events of an answer from the provider.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -11,14 +11,14 @@ use crate::providers::{Failure, FailureKind, StreamEvent};
 
 pub(super) const PANICKED: &str = "The provider failed inside the agent.";
 
-/// Pieces that are joined are no longer than this, in bytes: of a client that never reads no more waits.
+/// Maximum length of joined pieces, in bytes. It bounds the data that waits for a client that never reads.
 const LONGEST: usize = 64 << 10;
 
-/// What a provider says, of which pieces can be joined.
+/// The events of a provider, with pieces that can be joined.
 pub(super) struct Incoming<'a> {
     stream: BoxStream<'static, StreamEvent>,
     provider: &'a str,
-    /// What came behind pieces that were joined.
+    /// The event after joined pieces; the inner `None` is the end of the stream.
     held: Option<Option<StreamEvent>>,
     length: usize,
 }
@@ -28,12 +28,12 @@ impl<'a> Incoming<'a> {
         Self { stream, provider, held: None, length: 0 }
     }
 
-    /// The length of all pieces so far, in bytes.
+    /// Returns the length of all pieces so far, in bytes.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// The next event; none at the end. A provider that panics has failed.
+    /// Returns the next event; `None` at the end. A panic of the provider becomes a failure.
     pub async fn next(&mut self) -> Option<StreamEvent> {
         let next = match self.held.take() {
             Some(held) => held,
@@ -45,12 +45,12 @@ impl<'a> Incoming<'a> {
         next
     }
 
-    /// The event with the pieces behind it that come before there is room. An event that is no piece stays as it is, and
-    /// so does one behind which something else has come already.
+    /// Returns the event joined with the following pieces, up to the moment at which there is room. An event that is
+    /// not a piece, or that another event already follows, stays unchanged.
     pub async fn joined(&mut self, mut event: StreamEvent, room: impl Future<Output = ()>) -> StreamEvent {
         let mut room = pin!(room);
         while self.held.is_none() && piece(&event).is_some_and(|piece| piece.len() < LONGEST) {
-            // Who writes what waits has to get a turn, however fast the provider is.
+            // The writer of the waiting data needs a turn, even if the provider is fast.
             tokio::task::consume_budget().await;
             let Either::Right((next, _)) = select(room.as_mut(), pin!(self.read())).await else { break };
             match next.map(|next| join(&mut event, next)) {
@@ -70,7 +70,7 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// The text of an event that is a piece of a block.
+/// Returns the text of an event that is a piece of a block.
 pub(super) fn piece(event: &StreamEvent) -> Option<&str> {
     match event {
         StreamEvent::TextDelta(text)
@@ -80,7 +80,8 @@ pub(super) fn piece(event: &StreamEvent) -> Option<&str> {
     }
 }
 
-/// Adds a piece to the one before it and gives its length; gives it back where it belongs to something else.
+/// Appends a piece to the one before it and returns its length. Returns the piece as the error if it belongs to another
+/// block.
 fn join(event: &mut StreamEvent, next: StreamEvent) -> Result<usize, StreamEvent> {
     match (event, &next) {
         (StreamEvent::TextDelta(text), StreamEvent::TextDelta(more))

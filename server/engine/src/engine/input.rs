@@ -8,30 +8,30 @@ use super::error::PromptError;
 use crate::providers::is_blank;
 use crate::roles::mentions;
 
-/// What the user says.
+/// The input of a user.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
-    /// The text; may be empty.
+    /// Text of the input; may be empty.
     pub text: String,
-    /// Images that go with it; [`Engine::prepare`](super::Engine::prepare) sees to it that a model can take them.
+    /// Images of the input; [`Engine::prepare`](super::Engine::prepare) makes them acceptable for a model.
     pub images: Vec<ImageContent>,
-    /// What is to be said about the images.
+    /// Notes about the images for the model.
     pub(super) notes: Vec<String>,
-    /// No skill or template is looked for in the text.
+    /// `true` if the text is not searched for skills and templates.
     pub(super) verbatim: bool,
     /// Files that the text mentions; see [`Engine::read_mentions`](super::Engine::read_mentions).
     pub(super) mentioned: Vec<MentionedFile>,
-    /// It was said without any text, and agents of the dialect take that.
+    /// `true` if the input has no text and agents of the dialect accept that.
     empty: bool,
 }
 
 impl Input {
-    /// Text alone.
+    /// Creates an input of text only.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(text, Vec::new())
     }
 
-    /// Text and images.
+    /// Creates an input of text and images.
     pub fn new(text: impl Into<String>, images: Vec<ImageContent>) -> Self {
         Self {
             text: text.into(),
@@ -43,29 +43,29 @@ impl Input {
         }
     }
 
-    /// The same, which is taken although it has no text.
+    /// Returns the input, accepted without text if `empty` is `true`.
     pub fn empty_if(mut self, empty: bool) -> Self {
         self.empty = empty;
         self
     }
 
-    /// The same, with a text in which no skill or template is looked for.
+    /// Returns the input with a text that is not searched for skills and templates.
     pub fn verbatim(mut self) -> Self {
         self.verbatim = true;
         self
     }
 
-    /// Returns whether nothing of it can be seen.
+    /// Returns `true` if the input has no visible content.
     fn is_blank(&self) -> bool {
         is_blank(&self.text) && self.images.is_empty() && self.notes.is_empty() && self.mentioned.is_empty()
     }
 
-    /// Fails if nothing of it can be seen, unless agents of the dialect take it that way.
+    /// Fails if the input has no visible content, unless agents of the dialect accept that.
     pub(super) fn check(&self) -> Result<(), PromptError> {
         if self.is_blank() && !self.empty { Err(PromptError::Blank) } else { Ok(()) }
     }
 
-    /// The words as they were said, the message that they become, and the files that go with it.
+    /// Returns the original input, its message, and the message with its files.
     pub(super) fn split(mut self, now: i64) -> (Said, AgentMessage, Option<AgentMessage>) {
         let files = std::mem::take(&mut self.mentioned);
         let files = (!files.is_empty()).then(|| mentions(files, now));
@@ -73,7 +73,7 @@ impl Input {
     }
 
     pub(super) fn message(self, now: i64) -> UserMessage {
-        // Always a list, as pi 0.55 writes it, also for an empty text.
+        // The content is always a list, also for an empty text, as in pi 0.55.
         let mut blocks: Vec<InputBlock> = vec![TextContent::new(self.text).into()];
         blocks.extend(self.notes.into_iter().map(|note| InputBlock::from(TextContent::new(note))));
         blocks.extend(self.images.into_iter().map(InputBlock::from));
@@ -81,23 +81,23 @@ impl Input {
     }
 }
 
-/// What becomes of a prompt while a run is going on.
+/// Moment of delivery for a prompt during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamingBehavior {
-    /// It interrupts.
+    /// The prompt interrupts the run.
     Steer,
-    /// It waits until the agent would stop.
+    /// The prompt waits until the agent would stop.
     FollowUp,
 }
 
-/// Words of the user that begin a run, as they were said.
+/// Original input of a user that starts a run.
 pub(super) struct Said {
     pub text: String,
     pub images: Vec<ImageContent>,
 }
 
 impl Said {
-    /// What a message of an extension says.
+    /// Returns the content of an extension's message.
     pub fn of(message: &AgentMessage) -> Self {
         let mut said = Self { text: String::new(), images: Vec::new() };
         let AgentMessage::Custom(custom) = message else { return said };

@@ -1,17 +1,17 @@
-//! What `/name` in a prompt stands for, and what can stand there.
+//! Invocations with `/name` in a prompt, and the list of their names.
 
 use super::input::Input;
 use super::{Engine, Event};
 use crate::resources::CommandInfo;
 
 impl Engine {
-    /// Everything that a prompt can invoke with `/name`.
+    /// Returns all commands that a prompt can invoke with `/name`.
     pub fn commands(&self) -> Vec<CommandInfo> {
         let extensions = &self.shared.options.extension_commands;
         self.shared.resources().commands(extensions.as_ref())
     }
 
-    /// Everything that a prompt can invoke there, where another agent does the work.
+    /// Returns all commands that a prompt can invoke in the remote agent; `None` without a remote agent.
     pub async fn commands_there(&self) -> Option<Vec<CommandInfo>> {
         match &self.shared.led {
             Some(led) => Some(led.lead.commands().await),
@@ -19,8 +19,8 @@ impl Engine {
         }
     }
 
-    /// Puts the text of a skill or a template in place of its name. Where that cannot be read, the text stays as it is
-    /// and an event says why. Blocks for one small file: messages must not overtake each other.
+    /// Replaces the name of a skill or a template with its text. If its file cannot be read, the text stays unchanged,
+    /// and an event reports the reason. Blocks for one small file, because messages must not overtake each other.
     pub(super) fn expand(&self, input: &mut Input) {
         match self.shared.resources().expand(&input.text) {
             Ok(Some(text)) => input.text = text,

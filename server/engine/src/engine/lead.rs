@@ -1,5 +1,5 @@
-//! Another agent that does the work of this one. The engine knows this trait and nothing of who implements it: it hands
-//! words over, and what the other one does it tells and keeps as if it were its own.
+//! A remote agent that does the work of the engine. The engine knows only this trait, not its implementations. It
+//! forwards input to the remote agent, and emits and stores the remote events as its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,133 +19,133 @@ use crate::session::{Elsewhere, Stats};
 use crate::tools::{RpcBashOutput, ToolOutput, ToolUpdate};
 use crate::ui::Ui;
 
-/// Something that the other agent did.
+/// An event of the remote agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Deed {
-    /// A run begins.
+    /// Start of a run.
     RunBegan,
-    /// A message stands in the conversation: the user's, or an extension's.
+    /// A new message of the conversation, of the user or of an extension.
     Said(Box<AgentMessage>),
-    /// An answer begins or grows. `Done` and `Error` mean nothing here: [`Deed::Answered`] ends it.
+    /// Start or growth of an answer. `Done` and `Error` have no effect here: [`Deed::Answered`] ends the answer.
     Grew(StreamEvent),
-    /// An answer is complete: all of it.
+    /// End of an answer, with the whole answer.
     Answered(Box<AssistantMessage>),
-    /// A tool call begins. One that stands in no answer yet may be in the next, and is told again then.
+    /// Start of a tool call. A call that is in no answer yet may be in the next one; the event is then repeated.
     ToolBegan(ToolCall),
-    /// The tool of that call has something to show; it replaces what it showed before.
+    /// Partial output of the tool of that call, which replaces the previous output.
     ToolShowed(String, ToolUpdate),
-    /// The call of that id is over.
+    /// End of the call with that id.
     ToolEnded(String, ToolOutput),
-    /// The run is over.
+    /// End of the run.
     RunOver {
-        /// The same request is made again.
+        /// `true` if the same request is repeated.
         will_retry: bool,
     },
-    /// After a pause another run tries again.
+    /// Start of a pause, after which another run tries again.
     RetryBegan {
-        /// The number of this retry, from 1.
+        /// Number of this retry, from 1.
         attempt: u64,
-        /// How many there will be at most.
+        /// Maximum number of retries.
         limit: u64,
-        /// The pause.
+        /// Duration of the pause.
         pause: Duration,
-        /// Why the answer failed.
+        /// Reason for the failure of the answer.
         error: String,
     },
-    /// Retrying is over.
+    /// End of retrying.
     RetryOver {
-        /// Whether an answer came.
+        /// `true` if an answer arrived.
         success: bool,
-        /// The number of the last retry.
+        /// Number of the last retry.
         attempt: u64,
-        /// Why the agent gave up.
+        /// Reason for giving up.
         error: Option<String>,
     },
-    /// The agent compacts the conversation on its own.
+    /// Start of an automatic compaction.
     CompactionBegan(CompactionReason),
-    /// It has, or it has not.
+    /// End of an automatic compaction.
     CompactionOver {
-        /// What came of it; none where nothing did.
+        /// The result; `None` if there is no result.
         result: Option<Compacted>,
-        /// Whether somebody stopped it.
+        /// `true` if the compaction was aborted.
         aborted: bool,
-        /// Whether the answer that did not fit is asked for again.
+        /// `true` if the request that did not fit is repeated.
         will_retry: bool,
-        /// What went wrong, where something did.
+        /// The error, if there was one.
         error: Option<String>,
     },
-    /// Nothing follows any more that the agent would do on its own.
+    /// End of all automatic work.
     Rested {
-        /// Whether somebody stopped the work.
+        /// `true` if the work was aborted.
         aborted: bool,
     },
-    /// The session was named.
+    /// New name of the session.
     Named(String),
-    /// That model is asked from here on.
+    /// Model of the following requests.
     Asks(Box<Model>),
-    /// The model thinks more, or less, from here on.
+    /// New thinking level.
     Thinks(ThinkingLevel),
-    /// An extension, or something else that the user added there, failed.
+    /// Failure of an extension, or of another addition by the user in the remote agent.
     Failed {
-        /// Who.
+        /// Name of the failed part.
         who: String,
-        /// What it was doing.
+        /// The event or action during which it failed.
         doing: String,
-        /// What it said.
+        /// Its error message.
         error: String,
     },
-    /// The agent is gone, for that reason. Nothing follows.
+    /// The remote agent has disconnected, for that reason. No event follows.
     Gone(String),
 }
 
-/// A conversation that was compacted.
+/// A compacted conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compacted {
-    /// What is told of it.
+    /// The result for clients.
     pub result: CompactionResult,
-    /// How many of the newest messages stay as they are.
+    /// Number of the newest messages that stay unchanged.
     pub kept: usize,
 }
 
-/// What the other agent has in a session that it moved to, as far as that is known.
+/// The session that the remote agent has opened, as far as known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Opened {
-    /// What the session is called.
+    /// Name of the session.
     pub name: Option<String>,
-    /// Where it is kept.
+    /// Location of the session.
     pub elsewhere: Elsewhere,
-    /// The provider and the id of the model in use.
+    /// Provider and id of the model in use.
     pub model: Option<(String, String)>,
-    /// How hard that thinks.
+    /// Thinking level of the model.
     pub thinking: Option<ThinkingLevel>,
 }
 
-/// How words are handed over.
+/// Kind of delivery for input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
-    /// As a prompt; while the agent is at work it becomes of them what that says.
+    /// As a prompt. If the agent is working, the value decides the moment of delivery.
     Prompt(Option<StreamingBehavior>),
     /// Into that queue.
     Queue(StreamingBehavior),
 }
 
-/// Tokens and cost of the other agent's session, as it tells them.
+/// Tokens and cost of the session, as the remote agent reports them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Used {
-    /// Tokens that went in and did not come from a cache.
+    /// Number of input tokens without those from a cache.
     pub input: Option<u64>,
-    /// Tokens that came out.
+    /// Number of output tokens.
     pub output: Option<u64>,
-    /// Tokens read from a cache.
+    /// Number of tokens read from a cache.
     pub cache_read: Option<u64>,
-    /// Tokens written to a cache.
+    /// Number of tokens written to a cache.
     pub cache_write: Option<u64>,
-    /// US dollars.
+    /// Cost in US dollars.
     pub cost: Option<f64>,
 }
 
 impl Used {
-    /// The same counts, but for what is told here.
+    /// Returns the observed numbers, replaced by the reported ones.
     pub(super) fn over(self, seen: Stats) -> Stats {
         Stats {
             input: self.input.unwrap_or(seen.input),
@@ -169,24 +169,25 @@ fn what_the_other_agent_does_not_tell_of_tokens_and_cost_is_as_it_was_seen() {
     assert_eq!(Used { cache_read: Some(0), ..Used::default() }.over(seen).cache_read, 0, "0 is told");
 }
 
-/// Why the other agent did not do something: a sentence for the user.
+/// Reason for a rejection by the remote agent: a sentence for the user.
 pub type Unwilling = String;
 
-/// Does the work of an engine. Every method has a default for those who cannot do that.
+/// Does the work of an engine. Most methods have a default for implementations without the feature.
 pub trait Lead: Send + Sync {
-    /// What it does next. Dropping the future loses nothing; after [`Deed::Gone`] it never ends. Asked by one engine.
+    /// Returns the next event. Dropping the future loses no event. After [`Deed::Gone`] the future never completes.
+    /// Only one engine calls this.
     fn next(&self) -> BoxFuture<'_, Deed>;
 
-    /// The client is there: what the agent shows and asks goes to it. Called once, before anything is handed over. Must
-    /// not block.
+    /// Connects the client that displays messages and questions of the remote agent. Called once, before any input is
+    /// forwarded. Must not block.
     fn connect(&self, ui: Arc<dyn Ui>) {
         let _ = ui;
     }
 
-    /// That it is gone was told: nothing of it is asked any more. Must not block.
+    /// Called after the engine has handled the disconnection; no further calls follow. Must not block.
     fn parted(&self) {}
 
-    /// Takes words of the user; returns when it has taken them.
+    /// Delivers input of the user. Returns when the remote agent has accepted it.
     fn say<'a>(
         &'a self,
         text: &'a str,
@@ -194,45 +195,45 @@ pub trait Lead: Send + Sync {
         manner: Manner,
     ) -> BoxFuture<'a, Result<(), Unwilling>>;
 
-    /// Stops what it does; returns when it was told. Its end comes as a deed.
+    /// Stops the current work. Returns when the remote agent has the request. The end of the work arrives as an event.
     fn abort(&self) -> BoxFuture<'_, ()>;
 
-    /// Gives up the retry that it waits for.
+    /// Cancels the pending retry.
     fn abort_retry(&self) -> BoxFuture<'_, ()> {
         futures::future::ready(()).boxed()
     }
 
-    /// Drops what waits in its queues. Must not block.
+    /// Empties the queues of the remote agent. Must not block.
     fn clear_queues(&self) {}
 
-    /// Sets when steering reaches its run. Must not block.
+    /// Sets the moment at which steering reaches the run. Must not block.
     fn interrupt(&self, mode: InterruptMode) {
         let _ = mode;
     }
 
-    /// Names its session. Must not block.
+    /// Names the session. Must not block.
     fn rename(&self, name: &str) {
         let _ = name;
     }
 
-    /// What a prompt can invoke there with `/name`, as far as that is known.
+    /// Returns the known commands that a prompt can invoke in the remote agent with `/name`.
     fn commands(&self) -> BoxFuture<'_, Vec<CommandInfo>> {
         futures::future::ready(Vec::new()).boxed()
     }
 
-    /// What its session has used; none where it does not say.
+    /// Returns the usage of the session; `None` without a report.
     fn used(&self) -> BoxFuture<'_, Option<Used>> {
         futures::future::ready(None).boxed()
     }
 
-    /// Compacts its conversation.
+    /// Compacts the conversation.
     fn compact<'a>(&'a self, focus: Option<&'a str>) -> BoxFuture<'a, Result<Compacted, Unwilling>> {
         let _ = focus;
         cannot("compact the conversation")
     }
 
-    /// Runs a command of the user; `shown` is told what it writes. One that is `hidden` from the model there is refused where
-    /// it would see the output.
+    /// Runs a command of the user; `shown` receives its output. Fails for a `hidden` command if the model of the remote
+    /// agent would see the output.
     fn bash<'a>(
         &'a self,
         command: &'a str,
@@ -246,48 +247,49 @@ pub trait Lead: Send + Sync {
     /// Stops the commands of the user. Must not block.
     fn abort_bash(&self) {}
 
-    /// Writes the conversation as a page; gives its file.
+    /// Writes the conversation as a page and returns its file.
     fn export<'a>(&'a self, path: Option<&'a str>) -> BoxFuture<'a, Result<PathBuf, Unwilling>> {
         let _ = path;
         cannot("write pages")
     }
 
-    /// Begins a fresh session; false where somebody there stopped it.
+    /// Starts a fresh session. Returns `false` if the remote side cancelled it.
     fn new_session(&self) -> BoxFuture<'_, Result<bool, Unwilling>> {
         cannot("begin a fresh session")
     }
 
-    /// Goes on with the session of a file; false where somebody there stopped it.
+    /// Opens the session of a file. Returns `false` if the remote side cancelled it.
     fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, Unwilling>> {
         let _ = path;
         cannot("open another session")
     }
 
-    /// What opens the session of that id there; none where it keeps no such session. Fails where it does not say.
+    /// Returns the path that opens the session of that id in the remote agent; `None` if there is no such session.
+    /// Fails if the remote agent does not report it.
     fn kept<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<PathBuf>, Unwilling>> {
         let _ = id;
         futures::future::ready(Ok(None)).boxed()
     }
 
-    /// Goes on with a fork that ends before the message of the user with that number, from 0, and that text; false where
-    /// somebody there stopped it.
+    /// Opens a fork that ends before a message of the user, with its number, from 0, and its text. Returns `false` if
+    /// the remote side cancelled it.
     fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {
         let _ = (number, text);
         cannot("fork the conversation")
     }
 
-    /// What it has in the session that it moved to. Asked before [`Lead::history`].
+    /// Returns the details of the session that the remote agent has opened. Called before [`Lead::history`].
     fn session(&self) -> BoxFuture<'_, Opened> {
         futures::future::ready(Opened::default()).boxed()
     }
 
-    /// All messages of its conversation; none where nobody can tell them.
+    /// Returns all messages of the conversation; `None` if they are not available.
     fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, Unwilling>> {
         futures::future::ready(Ok(None)).boxed()
     }
 }
 
-/// What somebody says who cannot do that.
+/// Returns the error of a missing feature.
 pub(crate) fn cannot<T: Send + 'static>(what: &str) -> BoxFuture<'static, Result<T, Unwilling>> {
     futures::future::ready(Err(format!("the agent behind this one cannot {what}"))).boxed()
 }

@@ -1,5 +1,5 @@
-//! Work that another agent does: words are handed over to it. Whoever hands them over holds the floor until the client was
-//! told that they were taken: nothing that they cause is told before.
+//! Forwarding of input to a remote agent. The caller that forwards input holds the delivery lock until the client has
+//! its response: no event that the input causes precedes the response.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,13 +11,13 @@ use tokio::sync::{Notify, OwnedMutexGuard};
 use super::shared::{Led, Work};
 use super::{Engine, Input, Lead, Manner, PromptError, StreamingBehavior};
 
-/// How long the other agent may take to end a run that was aborted.
+/// Time limit for the remote agent to end a run that was aborted.
 pub(super) const GRACE: Duration = Duration::from_secs(4);
 
-/// What is said of an agent that does not even take an abort.
+/// Log message about a remote agent that does not accept an abort.
 pub(super) const NO_ABORT: &str = "The agent did not take an abort.";
 
-/// The floor, held until the client was told.
+/// Guard of the delivery lock, held until the client has its response.
 #[derive(Default)]
 pub struct Handed {
     _floor: Option<OwnedMutexGuard<()>>,
@@ -43,12 +43,12 @@ impl Led {
         }
     }
 
-    /// Whether a run is told of.
+    /// Returns `true` while events of a run are emitted.
     pub fn is_on(&self) -> bool {
         self.on.load(Ordering::Acquire)
     }
 
-    /// A run is told of from now on, or none.
+    /// Records the start or the end of an emitted run.
     pub fn turn(&self, on: bool) {
         self.on.store(on, Ordering::Release);
     }
@@ -57,17 +57,17 @@ impl Led {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The work that was begun since this was last asked, with its words.
+    /// Takes the work that was started since the last call, with its messages.
     pub fn take_begun(&self) -> Option<(Work, Vec<AgentMessage>)> {
         self.begun().take()
     }
 
-    /// The agent has told of words that may begin a run.
+    /// Stores a reported message that may start a run.
     pub fn begins_with(&self, message: AgentMessage) {
         self.begins.lock().unwrap_or_else(PoisonError::into_inner).push(message);
     }
 
-    /// These words, once.
+    /// Takes the stored messages.
     pub fn take_begins(&self) -> Vec<AgentMessage> {
         std::mem::take(&mut *self.begins.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -76,27 +76,27 @@ impl Led {
         self.gone.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// There is nobody any more, for that reason.
+    /// Records the disconnection of the remote agent, with its reason.
     pub fn lose(&self, reason: String) {
         *self.gone.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
     }
 
-    /// Words were taken, and the client was told: what comes of them belongs to that work.
+    /// Records the work of accepted input, after the response to the client. Later events belong to that work.
     pub fn begin(&self, work: Work, messages: Vec<AgentMessage>) {
-        // What it ends looks at the state: not under the lock.
+        // Dropping the previous work locks the state, so it happens outside this lock.
         let before = self.begun().replace((work, messages));
         drop(before);
         self.changed.notify_one();
     }
 
-    /// Words that are on their way are stopped there.
+    /// Stops input that is being forwarded, in the remote agent.
     pub async fn abort_what_is_handed_over(&self) {
         if self.floor.try_lock().is_err() && tokio::time::timeout(GRACE, self.lead.abort()).await.is_err() {
             tracing::warn!("{NO_ABORT}");
         }
     }
 
-    /// Stops telling.
+    /// Stops the task that handles the remote events.
     pub fn stop(&self) {
         if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
             task.abort();
@@ -105,13 +105,14 @@ impl Led {
 }
 
 impl Engine {
-    /// Whether another agent does the work of this one.
+    /// Returns `true` if a remote agent does the work of this engine.
     pub fn is_led(&self) -> bool {
         self.shared.led.is_some()
     }
 
-    /// Where another agent does the work: hands words over as a prompt. They are taken when this returns, and
-    /// [`Begun::holding`] lets what follows be told. Refused where they would not be taken here, and by the other agent.
+    /// Forwards input as a prompt to the remote agent, if there is one. The remote agent has accepted the input when
+    /// this returns. Events are emitted once the guard is dropped; see [`Begun::holding`]. Fails if this engine would
+    /// reject the prompt, and if the remote agent rejects it.
     pub async fn hand_over(
         &self,
         input: &Input,
@@ -124,12 +125,12 @@ impl Engine {
         self.hand(input, Manner::Prompt(streaming), waits).await
     }
 
-    /// The same for a prompt for which the engine is reserved.
+    /// Works like [`Engine::hand_over`], for a prompt with a reserved engine.
     pub async fn hand_to_seat(&self, input: &Input) -> Result<Handed, PromptError> {
         self.hand(input, Manner::Prompt(None), || Ok(false)).await
     }
 
-    /// The same for words that are put into a queue.
+    /// Works like [`Engine::hand_over`], for input that joins a queue.
     pub async fn hand_to_queue(
         &self,
         input: &Input,
@@ -138,7 +139,8 @@ impl Engine {
         self.hand(input, Manner::Queue(queue), || Ok(true)).await
     }
 
-    /// `waits` says whether they will wait in a queue here: there must be room before the other agent takes them.
+    /// Forwards input. `waits` returns `true` if the input will wait in a queue of this engine. The queue must have
+    /// room before the remote agent accepts the input.
     async fn hand(
         &self,
         input: &Input,

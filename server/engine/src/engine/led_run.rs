@@ -1,4 +1,4 @@
-//! A run of the other agent, as it is told and kept here: its turns, messages and calls.
+//! A run of the remote agent: its turns, messages and calls, emitted and stored by this engine.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::providers::{Assembler, Failure, FailureKind, StreamEvent};
 use crate::session::EntryId;
 use crate::tools::{ToolOutput, ToolUpdate};
 
-/// The result of a call that the other agent told nothing of.
+/// Result of a call for which the remote agent reported no result.
 const UNTOLD: &str = "The agent told no result of this call.";
 
-/// A run. Turns are found from what happens: one ends when its answer and the results of all calls are there.
+/// A run. Turns are inferred from the events: a turn ends with its answer and the results of all calls.
 #[derive(Default)]
 pub(super) struct LedRun {
     messages: Vec<Arc<AgentMessage>>,
@@ -26,7 +26,7 @@ pub(super) struct LedRun {
     growing: Option<Growing>,
 }
 
-/// A turn that is open.
+/// An open turn.
 #[derive(Default)]
 struct Turn {
     answer: Option<Arc<AgentMessage>>,
@@ -38,20 +38,20 @@ struct Turn {
 /// A call of the turn.
 struct Called {
     call: ToolCall,
-    /// It began before the answer that it stands in.
+    /// `true` if the call started before the answer that contains it.
     early: bool,
     began: bool,
     ended: bool,
 }
 
-/// An answer that grows.
+/// A growing answer.
 struct Growing {
     entry: EntryId,
     assembler: Assembler,
 }
 
 impl LedRun {
-    /// A run begins, and its first turn.
+    /// Starts a run and its first turn.
     pub fn begin(shared: &Shared) -> Self {
         shared.sink.push(Event::RunStarted);
         let mut run = Self::default();
@@ -77,7 +77,7 @@ impl LedRun {
         }
     }
 
-    /// A turn whose answer is there is over when another message comes that is no result.
+    /// Ends a turn that has its answer, when a message other than a result follows.
     fn next_turn(&mut self, shared: &Shared, aborted: bool) {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.answer.is_some()) else {
             self.open_turn(shared);
@@ -89,14 +89,14 @@ impl LedRun {
         self.open_turn(shared).calls = early;
     }
 
-    /// A message that is complete from the start.
+    /// Adds a message that is complete from the start.
     pub fn said(&mut self, shared: &Shared, message: AgentMessage) {
         self.next_turn(shared, false);
         let message = tell(shared, message);
         self.messages.push(message);
     }
 
-    /// An answer begins or grows.
+    /// Starts or extends an answer.
     pub fn grew(&mut self, shared: &Shared, event: StreamEvent) {
         if self.growing.is_none() {
             self.next_turn(shared, false);
@@ -114,7 +114,7 @@ impl LedRun {
         }
     }
 
-    /// An answer is complete.
+    /// Completes an answer.
     pub fn answered(&mut self, shared: &Shared, mut answer: AssistantMessage) {
         let known = model(shared);
         for (said, known) in [
@@ -127,11 +127,11 @@ impl LedRun {
             }
         }
         if let Some(growing) = self.growing.take() {
-            // It began when its beginning was told.
+            // The answer began when its start was emitted.
             answer.timestamp = growing.assembler.message().timestamp;
             return self.complete(shared, growing.entry, answer);
         }
-        // One that was over before it began is shown as what it is from the start.
+        // An answer that ended before its start was emitted is shown complete from the start.
         self.next_turn(shared, false);
         let entry = shared.state().session.reserve();
         shared.sink.push(Event::MessageStarted { entry: &entry, message: &answer.clone().into() });
@@ -163,7 +163,7 @@ impl LedRun {
         }
     }
 
-    /// A call begins.
+    /// Starts a call.
     pub fn tool_began(&mut self, shared: &Shared, call: &ToolCall) {
         let call = shared.options.customs.as_tools_see(call);
         let turn = self.open_turn(shared);
@@ -180,7 +180,7 @@ impl LedRun {
         shared.sink.push(Event::ToolStarted(&call));
     }
 
-    /// A tool has something to show.
+    /// Emits partial output of a tool.
     pub fn tool_showed(&mut self, shared: &Shared, id: &str, update: &ToolUpdate) {
         let calls = self.turn.iter().flat_map(|turn| &turn.calls);
         if let Some(called) = calls.into_iter().find(|called| called.call.id == id && !called.ended) {
@@ -188,7 +188,7 @@ impl LedRun {
         }
     }
 
-    /// A call is over, with its result.
+    /// Ends a call with its result.
     pub fn tool_ended(&mut self, shared: &Shared, id: &str, output: ToolOutput) {
         let Some(turn) = &mut self.turn else { return };
         let Some(called) = turn.calls.iter_mut().find(|called| called.call.id == id && !called.ended) else {
@@ -208,7 +208,8 @@ impl LedRun {
         }
     }
 
-    /// Calls without a result get one, so that the conversation stays valid; of an answer that failed none are told.
+    /// Gives an error result to each call without a result, so that the conversation stays valid. Calls of a failed
+    /// answer that did not start are skipped.
     fn close_calls(&mut self, shared: &Shared, aborted: bool) {
         let Some(turn) = &self.turn else { return };
         let open = turn.calls.iter().filter(|called| !called.ended && (called.began || !turn.failed));
@@ -218,7 +219,7 @@ impl LedRun {
         }
     }
 
-    /// What is going on failed, for that reason.
+    /// Ends the current answer with a failure, for that reason.
     pub fn fail(&mut self, shared: &Shared, reason: &str) {
         let failure = Failure::new(FailureKind::Network, reason);
         match self.growing.take() {
@@ -229,7 +230,7 @@ impl LedRun {
         }
     }
 
-    /// The run is over: what is open is closed. Gives its messages.
+    /// Ends the run with its open parts, and returns its messages.
     pub fn close(mut self, shared: &Shared, aborted: bool) -> Vec<Arc<AgentMessage>> {
         if let Some(Growing { entry, assembler }) = self.growing.take() {
             let answer = match aborted {
@@ -238,7 +239,7 @@ impl LedRun {
             };
             self.complete(shared, entry, answer.message);
         }
-        // A run that is stopped before its answer begins has one that says so, as every run does.
+        // A run that is stopped before its answer gets an aborted answer, as every run does.
         if aborted && self.turn.as_ref().is_some_and(|turn| turn.answer.is_none()) {
             self.answered(shared, assembler(shared).aborted(ABORTED).message);
         }
@@ -248,14 +249,14 @@ impl LedRun {
     }
 }
 
-/// Tells of a message that is complete from the start.
+/// Emits and stores a message that is complete from the start.
 fn tell(shared: &Shared, message: AgentMessage) -> Arc<AgentMessage> {
     let entry = shared.state().session.reserve();
     shared.sink.push(Event::MessageStarted { entry: &entry, message: &message });
     keep(shared, entry, message)
 }
 
-/// A message is complete.
+/// Stores a complete message and emits its end.
 fn keep(shared: &Shared, entry: EntryId, message: AgentMessage) -> Arc<AgentMessage> {
     let message = Arc::new(message);
     shared.state().session.append_as(entry.clone(), message.clone());
@@ -263,7 +264,7 @@ fn keep(shared: &Shared, entry: EntryId, message: AgentMessage) -> Arc<AgentMess
     message
 }
 
-/// The model that answers, as far as anybody said; without a name where nobody did.
+/// Returns the model of the answers, as far as known; without a name if unknown.
 fn model(shared: &Shared) -> Model {
     shared.state().model.clone().unwrap_or_else(|| {
         let text = String::new;
@@ -286,7 +287,7 @@ fn model(shared: &Shared) -> Model {
     })
 }
 
-/// An answer of that model.
+/// Returns the assembler of an answer of that model.
 fn assembler(shared: &Shared) -> Assembler {
     Assembler::new(&model(shared), shared.options.clock.now_ms())
 }

@@ -1,4 +1,4 @@
-//! Moving between sessions where another agent does the work: it moves, and what it has then is taken over.
+//! Changes of session with a remote agent: the remote agent changes the session, and the engine adopts the result.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +11,11 @@ use super::state::State;
 use super::{Engine, Event, Opened, Shared, Unwilling, queue};
 use crate::session::{Body, Entry, ForkError, Session};
 
-/// Who is named where the other agent refused to do something and the client's dialect has no word for that.
+/// Name of the source in an error event, if the remote agent rejected a request and the client's dialect has no
+/// response for that.
 const WHO: &str = "agent";
 
-/// Why it does not go back to an entry.
+/// Reason for rejecting a return to an entry.
 const ONLY_BEFORE: &str = "the agent can only go back to before a message of the user";
 
 impl Engine {
@@ -31,19 +32,19 @@ impl Engine {
         self.replaced(led, None, None, led.lead.switch_session(path)).await
     }
 
-    /// Has the other agent fork before that message of the user; gives its text.
+    /// Requests a fork before that message of the user from the remote agent. Returns the text of the message.
     pub(super) async fn fork_there(&self, led: &Led, entry: &str) -> Result<(String, bool), ForkError> {
         let points = self.fork_messages();
         let found = points.iter().enumerate().find(|(_, (id, _))| id.as_str() == entry);
         let Some((number, (_, text))) = found else { return Err(ForkError::Unknown) };
-        // What is going on is stopped first, whatever the agent does with it: some take it along, some refuse.
+        // The current work is stopped first in any case: some agents continue it in the fork, and some reject the fork.
         drop(self.idle().await);
         let done = self.replaced(led, None, Some(entry), led.lead.fork(number, text)).await;
         Ok((text.clone(), done.map_err(ForkError::Elsewhere)?))
     }
 
-    /// Has the other agent go back to an entry: it forks before the message of the user that follows it at once. Refused
-    /// where something else follows: the agent would keep more than was asked.
+    /// Requests a return to an entry: the remote agent forks before the message of the user directly after it. Fails if
+    /// anything else follows the entry, because the remote agent would keep more than requested.
     pub(super) async fn go_there(&self, led: &Led, entry: &str) -> Result<bool, ForkError> {
         let point = {
             let state = self.shared.state();
@@ -63,8 +64,9 @@ impl Engine {
         forked.map_err(ForkError::Elsewhere)
     }
 
-    /// Has the other agent do something that replaces the conversation, and takes over the messages that it has then.
-    /// False where somebody there stopped it. Where nobody can tell those messages, they are the ones before `entry`.
+    /// Awaits a request that replaces the conversation of the remote agent, and adopts its new messages. Returns
+    /// `false` if the remote side cancelled it. If the new messages are not available, the messages before `entry` are
+    /// used.
     async fn replaced(
         &self,
         led: &Led,
@@ -75,14 +77,14 @@ impl Engine {
         if !asked.await? {
             return Ok(false);
         }
-        // What the agent told of before belongs to the session that it has left.
+        // Earlier reported messages belong to the previous session.
         note_begins(&self.shared);
         let opened = led.lead.session().await;
         let messages = led.lead.history().await?;
         let mut state = self.idle().await;
         self.shared.take_over(&mut state, &opened);
         let kept = entry.and_then(|entry| state.session.fork(entry, None).ok()).map(|(kept, _)| kept);
-        // What stays keeps its entries, where it is what the other agent has.
+        // The kept messages keep their entries if the remote agent has the same messages.
         let is_same = |kept: &Session| messages.as_ref().is_none_or(|messages| are_alike(kept, messages));
         let (mut session, messages) = match kept.filter(is_same) {
             Some(kept) => (kept, None),
@@ -91,7 +93,7 @@ impl Engine {
         session.thinking_changed(state.thinking);
         messages.into_iter().flatten().for_each(|message| drop(session.append(Arc::new(message))));
         if let Some(name) = &opened.name {
-            // An empty name is none.
+            // An empty name counts as no name.
             let _ = session.rename(name);
         }
         session.kept_elsewhere(opened.elsewhere);
@@ -101,7 +103,7 @@ impl Engine {
 }
 
 impl Shared {
-    /// The model and the level of the session that the other agent has opened are those in use from now on.
+    /// Adopts the model and the thinking level of the session that the remote agent has opened.
     fn take_over(&self, state: &mut State, opened: &Opened) {
         let model = opened.model.as_ref();
         let model = model.and_then(|(provider, id)| self.options.catalog.get_available(provider, id));
@@ -114,7 +116,7 @@ impl Shared {
     }
 }
 
-/// Whether a session has messages of the same kinds, in the same order, with the same words of the user.
+/// Returns `true` if the session has messages of the same kinds in the same order, with the same texts of the user.
 fn are_alike(session: &Session, messages: &[AgentMessage]) -> bool {
     let is_like = |(one, other): (&Arc<AgentMessage>, &AgentMessage)| match (&**one, other) {
         (AgentMessage::User(_), AgentMessage::User(_)) => queue::text(one) == queue::text(other),
@@ -123,7 +125,7 @@ fn are_alike(session: &Session, messages: &[AgentMessage]) -> bool {
     session.message_count() == messages.len() && session.messages().iter().zip(messages).all(is_like)
 }
 
-/// Whether an entry is something of the conversation, and not a setting or a name.
+/// Returns `true` if an entry is a part of the conversation, and not a setting or a name.
 fn is_said(entry: &Entry) -> bool {
     use Body::{BranchSummary, Compaction, CustomMessage, Message};
     matches!(entry.body(), Message(_) | Compaction(_) | BranchSummary(_) | CustomMessage { .. })

@@ -1,4 +1,4 @@
-//! What another agent does, as it is told and kept here: by one task, in the order of its deeds.
+//! The events of a remote agent, emitted and stored by one task, in their order.
 
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -13,11 +13,12 @@ use super::work::forget_failed_answer;
 use super::{Deed, Engine, Event, Lead, Shared};
 use crate::ui::Ui;
 
-/// What is said of a run that did not end after an abort.
+/// Log message about a run that did not end after an abort.
 const NO_END: &str = "The agent did not end its run after an abort.";
 
 impl Engine {
-    /// Where another agent does the work: from now on what it does is told, and what it asks goes to `ui`. Needs a runtime; only the first call counts.
+    /// Starts emitting the events of the remote agent, if there is one, and forwards its questions to `ui`. Needs a
+    /// runtime. Only the first call has an effect.
     pub fn follow(&self, ui: Arc<dyn Ui>) {
         let Some(led) = &self.shared.led else { return };
         let mut task = led.task.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,10 +29,10 @@ impl Engine {
     }
 }
 
-/// Tells what the other agent does, until the engine is gone.
+/// Emits the events of the remote agent until the engine is dropped.
 async fn tell(shared: Weak<Shared>, lead: Arc<dyn Lead>) {
     let mut teller = Teller::default();
-    // When a run that was aborted is given up.
+    // Time at which an aborted run is given up.
     let mut given_up = None;
     loop {
         let Some(strong) = shared.upgrade() else { return };
@@ -53,7 +54,7 @@ async fn tell(shared: Weak<Shared>, lead: Arc<dyn Lead>) {
             biased;
             () = aborted => {
                 given_up = Some(tokio::time::Instant::now() + GRACE);
-                // An agent that does not even take the command is not waited for.
+                // The wait is bounded, because the agent may not even accept the abort.
                 if tokio::time::timeout(GRACE, lead.abort()).await.is_err() {
                     tracing::warn!("{NO_ABORT}");
                 }
@@ -84,21 +85,21 @@ async fn tell(shared: Weak<Shared>, lead: Arc<dyn Lead>) {
     }
 }
 
-/// Tells the deeds of the other agent.
+/// Emits the events of the remote agent.
 #[derive(Default)]
 struct Teller {
     work: Option<Work>,
-    /// The words that began it and were not told yet.
+    /// Input that started the work and has not been emitted yet.
     said: Vec<AgentMessage>,
-    /// The agent has told of them before its run.
+    /// `true` if the remote agent reported that input before its run.
     heard: bool,
     run: Option<LedRun>,
-    /// A run was told of since the agent rested.
+    /// `true` if a run was emitted since the remote agent became idle.
     told: bool,
 }
 
 impl Teller {
-    /// Work that was begun is what is going on from now on.
+    /// Adopts newly started work as the current work.
     fn take_work(&mut self, led: &Led) {
         if let Some((work, said)) = led.take_begun() {
             self.work = Some(work);
@@ -106,7 +107,7 @@ impl Teller {
         }
     }
 
-    /// Something is going on: where nobody asked for it, the engine is reserved for it.
+    /// Enters a phase of the current work. If no prompt started it, reserves the engine for it.
     fn go_on(&mut self, shared: &Arc<Shared>, phase: Phase) {
         let mut state = shared.state();
         if let Some(work) = &self.work {
@@ -114,7 +115,7 @@ impl Teller {
                 state.enter(work.number(), phase);
                 return;
             }
-            // Its run was over, and something follows after all.
+            // The run of that work had ended, and more work follows.
             if state.work.is_none() && !work.aborted().is_cancelled() {
                 state.again(work.number(), phase, work.aborted(), work.ended());
                 return;
@@ -124,7 +125,7 @@ impl Teller {
             let working = state.begin(Kind::Prompt, phase);
             let work = Work::new(shared.clone(), working);
             drop(state);
-            // Work that was over in all but name ends here.
+            // The previous work has already ended; dropping it completes its end.
             drop(self.work.replace(work));
         }
     }
@@ -229,7 +230,7 @@ impl Teller {
         }
     }
 
-    /// Waits until events are wanted; an abort ends the waiting.
+    /// Waits until events are wanted; an abort ends the wait.
     async fn room(&self, shared: &Shared) {
         let aborted = self.work.as_ref().map(Work::aborted).unwrap_or_default();
         tokio::select! {
@@ -250,7 +251,7 @@ impl Teller {
         }
     }
 
-    /// The run that a deed belongs to, with the words that began it told.
+    /// Makes sure that there is a run for an event, and emits the input that started it.
     fn run_with_words(&mut self, shared: &Arc<Shared>) {
         if self.run.is_none() {
             self.go_on(shared, Phase::Running);
@@ -259,7 +260,7 @@ impl Teller {
         self.told_words(shared);
     }
 
-    /// Tells the words that began the run, where the other agent does not.
+    /// Emits the input that started the run, if the remote agent did not report it.
     fn told_words(&mut self, shared: &Arc<Shared>) {
         let Some(run) = &mut self.run else { return };
         self.heard = false;
@@ -268,11 +269,11 @@ impl Teller {
         }
     }
 
-    /// A message that the other agent tells of.
+    /// Handles a message that the remote agent reports.
     fn said(&mut self, shared: &Arc<Shared>, message: AgentMessage) {
         let is_users = matches!(message, AgentMessage::User(_));
         let Some(run) = &mut self.run else {
-            // Words that begin a run are told with it.
+            // Input that starts a run is emitted with the run.
             self.heard = is_users && !self.said.is_empty();
             match is_users {
                 true if !self.heard => {
@@ -290,7 +291,7 @@ impl Teller {
             return;
         };
         if is_users && !self.said.is_empty() {
-            // The words as they were said have what the other agent may not repeat, such as images.
+            // The original input has content that the remote agent may not repeat, such as images.
             let said = self.said.remove(0);
             run.said(
                 shared,
@@ -304,7 +305,7 @@ impl Teller {
         run.said(shared, waited(shared, message));
     }
 
-    /// The run is over. What follows it begins anew: who hears of the end finds the engine idle, or waiting.
+    /// Ends the run. Later work starts separately: when the end is emitted, the engine is idle or waits for a retry.
     fn end_run(&mut self, shared: &Arc<Shared>, will_retry: bool) {
         let Some(run) = self.run.take() else { return };
         let aborted = self.work.as_ref().is_some_and(|work| work.aborted().is_cancelled());
@@ -321,7 +322,7 @@ impl Teller {
         shared.sink.push(Event::RunEnded { messages: &messages, will_retry });
     }
 
-    /// Nothing follows any more.
+    /// Ends the work.
     fn rest(&mut self, shared: &Arc<Shared>, aborted: bool) {
         self.end_run(shared, false);
         self.said.clear();
@@ -336,12 +337,12 @@ impl Teller {
     }
 }
 
-/// Whether somebody here asked for the compaction that is going on, and is told of it in another way.
+/// Returns `true` if the current compaction was requested by a client, which receives its result in another way.
 fn is_asked_for(shared: &Shared) -> bool {
     shared.state().work.as_ref().is_some_and(|work| work.kind == Kind::Compaction)
 }
 
-/// Words of the user that the other agent has read, as they were said: it may not repeat all that they have.
+/// Returns the original of a queued message that the remote agent has read: the report may omit a part of it.
 fn waited(shared: &Shared, message: AgentMessage) -> AgentMessage {
     let mut state = shared.state();
     let waited = state.queues.take_like(&message);
@@ -349,14 +350,14 @@ fn waited(shared: &Shared, message: AgentMessage) -> AgentMessage {
     waited.unwrap_or(message)
 }
 
-/// No run follows of the words that the agent told of: they stand in the conversation without one.
+/// Adds reported messages that started no run to the conversation.
 pub(super) fn note_begins(shared: &Shared) {
     for message in shared.led.iter().flat_map(Led::take_begins) {
         note(shared, message);
     }
 }
 
-/// A message that was put into an idle conversation.
+/// Adds a message to an idle conversation.
 fn note(shared: &Shared, message: AgentMessage) {
     let message = Arc::new(message);
     let entry = {

@@ -1,4 +1,4 @@
-//! What an agent and its children have used, and what is said where it nears a limit.
+//! Usage of an agent and its children, and the notices near its limits.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -18,8 +18,8 @@ pub(super) trait Listener: Send + Sync {
     fn emit(&self, event: Event<'_>);
 }
 
-/// Counts what one engine uses, and tells the ledger of its parent. The first one has the limits: all that its children
-/// use counts there, and what is due is told to those who listen to its engine.
+/// Counts the usage of one engine, and adds it to the ledger of its parent. The root ledger has the limits: it includes
+/// the usage of all children, and its engine emits the due notices.
 #[derive(Default)]
 pub struct Ledger {
     spent: Mutex<Spent>,
@@ -27,11 +27,11 @@ pub struct Ledger {
     budget: Mutex<Budget>,
     /// The limits of each run.
     run_limits: Mutex<RunLimits>,
-    /// Use of these limits by the run that goes on.
+    /// Usage of these limits by the current run.
     run: Mutex<RunMeter>,
-    /// When the first run began.
+    /// Start of the first run, in milliseconds since the Unix epoch.
     begun: OnceLock<i64>,
-    /// The engine whose listeners are told.
+    /// The engine that emits the notices.
     engine: OnceLock<Weak<dyn Listener>>,
 }
 
@@ -42,25 +42,25 @@ impl std::fmt::Debug for Ledger {
 }
 
 impl Ledger {
-    /// One with limits: of all that is used, and of each run.
+    /// Creates a ledger with limits on all usage, and on each run.
     pub fn limited(limits: BudgetLimits, run_limits: RunLimits) -> Self {
         let (budget, run_limits) = (Mutex::new(Budget::new(limits)), Mutex::new(run_limits));
         Self { budget, run_limits, ..Self::default() }
     }
 
-    /// One whose sums are part of another's.
+    /// Creates a ledger whose sums are added to another ledger.
     pub fn within(parent: Arc<Ledger>) -> Self {
         Self { parent: Some(parent), ..Self::default() }
     }
 
-    /// One with the same limits, of which nothing was used.
+    /// Creates a ledger with the same limits and no usage.
     pub fn fresh(&self) -> Self {
         let root = self.root();
         let (budget, run_limits) = (Mutex::new(root.budget().fresh()), Mutex::new(root.run_limits()));
         Self { budget, run_limits, ..Self::default() }
     }
 
-    /// Other limits, as of now.
+    /// Replaces the limits from now on.
     pub(super) fn limit(&self, limits: BudgetLimits, run_limits: RunLimits) {
         let root = self.root();
         root.budget().limit(limits);
@@ -75,40 +75,39 @@ impl Ledger {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Measures the run that begins now by the limits.
+    /// Starts measuring the current run against the limits.
     pub(super) fn begin_run(&self, now_ms: i64) {
         let meter = RunMeter::new(self.root().run_limits(), now_ms, self.spent().cost);
         *self.run() = meter;
     }
 
-    /// Counts a turn of the run whose answer is there.
+    /// Counts a turn of the run that has its answer.
     pub(super) fn count_turn(&self) {
         self.run().count_turn();
     }
 
-    /// Takes note of the result of a call; see [`RunMeter::count_result`].
+    /// Records the result of a call; see [`RunMeter::count_result`].
     pub(super) fn count_result(&self, call: &ToolCall, output: &mut ToolOutput) {
         self.run().count_result(call, output);
     }
 
-    /// Returns how long the run may still last; `None` without a limit.
+    /// Returns the remaining time of the run; `None` without a limit.
     pub(super) fn until_end(&self, now_ms: i64) -> Option<Duration> {
         self.run().until_end(now_ms)
     }
 
-    /// Takes note that the time of the run is over.
+    /// Records that the time of the run has elapsed.
     pub(super) fn run_out_of_time(&self) {
         self.run().run_out_of_time();
     }
 
-    /// Returns the limit that the run has reached, as it was last looked at.
+    /// Returns the limit that the run has reached, as of the last check.
     pub(super) fn reached(&self) -> Option<RunLimitError> {
         let own = self.run().reached().cloned();
         own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached()))
     }
 
-    /// Returns the limit that keeps the run from another turn: of its own limits, or of those of the runs that it is a
-    /// part of.
+    /// Returns the limit that prevents another turn: a limit of the run, or of a run that contains it.
     pub(super) fn reached_before_turn(&self, now_ms: i64) -> Option<RunLimitError> {
         let spent = self.spent().cost;
         let own = self.run().check(spent, now_ms).cloned();
@@ -121,12 +120,12 @@ impl Ledger {
         own.or_else(|| self.parent.as_ref().and_then(|parent| parent.reached_by_child(now_ms)))
     }
 
-    /// What was used so far, by the engine and its children.
+    /// Returns the usage so far, of the engine and its children.
     pub fn spent(&self) -> Spent {
         *self.sums()
     }
 
-    /// A model has answered.
+    /// Counts an answer of a model.
     pub fn answered(&self, usage: &Usage) {
         let (tokens, cost) = (tokens(usage), usage.cost.total.as_f64().unwrap_or_default());
         self.add(&|spent| {
@@ -138,19 +137,20 @@ impl Ledger {
         });
     }
 
-    /// A tool was called.
+    /// Counts a tool call.
     pub fn called(&self) {
         self.add(&|spent| spent.tool_calls += 1);
     }
 
-    /// Counts a child, unless a limit is reached: then that is told, once, and the limit is given.
+    /// Counts a child. Fails with the reached limit, and emits a notice about the first failure.
     pub(super) fn start_child(&self, now_ms: i64) -> Result<(), BudgetViolationReason> {
         self.may_start(now_ms)?;
         self.add(&|spent| spent.children += 1);
         Ok(())
     }
 
-    /// Whether work for a child may begin. As [`Ledger::start_child`], for what is not counted as one.
+    /// Checks that work for a child may start. Works like [`Ledger::start_child`], for work that is not counted as a
+    /// child.
     pub(super) fn may_start(&self, now_ms: i64) -> Result<(), BudgetViolationReason> {
         let Some(reason) = self.exceeded(now_ms) else { return Ok(()) };
         let (root, wall) = (self.root(), self.wall_ms(now_ms));
@@ -160,40 +160,40 @@ impl Ledger {
         Err(reason)
     }
 
-    /// The limit that is reached, where one is.
+    /// Returns the reached limit; `None` if no limit is reached.
     pub fn exceeded(&self, now_ms: i64) -> Option<BudgetViolationReason> {
         let root = self.root();
         let (spent, wall) = (root.spent(), root.wall_ms(now_ms));
         root.budget().exceeded(&spent, wall)
     }
 
-    /// Whether it counts for an engine that is nobody's child.
+    /// Returns `true` if the ledger belongs to an engine without a parent.
     pub(super) fn is_root(&self) -> bool {
         self.parent.is_none()
     }
 
-    /// Those who listen to that engine are told; only the first one counts.
+    /// Sets the engine that emits the notices. Only the first call has an effect.
     pub(super) fn listened_by(&self, engine: Weak<dyn Listener>) {
         let _ = self.engine.set(engine);
     }
 
-    /// A run begins; only the first one counts.
+    /// Records the start of a run. Only the first call has an effect.
     pub(super) fn begin(&self, now_ms: i64) {
         let _ = self.root().begun.set(now_ms);
     }
 
-    /// Tells what is due after something was used.
+    /// Emits the notices that are due after usage.
     pub(super) fn tell_what_is_due(&self, now_ms: i64) {
         let scope = if self.is_root() { BudgetScope::Session } else { BudgetScope::Subagent };
         let root = self.root();
         let wall = root.wall_ms(now_ms);
         let mut budget = root.budget();
         let due = budget.due(&scope, &root.spent(), wall);
-        // Under the lock: two children never tell the same, nor in another order than it came.
+        // Under the lock, so that two children never emit the same notice, nor emit notices in another order.
         root.tell(due);
     }
 
-    /// How long it is until time alone makes something due; none where it never does.
+    /// Returns the time until a notice is due by time alone; `None` if time causes no notice.
     pub(super) fn until_due(&self, now_ms: i64) -> Option<Duration> {
         let root = self.root();
         let wall = root.wall_ms(now_ms);
@@ -211,13 +211,13 @@ impl Ledger {
         }
     }
 
-    /// Milliseconds since the first run began.
+    /// Returns the number of milliseconds since the start of the first run.
     fn wall_ms(&self, now_ms: i64) -> u64 {
         let begun = self.root().begun.get().copied().unwrap_or(now_ms);
         u64::try_from(now_ms.saturating_sub(begun)).unwrap_or_default()
     }
 
-    /// The ledger of the first agent.
+    /// Returns the ledger of the first agent.
     fn root(&self) -> &Ledger {
         self.parent.as_deref().map_or(self, Ledger::root)
     }

@@ -1,5 +1,5 @@
-//! Limits of a run on turns, cost, time and repeated failures of a call. There is no I/O: the [`super::Ledger`] holds the
-//! meter and supplies the cost.
+//! Limits of a run on turns, cost, time and repeated failures of a call. There is no I/O: the [`super::Ledger`] holds
+//! the meter and supplies the cost.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::config::RunLimits;
 use crate::tools::{ToolContent, ToolOutput};
 
-/// Number of equal failures of a call from which on the model is notified of them.
+/// Number of equal failures of a call from which on the model receives a notice.
 const NOTICE: u64 = 3;
 
 /// A limit that a run has reached.
@@ -36,27 +36,27 @@ pub(super) enum RunLimitError {
     EqualCalls { tool: String, count: u64 },
 }
 
-/// Use of its limits by a run.
+/// Usage of its limits by a run.
 #[derive(Debug, Default)]
 pub(super) struct RunMeter {
     limits: RunLimits,
-    /// When it began.
+    /// Start of the run, in milliseconds since the Unix epoch.
     began: i64,
     /// Cost before the run began, in US dollars.
     cost_before: f64,
     turns: u64,
     repeats: Repeats,
-    /// The first limit that it reached.
+    /// The first reached limit.
     reached: Option<RunLimitError>,
 }
 
 impl RunMeter {
-    /// Measures a run that begins now, after so much was spent.
+    /// Creates the meter of a run that starts now, with the cost before it in US dollars.
     pub fn new(limits: RunLimits, now_ms: i64, cost_before: f64) -> Self {
         Self { limits, began: now_ms, cost_before, ..Self::default() }
     }
 
-    /// Counts a turn whose answer is there.
+    /// Counts a turn that has its answer.
     pub fn count_turn(&mut self) {
         self.turns += 1;
     }
@@ -88,21 +88,21 @@ impl RunMeter {
         self.reached()
     }
 
-    /// Returns how long the run may still last; `None` without a limit.
+    /// Returns the remaining time of the run; `None` without a limit.
     pub fn until_end(&self, now_ms: i64) -> Option<Duration> {
         let limit = Some(self.limits.max_time_ms).filter(|limit| *limit > 0)?;
         let lasted = u64::try_from(now_ms.saturating_sub(self.began)).unwrap_or_default();
         Some(Duration::from_millis(limit.saturating_sub(lasted)))
     }
 
-    /// Takes note that the time of the run is over.
+    /// Records that the time of the run has elapsed.
     pub fn run_out_of_time(&mut self) {
         let limit = Duration::from_millis(self.limits.max_time_ms);
         self.reached.get_or_insert(RunLimitError::Time(limit));
     }
 
-    /// Takes note of the result of a call, and adds to it what the model is to know if it has failed in the same way
-    /// several times.
+    /// Records the result of a call. If the call has failed several times in the same way, adds a notice for the model
+    /// to the result.
     pub fn count_result(&mut self, call: &ToolCall, output: &mut ToolOutput) {
         let count = self.repeats.count(call, output);
         let most = self.limits.max_equal_calls;
@@ -116,7 +116,7 @@ impl RunMeter {
     }
 }
 
-/// Tells the model that a call has failed so many times.
+/// Adds a notice for the model about the number of equal failures.
 fn add_notice(output: &mut ToolOutput, count: u64, most: u64) {
     let advice = match most {
         0 => "Do something else.".to_owned(),
@@ -135,20 +135,20 @@ fn add_notice(output: &mut ToolOutput, count: u64, most: u64) {
     }
 }
 
-/// Calls of a run that failed, and how many times each failed in the same way.
+/// Calls of a run that failed, and the number of equal failures of each.
 ///
-/// A call that succeeds with a result that it has not just had is progress: the counts begin anew. So does the count of a
-/// call that succeeds.
+/// A successful call with a new result is progress: all counts start again. After any success of a call, the count of
+/// that call starts again.
 #[derive(Debug, Default)]
 struct Repeats {
-    /// By call and by error.
+    /// Number of failures, by the hash of the call and the hash of its error.
     failures: HashMap<u64, HashMap<u64, u64>>,
     /// Hash of the last result of each call that succeeded, by the hash of the call.
     results: HashMap<u64, u64>,
 }
 
 impl Repeats {
-    /// Returns how many times the call has failed like this by now; 0 for one that succeeded.
+    /// Returns the number of equal failures of the call so far; 0 for a success.
     fn count(&mut self, call: &ToolCall, output: &ToolOutput) -> u64 {
         let (call, result) = (hash_of_call(call), hash_of_output(output));
         if output.is_error {
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Counts failures of `a`, with other results in between; gives the texts of those of `a`.
+    /// Records failures of `a`, with other results in between. Returns the texts of the failures of `a`.
     fn failures(meter: &mut RunMeter, times: usize, between: &[(&str, ToolOutput)]) -> Vec<String> {
         let mut texts = Vec::new();
         for _ in 0..times {
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn failures_that_alternate_are_counted_and_so_are_those_beside_a_success_that_says_nothing_new() {
         let mut two = meter(RunLimits::default());
-        // The first success of `c` is something new.
+        // The first success of `c` is progress.
         failures(&mut two, 9, &[("b", ToolOutput::error("no")), ("c", ToolOutput::text("same"))]);
         assert!(two.reached().is_some());
         let mut polling = meter(RunLimits::default());

@@ -1,13 +1,13 @@
-//! Lines of a file with a mark before each: its number, and two letters that follow from what stands in it. A line that
-//! was changed since has other letters.
+//! Lines of a file with marks: a number, and two letters derived from the content of the line. A changed line has other
+//! letters.
 
 use xxhash_rust::xxh32::xxh32;
 
-/// The letters, by the value of four bits. omp 13.19 has the same ones.
+/// The letters, by the value of four bits; the same as in omp 13.19.
 const LETTERS: &[u8; 16] = b"ZPMQVRWSNKTXJBYH";
 
-/// The text with a mark before each of its first lines, as `3#KM:fn main() {`. Lines behind the first `count` have none:
-/// they are about the file, and not of it.
+/// Returns the text with a mark before each of its first `count` lines, as in `3#KM:fn main() {`. Later lines have no
+/// mark: they are notes about the file, not part of it.
 pub fn marked(text: &str, count: u64) -> String {
     let line = |(line, number): (&str, u32)| match u64::from(number) <= count {
         true => format!("{number}#{}:{line}", letters(number, line)),
@@ -16,8 +16,8 @@ pub fn marked(text: &str, count: u64) -> String {
     text.split('\n').zip(1..).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The letters of a line. Blanks at its end count for nothing; the number counts where the line has neither letters nor
-/// digits, for many such lines are alike.
+/// Returns the letters of a line. White space at its end is ignored. The number is included if the line has neither
+/// letters nor digits, because many such lines are equal.
 fn letters(number: u32, line: &str) -> String {
     let line = line.replace('\r', "");
     let line = line.trim_end();
@@ -40,9 +40,9 @@ mod tests {
     fn each_line_has_its_number_and_its_letters() {
         let marked = |text| marked(text, 9);
         assert_eq!(marked("alpha\n"), "1#JN:alpha\n2#KM:");
-        // Blanks at the end and a carriage return are left out of account, and stay.
+        // White space at the end and a carriage return are ignored for the mark, and stay in the text.
         assert_eq!(marked("alpha \r"), "1#JN:alpha \r");
-        // Lines without letters and digits differ by where they stand.
+        // Lines without letters and digits differ by their position.
         let braces = marked("}\n}");
         let marks: Vec<_> =
             braces.lines().filter_map(|line| line.split_once('#')).map(|(_, mark)| mark).collect();

@@ -1,4 +1,4 @@
-//! Files that a prompt mentions with `@`: the model gets them with it.
+//! Files that a prompt mentions with `@`. The model receives them with the prompt.
 
 use std::path::Path;
 
@@ -8,20 +8,20 @@ use serde_json::json;
 use super::{Engine, Input, marks};
 use crate::tools::{Ls, Read, Tool, ToolContent, ToolContext, lines_of_file, resolve_existing_path};
 
-/// Larger files are not read, in bytes.
+/// Maximum length of a file, in bytes; larger files are not read.
 const LARGEST: u64 = 5 << 20;
 
-/// As many files of one prompt are read at most.
+/// Maximum number of files per prompt.
 const MOST: usize = 32;
 
 impl Engine {
-    /// Reads the files that a prompt mentions, where the customs have it so. A path where nothing is stays text, and so
-    /// does all that the user has not said.
+    /// Reads the files that a prompt mentions, if the customs enable it. A path that does not exist stays text. Text
+    /// that the user did not write is not searched.
     pub async fn read_mentions(&self, mut input: Input) -> Input {
         if self.shared.options.customs.reads_mentions && !input.verbatim && input.text.contains('@') {
             let context = self.shared.context();
             let options = &self.shared.options;
-            // Marks are for who edits by them.
+            // Marks are useful only with the tool that edits by them.
             let marked = options.customs.marks_mentions && options.tools.get("edit").is_some();
             for path in mentioned(&input.text).into_iter().take(MOST) {
                 input.mentioned.extend(read(context, path, marked).await);
@@ -31,7 +31,7 @@ impl Engine {
     }
 }
 
-/// The paths that stand behind an `@` at the beginning of a word, each once, without the punctuation around them.
+/// Returns the paths after an `@` at the beginning of a word, each once, without the punctuation around them.
 fn mentioned(text: &str) -> Vec<&str> {
     let mut paths = Vec::new();
     for (at, _) in text.match_indices('@') {

@@ -1,4 +1,4 @@
-//! Which model is asked, and how hard it thinks.
+//! The model and the thinking level of an engine.
 
 use agentese::types::{Model, ThinkingLevel};
 
@@ -10,17 +10,17 @@ use crate::providers::Chosen;
 use crate::session::Restored;
 
 impl Engine {
-    /// The models that can be asked.
+    /// Returns the available models.
     pub fn models(&self) -> Vec<Model> {
         self.shared.options.catalog.available().into_iter().cloned().collect()
     }
 
-    /// A model with what is known of it besides what every client gets to see.
+    /// Returns the model with the details that only some clients receive.
     pub fn describe(&self, model: Model) -> Model {
         self.shared.options.catalog.describe(model)
     }
 
-    /// Switches to a model; runs that are going on keep theirs. None where there is no such model.
+    /// Switches to a model; current runs keep theirs. Returns `None` if the model is not available.
     pub fn set_model(&self, provider: &str, id: &str) -> Option<Model> {
         let model = self.shared.options.catalog.get_available(provider, id)?.clone();
         let mut state = self.shared.state();
@@ -31,8 +31,8 @@ impl Engine {
         Some(model)
     }
 
-    /// Switches to a model whether it can be asked or not, for dialects that find out with the next prompt; runs that are
-    /// going on keep theirs.
+    /// Switches to a model even if it is not available, for dialects that report this with the next prompt. Current
+    /// runs keep their model.
     pub fn use_model(&self, model: Model) {
         let mut state = self.shared.state();
         let (thinking, previous) = (state.thinking, state.model.clone());
@@ -41,8 +41,8 @@ impl Engine {
         self.shared.selected(&model, previous.as_ref(), Selection::Set);
     }
 
-    /// Switches to the next model, of the chosen ones where models were chosen. Gives the model, its
-    /// level, and whether models were chosen; none where there is no other.
+    /// Switches to the next model; if models were selected for cycling, to the next one of these. Returns the model,
+    /// its level, and `true` if models were selected. Returns `None` if there is no other model.
     pub fn cycle_model(&self) -> Option<(Model, ThinkingLevel, bool)> {
         let options = &self.shared.options;
         let scoped = !options.scope.is_empty();
@@ -69,21 +69,21 @@ impl Engine {
         Some((next.model.clone(), thinking, scoped))
     }
 
-    /// Sets how hard the model thinks: the nearest level that it has.
+    /// Sets the thinking level, to the nearest level that the model supports.
     pub fn set_thinking(&self, level: ThinkingLevel) {
         let mut state = self.shared.state();
         let level = self.shared.options.nearest_level(state.model.as_ref(), level);
         self.shared.think(&mut state, level);
     }
 
-    /// The levels of the model in use; `off` alone where it cannot think, and without a model.
+    /// Returns the levels of the model in use; only `off` without a model, and for a model without thinking.
     pub fn thinking_levels(&self) -> Vec<ThinkingLevel> {
         let state = self.shared.state();
         let levels = state.model.as_ref().map(|model| self.shared.options.catalog.levels(model));
         levels.filter(|levels| !levels.is_empty()).unwrap_or_else(|| vec![ThinkingLevel::Off])
     }
 
-    /// Switches to the next level that the model has; none where it has only one.
+    /// Switches to the next level of the model. Returns `None` if there is only one.
     pub fn cycle_thinking(&self) -> Option<ThinkingLevel> {
         let mut state = self.shared.state();
         let levels = self.shared.options.catalog.levels(state.model.as_ref()?);
@@ -98,7 +98,7 @@ impl Engine {
 }
 
 impl Shared {
-    /// Tells the hooks that a model is in use; nothing where it was before, as in pi.
+    /// Reports the use of a model to the hooks, unless it was already in use, as in pi.
     pub(super) fn selected(&self, model: &Model, previous: Option<&Model>, selection: Selection) {
         let is_it = |previous: &Model| previous.provider == model.provider && previous.id == model.id;
         if !previous.is_some_and(is_it) {
@@ -106,7 +106,7 @@ impl Shared {
         }
     }
 
-    /// Switches to a model, with the level nearest to the one that is wanted; the session keeps both.
+    /// Switches to a model, with the nearest level to `wanted`. The session stores both.
     fn switch(&self, state: &mut State, model: Model, wanted: ThinkingLevel) {
         state.session.model_changed(&model.provider, &model.id);
         state.session.linger();
@@ -118,7 +118,7 @@ impl Shared {
         self.think(state, level);
     }
 
-    /// Sets the level; the session keeps it where it is another one.
+    /// Sets the level. The session stores a changed level.
     fn think(&self, state: &mut State, level: ThinkingLevel) {
         if state.thinking != level {
             state.thinking = level;
@@ -129,7 +129,7 @@ impl Shared {
         }
     }
 
-    /// The other agent asks that model from here on.
+    /// Records a change of model by the remote agent.
     pub(super) fn told_model(&self, model: Model) {
         let mut state = self.state();
         let is_it = |known: &Model| known.provider == model.provider && known.id == model.id;
@@ -139,7 +139,7 @@ impl Shared {
         }
     }
 
-    /// Its model thinks that much from here on.
+    /// Records a change of the thinking level by the remote agent.
     pub(super) fn told_thinking(&self, level: ThinkingLevel) {
         let mut state = self.state();
         if state.thinking != level {
@@ -149,7 +149,7 @@ impl Shared {
         }
     }
 
-    /// Takes over what a session that was opened names, as far as it is there.
+    /// Adopts the model and the level that an opened session names, as far as available.
     pub(super) fn restore(&self, state: &mut State, restored: Restored) {
         if let Some((provider, id)) = &restored.model {
             match self.options.catalog.get_available(provider, id) {

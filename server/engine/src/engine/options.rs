@@ -1,4 +1,4 @@
-//! What an engine is made of.
+//! The parts of an engine.
 
 use std::sync::Arc;
 
@@ -13,64 +13,66 @@ use crate::session::Store;
 use crate::tools::{ToolContext, ToolSet};
 use crate::world::{Clock, Ids};
 
-/// The parts of an engine; all of them stay as they are while it lives.
+/// The parts of an engine. They do not change during its life.
 #[derive(Clone)]
 pub struct Options {
-    /// The models that there are.
+    /// The known models.
     pub catalog: Catalog,
-    /// The model to begin with.
+    /// The initial model.
     pub model: Option<Chosen>,
-    /// Why there is no model, where there is none: the end of a sentence for the user.
+    /// Reason for the absence of a model: the end of a sentence for the user.
     pub no_model: String,
-    /// The models that cycling goes through; empty: all of them.
+    /// The models for cycling; empty for all models.
     pub scope: Vec<Chosen>,
-    /// How hard models think unless their name says so; the nearest level that a model has counts.
+    /// Requested thinking level, which takes precedence over the level in the name of the model. The nearest level that
+    /// the model supports applies.
     pub thinking: Option<ThinkingLevel>,
-    /// What the session to begin with is called, in place of the name that it has.
+    /// Name of the initial session, in place of its own name.
     pub session_name: Option<String>,
-    /// Where sessions are kept; none where they are not.
+    /// Storage of sessions; `None` if sessions are not stored.
     pub store: Option<Store>,
-    /// What models are told beforehand.
+    /// The system prompt of models.
     pub system_prompt: SystemPrompt,
     /// Skills and prompt templates.
     pub resources: Arc<Resources>,
-    /// The commands that extensions registered.
+    /// The commands of extensions.
     pub extension_commands: Arc<dyn ExtensionCommands>,
-    /// What the user has decided beforehand.
+    /// The settings of the user.
     pub settings: Settings,
-    /// Keeps what a client sets.
+    /// Storage for settings that a client changes.
     pub persist: Arc<dyn Persist>,
-    /// Who looks into what the engine does.
+    /// The hooks.
     pub hooks: Chain,
-    /// How it behaves where agents differ.
+    /// Differences of the agent from other agents.
     pub customs: Customs,
-    /// What may follow a run besides retries and compactions, in the order in which they are asked.
+    /// Policies for the work after a run, besides retries and compactions, in call order.
     pub afterwards: Vec<Arc<dyn Afterwards>>,
-    /// How many agents it may set to work.
+    /// Limits on subagents.
     pub bounds: Bounds,
-    /// The agent that does the work, where that is another one: models, tools and policies of these options are not used
-    /// then.
+    /// The remote agent that does the work, if there is one. Models, tools and policies of these options are then
+    /// unused.
     pub lead: Option<Arc<dyn Lead>>,
-    /// Counts what is used.
+    /// Usage of the engine and its children.
     pub ledger: Arc<Ledger>,
     /// The tools.
     pub tools: ToolSet,
-    /// Whether those are all the tools: hooks add none.
+    /// `true` if hooks add no tools.
     pub only_these_tools: bool,
-    /// What surrounds each call: directory, spawner, shell. Its abort and updates are not used.
+    /// Context of each tool call: directory, spawner, shell. Its abort and updates are unused.
     pub context: ToolContext,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Identifiers.
+    /// The source of identifiers.
     pub ids: Arc<dyn Ids>,
-    /// The line in which the work of all engines of a process waits, so that much of it holds nobody up.
+    /// The line in which the work of all engines of a process waits, so that a large amount of work delays no other
+    /// work.
     pub fairness: Fairness,
-    /// Where the engine says, when it has ended, what it could not keep.
+    /// Report of the data that the engine could not store, set at its end.
     pub unsaved: Unsaved,
 }
 
 impl Options {
-    /// The level nearest to the one that is wanted, of those that the model has.
+    /// Returns the level of the model that is nearest to the wanted one.
     pub(super) fn nearest_level(&self, model: Option<&Model>, wanted: ThinkingLevel) -> ThinkingLevel {
         model.map_or(ThinkingLevel::Off, |model| self.catalog.nearest_level(model, wanted))
     }

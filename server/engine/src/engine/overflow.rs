@@ -1,4 +1,4 @@
-//! Conversations that do not fit: refusals that do not say so, and messages that alone are too large.
+//! Conversations that exceed the context: errors without that explanation, and single messages that are too large.
 
 use std::sync::Arc;
 
@@ -8,28 +8,28 @@ use super::compaction::{Conversation as _, Snapshot, counted_tokens, estimate};
 use super::run::Run;
 use crate::providers::{Failure, FailureKind};
 
-/// A conversation that takes more than so many hundredths of the context may have been refused for its length.
+/// Share of the context in percent. An unexplained error for a larger conversation is treated as an overflow.
 const NEARLY_FULL: u64 = 70;
-/// Maximum number of characters of a message that an error shows.
+/// Maximum number of characters of a message in an error.
 const SHOWN: usize = 60;
-/// Characters of a token, on average.
+/// Average number of characters per token.
 const CHARACTERS_PER_TOKEN: usize = 4;
 
 impl Run {
-    /// Returns a failure as it is to be understood: what a provider refused for no known reason is an overflow if the
-    /// conversation nearly fills the context, and the text of an overflow names a message that alone is too large.
+    /// Returns the failure with its interpretation. An error without a known reason is an overflow if the conversation
+    /// nearly fills the context. The text of an overflow names a message that is too large on its own.
     pub(super) async fn judged(&self, failure: Failure) -> Failure {
         if failure.kind != FailureKind::Overflow && !failure.unexplained {
             return failure;
         }
-        // Tools look at the state, too.
+        // Tools lock the state, too, so this precedes the lock.
         let besides = self.besides();
         let (snapshot, model) = (Snapshot::of(&mut self.shared.state().session), self.model.clone());
         let is_long = snapshot.is_long();
         beside(is_long, move || understood(failure, &snapshot, besides, &model)).await
     }
 
-    /// An estimate of what a request has besides messages, in tokens.
+    /// Returns an estimate of the request without its messages, in tokens.
     fn besides(&self) -> u64 {
         let tools = self.shared.tools();
         let tool = |tool: &Arc<dyn crate::tools::Tool>| {
@@ -54,7 +54,7 @@ fn understood(mut failure: Failure, snapshot: &Snapshot, besides: u64, model: &M
     failure
 }
 
-/// Returns the result of work that reads a conversation; of a long one it is done beside the other work of the runtime.
+/// Returns the result of work that reads a conversation. For a long conversation, the work runs on a blocking thread.
 pub(super) async fn beside<T: Send + 'static>(is_long: bool, work: impl FnOnce() -> T + Send + 'static) -> T {
     if !is_long {
         return work();
@@ -68,8 +68,8 @@ fn is_most(tokens: u64, model: &Model) -> bool {
     window > 0 && u128::from(tokens) * 100 > window * u128::from(NEARLY_FULL)
 }
 
-/// Names the message that alone takes most of the context, with the way back. Only the messages behind the last answer
-/// count: a compaction makes room of older ones.
+/// Returns a note about a message that alone takes most of the context, with a remedy. Only messages after the last
+/// answer are considered: a compaction removes older ones.
 fn too_large(back: impl Iterator<Item = Arc<AgentMessage>>, model: &Model) -> Option<String> {
     let is_answer = |message: &Arc<AgentMessage>| match &**message {
         AgentMessage::Assistant(answer) => {
@@ -100,7 +100,7 @@ fn too_large(back: impl Iterator<Item = Arc<AgentMessage>>, model: &Model) -> Op
     ))
 }
 
-/// The beginning of a message on one line.
+/// Returns the beginning of a message on one line.
 fn shown(content: &InputContent) -> Option<String> {
     let text = match content {
         InputContent::Text(text) => text.as_str(),
@@ -166,7 +166,7 @@ mod tests {
         );
         let of_result = named(json!([user("hi"), answer("toolUse"), result])).unwrap();
         assert!(of_result.starts_with("The result of read (c1) alone takes about 750 tokens"), "{of_result}");
-        // A failed answer stands between them, but is no answer.
+        // A failed answer between them is ignored.
         assert!(named(json!([user(&long), answer("error"), user("and now?")])).is_some());
         assert!(named(json!([{"role": "user", "content": long, "timestamp": 1}])).is_some());
     }

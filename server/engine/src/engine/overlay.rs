@@ -6,7 +6,7 @@ use crate::prompt::SystemPrompt;
 use crate::resources::Resources;
 use crate::tools::ToolContext;
 
-/// What is kept of it.
+/// The replaced options.
 pub(super) struct Overlay {
     pub(super) context: ToolContext,
     pub(super) system_prompt: SystemPrompt,

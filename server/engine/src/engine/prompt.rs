@@ -1,4 +1,4 @@
-//! How a run is started, and what joins one.
+//! The start of a run, and messages that join one.
 
 use agentese::types::{AgentMessage, ImageContent};
 use tokio_util::sync::CancellationToken;
@@ -11,20 +11,20 @@ use super::{Engine, Event, Handed, Input, PromptError, Shared, StreamingBehavior
 use crate::providers::is_blank;
 use crate::tools::prepare_image;
 
-/// An accepted prompt: work that is reserved, or a message that was queued.
+/// An accepted prompt: reserved work, or a queued message.
 ///
-/// Dropping it gives the reservation up.
+/// Dropping it ends the reservation.
 #[must_use = "the run waits for `start`, and the engine with it"]
 pub struct Begun {
     what: What,
     handed: Handed,
 }
 
-/// What was begun.
+/// Kind of an accepted prompt.
 enum What {
     Queued,
     Run(Box<(Work, Run)>),
-    /// By another agent, with those words.
+    /// Work of the remote agent, with the input that started it.
     Led(Box<(Work, Vec<AgentMessage>)>),
 }
 
@@ -37,17 +37,17 @@ impl Begun {
         Self { what: What::Led(Box::new((work, said))), handed: Handed::default() }
     }
 
-    /// What another agent does is told once this is started or dropped.
+    /// Holds back the events of the remote agent until this prompt is started or dropped.
     pub fn holding(self, handed: Handed) -> Self {
         Self { handed, ..self }
     }
 
-    /// Whether it starts a run; if not, it waits in a queue of the run that is going on.
+    /// Returns `true` if the prompt starts a run. Returns `false` if it waits in a queue of the current run.
     pub fn is_run(&self) -> bool {
         !matches!(self.what, What::Queued)
     }
 
-    /// The work that it starts; none where it waits in a queue.
+    /// Returns a handle to the started work; `None` for a queued prompt.
     pub fn running(&self) -> Option<Running> {
         match &self.what {
             What::Queued => None,
@@ -56,7 +56,7 @@ impl Begun {
         }
     }
 
-    /// Starts the run, where there is one. No event is sent before this, so that a front can answer first.
+    /// Starts the run, if there is one. No event is emitted before this call, so a front can respond first.
     pub fn start(self) {
         match self.what {
             What::Queued => {}
@@ -73,12 +73,12 @@ impl Begun {
     }
 }
 
-/// Work that was begun.
+/// A handle to the work of a prompt.
 #[derive(Debug, Clone)]
 pub struct Running(CancellationToken);
 
 impl Running {
-    /// Waits until it is over, with everything that follows its first run.
+    /// Waits for the end of the work, including all work after its first run.
     pub async fn ended(&self) {
         self.0.cancelled().await;
     }
@@ -90,18 +90,17 @@ impl std::fmt::Debug for Begun {
     }
 }
 
-/// What stands in place of images that are kept from models.
+/// Replacement for images that the settings keep from models.
 const BLOCKED: &str = "[The settings keep images from the model.]";
 
 impl Engine {
-    /// Whether there is something left of the session's budget. Prompts are refused where there is not; what goes on,
-    /// goes on.
+    /// Fails if the budget of the session is exhausted. Prompts are then rejected, and current work continues.
     pub fn within_budget(&self) -> Result<(), PromptError> {
         self.shared.within_budget()
     }
 
-    /// Returns whether the words are an empty text that agents of the dialect take all the same. Fails for other words in
-    /// which nothing can be seen and that come without an image.
+    /// Returns `true` if the input is an empty text that agents of the dialect accept. Fails for other input without
+    /// visible text and images.
     pub fn accept_words(&self, text: &str, images: &[ImageContent]) -> Result<bool, PromptError> {
         let empty = text.is_empty() && images.is_empty() && self.shared.options.customs.empty_messages;
         match is_blank(text) && images.is_empty() && !empty {
@@ -110,9 +109,9 @@ impl Engine {
         }
     }
 
-    /// Puts skills and templates in place of their names, checks the images of an input, and makes them small enough
-    /// for a model. Fails for the first image that is none, is damaged, is declared as something else, or is too large, and
-    /// if nothing is left that can be seen.
+    /// Replaces names of skills and templates with their texts, checks the images of an input, and reduces them to a
+    /// size for models. Fails for the first image that is invalid, damaged, too large, or of another type than
+    /// declared. Fails if the input has no visible content afterwards.
     pub async fn prepare(&self, input: Input) -> Result<Input, PromptError> {
         let input = self.fitted(input).await?;
         input.check()?;
@@ -121,7 +120,7 @@ impl Engine {
 
     async fn fitted(&self, mut input: Input) -> Result<Input, PromptError> {
         if self.is_led() {
-            // Whoever answers prepares it.
+            // The remote agent prepares the input.
             return Ok(input);
         }
         if !input.verbatim {
@@ -149,11 +148,11 @@ impl Engine {
         prepared.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
 
-    /// Accepts a prompt: it starts a run, or joins the one that is going on as `streaming` says.
-    /// During the pause before a retry, and while the agent compacts on its own, it waits and is
-    /// delivered with the run that follows, unless the customs count these as the run or refuse it in that pause; after an abort with the next one. Refused while a run is going on and `streaming` says
-    /// nothing, while a compaction that was asked for is going on, without a model or its key, where the budget is used up,
-    /// and while the engine is shut down.
+    /// Accepts a prompt: it starts a run, or joins the current one according to `streaming`. During the pause before a
+    /// retry and during an automatic compaction, the prompt waits for the following run; after an abort, for the next
+    /// one. The customs may treat these phases as a part of the run, or reject prompts in the pause. Fails during a run
+    /// without `streaming`, during a requested compaction, without a model or its key, with an exhausted budget, and
+    /// during a shutdown. Fails for a blank prompt, and if the queues are full.
     pub fn begin(&self, input: Input, streaming: Option<StreamingBehavior>) -> Result<Begun, PromptError> {
         input.check()?;
         let (said, message, files) = input.split(self.shared.options.clock.now_ms());
@@ -166,13 +165,13 @@ impl Engine {
         self.shared.start(state, work, std::iter::once(message).chain(files).collect(), Some(said))
     }
 
-    /// Queues a message that interrupts; while the engine is idle it waits for the next prompt.
-    /// Fails where too much waits already, and for a blank message.
+    /// Queues a message that interrupts. If the engine is idle, the message waits for the next prompt. Fails if the
+    /// queues are full, and for a blank message.
     pub fn steer(&self, input: Input) -> Result<(), PromptError> {
         self.queue(input, StreamingBehavior::Steer)
     }
 
-    /// Takes what waits out of the queues, and gives the texts: those that interrupt, and the others.
+    /// Empties the queues, and returns the texts of the steering messages and of the follow-ups.
     pub fn clear_queues(&self) -> (Vec<String>, Vec<String>) {
         let mut state = self.shared.state();
         let texts = state.queues.give_back();
@@ -183,8 +182,8 @@ impl Engine {
         texts
     }
 
-    /// Queues a message for the time when the agent would stop; while the engine is idle it waits
-    /// for the next prompt. Fails where too much waits already, and for a blank message.
+    /// Queues a message for the moment at which the agent would stop. If the engine is idle, the message waits for the
+    /// next prompt. Fails if the queues are full, and for a blank message.
     pub fn follow_up(&self, input: Input) -> Result<(), PromptError> {
         self.queue(input, StreamingBehavior::FollowUp)
     }
@@ -198,7 +197,7 @@ impl Engine {
 }
 
 impl Shared {
-    /// Whether a prompt is within the budget. A child was started within it, and may be spoken to.
+    /// Fails if the budget is exhausted. A child started within the budget, so its prompts are not checked.
     pub(super) fn within_budget(&self) -> Result<(), PromptError> {
         let ledger = &self.options.ledger;
         match ledger.exceeded(self.options.clock.now_ms()).filter(|_| ledger.is_root()) {
@@ -207,7 +206,7 @@ impl Shared {
         }
     }
 
-    /// Whether a prompt is taken now, and into which queue where something is going on.
+    /// Decides about a prompt now. Returns the queue for it; `None` if it starts a run. Fails if it is rejected.
     pub(super) fn admits(
         &self,
         state: &State,
@@ -228,14 +227,14 @@ impl Shared {
         }
     }
 
-    /// Fails where too much waits already for that to be queued, and for a blank message.
+    /// Fails if the queues have no room for the input, and for a blank message.
     pub(super) fn has_room(&self, input: &Input) -> Result<(), PromptError> {
         input.check()?;
         let message = input.clone().message(self.options.clock.now_ms());
         Ok(self.state().queues.fits(&message.into())?)
     }
 
-    /// Puts a message into a queue and tells of it. Fails, and tells nothing, where too much waits already.
+    /// Queues a message and emits an event. Fails without an event if the queues are full.
     fn queue(&self, state: &mut State, message: AgentMessage, follows: bool) -> Result<(), QueuesFull> {
         state.queues.fits(&message)?;
         self.sink.push(Event::Queued(&message));
@@ -247,7 +246,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Tells what waits, where that has changed.
+    /// Emits the queued texts if they have changed.
     pub(super) fn tell_of_queues(&self, state: &mut State) {
         if let Some((steering, follow_ups)) = state.queues.changes() {
             self.sink.push(Event::QueuesChanged { steering: &steering, follow_ups: &follow_ups });

@@ -1,26 +1,26 @@
-//! Messages that wait for their moment in a run.
+//! Messages that wait for their delivery in a run.
 
 use std::collections::VecDeque;
 
 use agentese::types::{AgentMessage, InputBlock, InputContent, InterruptMode, QueueMode};
 
-/// How much may wait, in bytes of texts and images. A message alone always may.
+/// Maximum size of the queues, in bytes of texts and images. A single message may be larger.
 pub const LARGEST_QUEUES: usize = 64 << 20;
 
-/// So much waits already that a message was not taken.
+/// Error for a message that does not fit into the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{waiting} messages of {} MiB wait already, and more than {} MiB are not kept; send it again when some of them are delivered",
     .bytes.div_ceil(1 << 20), LARGEST_QUEUES >> 20
 )]
 pub struct QueuesFull {
-    /// How many messages wait.
+    /// Number of waiting messages.
     pub waiting: usize,
-    /// How long they are.
+    /// Size of the waiting messages in bytes.
     pub bytes: usize,
 }
 
-/// The bytes of its texts and images.
+/// Returns the size of the texts and images of a message in bytes.
 fn size(message: &AgentMessage) -> usize {
     let AgentMessage::User(message) = message else {
         return serde_json::to_vec(message).map_or(0, |text| text.len());
@@ -38,12 +38,12 @@ fn size(message: &AgentMessage) -> usize {
     }
 }
 
-/// What it says.
+/// Returns the text of a message.
 pub(super) fn text(message: &AgentMessage) -> String {
     let AgentMessage::User(message) = message else { return String::new() };
     match &message.content {
         InputContent::Text(text) => text.clone(),
-        // What is said about images follows the words.
+        // Notes about images follow the text.
         InputContent::Blocks(blocks) => match blocks.first() {
             Some(InputBlock::Text(block)) => block.text.clone(),
             _ => String::new(),
@@ -51,19 +51,19 @@ pub(super) fn text(message: &AgentMessage) -> String {
     }
 }
 
-/// Two queues, and the messages that were taken from them and are about to be delivered.
+/// Two queues, and the messages that were taken from them for delivery.
 ///
-/// A message counts as pending until it is delivered. One that was taken and cannot be delivered
-/// goes back to the front of its queue, so that an abort loses nothing.
+/// A message is pending until its delivery. A taken message that cannot be delivered returns to the front of its queue,
+/// so an abort loses no message.
 #[derive(Debug)]
 pub struct Queues {
     interrupt: InterruptMode,
     steering: Queue,
     follow_ups: Queue,
     taken: VecDeque<(Source, AgentMessage)>,
-    /// How much waits.
+    /// Size of the pending messages in bytes.
     bytes: usize,
-    /// A message came or went that nobody was told of.
+    /// `true` after a change for which no event was emitted.
     changed: bool,
 }
 
@@ -100,32 +100,32 @@ impl Default for Queues {
 }
 
 impl Queues {
-    /// When steering reaches a run.
+    /// Returns the moment at which steering reaches a run.
     pub fn interrupt_mode(&self) -> InterruptMode {
         self.interrupt
     }
 
-    /// Sets when steering reaches a run.
+    /// Sets the moment at which steering reaches a run.
     pub fn set_interrupt_mode(&mut self, mode: InterruptMode) {
         self.interrupt = mode;
     }
 
-    /// Whether steering waits that is to interrupt the calls that are running.
+    /// Returns `true` if queued steering interrupts the running calls.
     pub fn interrupts(&self) -> bool {
         self.interrupt == InterruptMode::Immediate && !self.steering.waiting.is_empty()
     }
 
-    /// Adds a message that interrupts. Fails, and does not take it, where too much waits.
+    /// Adds a message that interrupts. Fails, without adding it, if the queues are full.
     pub fn steer(&mut self, message: impl Into<AgentMessage>) -> Result<(), QueuesFull> {
         self.add(Source::Steering, message.into())
     }
 
-    /// Adds a message for the time when the agent would stop. Fails, and does not take it, where too much waits.
+    /// Adds a message for the moment at which the agent would stop. Fails, without adding it, if the queues are full.
     pub fn follow_up(&mut self, message: impl Into<AgentMessage>) -> Result<(), QueuesFull> {
         self.add(Source::FollowUps, message.into())
     }
 
-    /// Fails where so much waits that the message would not be taken.
+    /// Fails if the queues have no room for the message.
     pub fn fits(&self, message: &AgentMessage) -> Result<(), QueuesFull> {
         let waiting = self.pending();
         match waiting > 0 && self.bytes + size(message) > LARGEST_QUEUES {
@@ -142,47 +142,47 @@ impl Queues {
         Ok(())
     }
 
-    /// How steering messages are delivered.
+    /// Returns the delivery mode of steering messages.
     pub fn steering_mode(&self) -> QueueMode {
         self.steering.mode
     }
 
-    /// Sets how steering messages are delivered.
+    /// Sets the delivery mode of steering messages.
     pub fn set_steering_mode(&mut self, mode: QueueMode) {
         self.steering.mode = mode;
     }
 
-    /// How follow-ups are delivered.
+    /// Returns the delivery mode of follow-ups.
     pub fn follow_up_mode(&self) -> QueueMode {
         self.follow_ups.mode
     }
 
-    /// Sets how follow-ups are delivered.
+    /// Sets the delivery mode of follow-ups.
     pub fn set_follow_up_mode(&mut self, mode: QueueMode) {
         self.follow_ups.mode = mode;
     }
 
-    /// How many messages wait.
+    /// Returns the number of pending messages.
     pub fn pending(&self) -> usize {
         self.steering.waiting.len() + self.follow_ups.waiting.len() + self.taken.len()
     }
 
-    /// Takes steering messages for delivery, one or all; says whether there were any.
+    /// Takes steering messages for delivery, one or all. Returns `true` if there were any.
     pub fn take_steering(&mut self) -> bool {
         self.take(Source::Steering)
     }
 
-    /// Takes follow-ups for delivery, one or all; says whether there were any.
+    /// Takes follow-ups for delivery, one or all. Returns `true` if there were any.
     pub fn take_follow_ups(&mut self) -> bool {
         self.take(Source::FollowUps)
     }
 
-    /// Whether taken messages wait for delivery.
+    /// Returns `true` if taken messages wait for delivery.
     pub fn has_taken(&self) -> bool {
         !self.taken.is_empty()
     }
 
-    /// The next taken message; it does not count any more.
+    /// Returns the next taken message, which is no longer pending.
     pub fn deliver(&mut self) -> Option<AgentMessage> {
         let (_, message) = self.taken.pop_front()?;
         self.changed = true;
@@ -190,7 +190,7 @@ impl Queues {
         Some(message)
     }
 
-    /// Takes out the first message that waits with the same text, whoever delivers it.
+    /// Removes and returns the first waiting message with the same text, which another component delivers.
     pub fn take_like(&mut self, message: &AgentMessage) -> Option<AgentMessage> {
         let wanted = text(message);
         let found = [Source::Steering, Source::FollowUps].into_iter().find_map(|source| {
@@ -203,7 +203,7 @@ impl Queues {
         Some(found)
     }
 
-    /// Puts taken messages back where they came from.
+    /// Puts taken messages back into their queues.
     pub fn put_back(&mut self) {
         while let Some((source, message)) = self.taken.pop_back() {
             self.queue(source).waiting.push_front(message);
@@ -219,7 +219,7 @@ impl Queues {
         self.changed = false;
     }
 
-    /// Takes what waits out of the queues, and gives the texts: those that interrupt, and the others.
+    /// Empties the queues, and returns the texts of the steering messages and of the follow-ups.
     pub fn give_back(&mut self) -> (Vec<String>, Vec<String>) {
         let mut empty = |source| -> Vec<String> {
             let messages: Vec<_> = self.queue(source).waiting.drain(..).collect();
@@ -231,7 +231,7 @@ impl Queues {
         texts
     }
 
-    /// The texts that wait, where a message came or went since this was last asked.
+    /// Returns the waiting texts if they have changed since the last call.
     pub fn changes(&mut self) -> Option<(Vec<String>, Vec<String>)> {
         if !std::mem::take(&mut self.changed) {
             return None;
@@ -348,7 +348,7 @@ mod tests {
         queues.deliver();
         queues.follow_up(message(&large)).unwrap();
         queues.clear();
-        // One alone is never too large.
+        // A single message is never too large.
         queues.steer(message(&large.repeat(65))).unwrap();
         assert!(queues.steer(message("x")).is_err());
     }

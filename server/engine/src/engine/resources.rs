@@ -1,4 +1,4 @@
-//! Skills and prompt templates that extensions bring, beside those that were there.
+//! Skills and prompt templates of extensions, besides the existing ones.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::{Engine, Shared};
 use crate::resources::{Complaint, Resources};
 
 impl Shared {
-    /// Skills and prompt templates.
+    /// Returns all skills and prompt templates.
     pub(super) fn resources(&self) -> Arc<Resources> {
         let all = self.extra.state().all.as_ref().map(|(all, _)| all.clone());
         all.unwrap_or_else(|| self.own_resources().clone())
@@ -15,8 +15,8 @@ impl Shared {
 }
 
 impl Engine {
-    /// Adds skills and prompt templates, files or folders of them, to those that are there; of several with one name
-    /// the older one counts. Gives what is wrong with them.
+    /// Adds skills and prompt templates, as files or folders. An existing resource takes precedence over a new one with
+    /// its name. Returns the warnings about them.
     pub async fn extend_resources(&self, skills: Vec<PathBuf>, templates: Vec<PathBuf>) -> Vec<Complaint> {
         let shared = self.shared.clone();
         let read = tokio::task::spawn_blocking(move || {

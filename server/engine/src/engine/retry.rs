@@ -1,7 +1,7 @@
-//! What may follow a run by the agent's own policies: another try, a compaction. Those of others are
-//! [`super::Afterwards`]; `work` asks all of them in one list.
+//! The agent's own policies for the work after a run: retries and compactions. [`super::Afterwards`] is the trait for
+//! other policies; `work` calls all of them in one list.
 //!
-//! Pure: an answer and the settings go in, a decision comes out.
+//! Pure: the input is an answer and the settings, the output a decision.
 
 use std::time::Duration;
 
@@ -12,28 +12,29 @@ use super::compaction::is_due;
 use crate::config::{CompactionSettings, RetrySettings};
 use crate::providers::{Failure, FailureKind, most_tokens};
 
-/// The pause before that retry, counted from 1; each is twice as long as the one before.
+/// Returns the pause before a retry, with the retries counted from 1. Each pause is twice as long as the previous one.
 fn pause(settings: &RetrySettings, attempt: u64) -> Duration {
     let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
     let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
     Duration::from_millis(settings.base_delay_ms.saturating_mul(factor))
 }
 
-/// How long the provider asks to be left alone, where that is more than it may ask for.
+/// Returns the pause that the provider requests, if it exceeds the permitted maximum.
 pub(super) fn too_long(settings: &RetrySettings, failure: &Failure) -> Option<Duration> {
     let longest = Duration::from_millis(settings.max_delay_ms);
     failure.retry_after.filter(|asked| is_transient(failure.kind) && *asked > longest)
 }
 
-/// The pause before a request is made again that failed like that, after so many retries; none where it is not.
+/// Returns the pause before a failed request is repeated, after so many retries. Returns `None` if the request is not
+/// repeated.
 pub(super) fn next_try(settings: &RetrySettings, failure: &Failure, retries: u64) -> Option<Duration> {
     let may_help = is_transient(failure.kind) && too_long(settings, failure).is_none();
     let left = settings.enabled && retries < u64::from(settings.max_retries);
     (may_help && left).then(|| pause(settings, retries + 1).max(failure.retry_after.unwrap_or_default()))
 }
 
-/// The failure, as one of the network if it is a refusal whose text has one of these words. Words are compared without regard to case
-/// and punctuation.
+/// Returns the failure, as a network failure if it is a rejection whose text contains one of these words. Case and
+/// punctuation are ignored.
 pub(super) fn with_retried_words(failure: Failure, words: &[&str]) -> Failure {
     if failure.kind != FailureKind::BadRequest || words.is_empty() {
         return failure;
@@ -47,7 +48,7 @@ pub(super) fn with_retried_words(failure: Failure, words: &[&str]) -> Failure {
     }
 }
 
-/// Whether the same request may succeed later.
+/// Returns `true` if the same request may succeed later.
 fn is_transient(kind: FailureKind) -> bool {
     matches!(
         kind,
@@ -55,52 +56,52 @@ fn is_transient(kind: FailureKind) -> bool {
     )
 }
 
-/// What follows a run.
+/// Decision about the work after a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Then {
-    /// Nothing.
+    /// No work.
     Rest,
     /// The same request again, after a pause.
     Retry { attempt: u64, pause: Duration },
-    /// Nothing: there were retries, and this was the last one.
+    /// No work after the last of several retries.
     GiveUp { attempt: u64 },
-    /// A compaction, and where `again` says so the request once more: there is no answer to it yet.
+    /// A compaction. If `again` is `true`, the request is then repeated, because it has no answer yet.
     Compact { reason: CompactionReason, again: bool },
-    /// Nothing: the conversation does not fit even after it was compacted.
+    /// No work: the conversation does not fit even after a compaction.
     StillTooLong,
-    /// A run with what was queued after the last one had looked for the last time.
+    /// A run with messages that were queued after the last check by the previous run.
     Queued,
-    /// Another run, as one of the policies wants it.
+    /// Another run, requested by a policy.
     GoOn(GoOn),
 }
 
-/// How a run ended.
+/// The end of a run.
 pub(super) struct Ended<'a> {
-    /// Its last answer.
+    /// The last answer of the run.
     pub answer: &'a AssistantMessage,
-    /// Why that one failed, where it did.
+    /// Failure of the last answer, if it failed.
     pub failure: Option<&'a Failure>,
-    /// Retries so far.
+    /// Number of retries so far.
     pub attempt: u64,
-    /// The context has been compacted since the user said something, because it did not fit.
+    /// `true` if the context has been compacted because of an overflow since the last input of the user.
     pub made_room: bool,
-    /// Tokens in the context.
+    /// Number of tokens in the context.
     pub tokens: u64,
-    /// The model that answered.
+    /// The model of the answer.
     pub model: &'a Model,
-    /// Whether an answer that was cut off below what the model can say is asked for again.
+    /// `true` if an answer that was cut off below the output limit of the model is requested again.
     pub mends_cuts: bool,
-    /// Whether an answer whose connection broke is asked for again although it had begun.
+    /// `true` if an answer is requested again after a broken connection although it had begun.
     pub repeats_begun: bool,
 }
 
-/// What one of the agent's own policies wants to follow; none where that is the business of those behind it.
+/// Returns the decision of one of the agent's own policies; `None` leaves the decision to the next policy.
 type Policy = fn(&Ended<'_>, &RetrySettings, &CompactionSettings) -> Option<Then>;
 
-/// The agent's own policies, in the order in which they are asked.
+/// The agent's own policies, in call order.
 pub(super) const OWN: [Policy; 2] = [try_again, make_room];
 
-/// The same request again after a failure that may pass, as often as the settings say.
+/// Repeats the request after a transient failure, up to the limit in the settings.
 fn try_again(ended: &Ended<'_>, retry: &RetrySettings, compaction: &CompactionSettings) -> Option<Then> {
     let failure = ended.failure?;
     let begun = failure.kind == FailureKind::Network && !ended.answer.content.is_empty();
@@ -108,12 +109,12 @@ fn try_again(ended: &Ended<'_>, retry: &RetrySettings, compaction: &CompactionSe
     if let Some(pause) = pause {
         return Some(Then::Retry { attempt: ended.attempt + 1, pause });
     }
-    // The request that was tried again may not fit by now; that is mended as it always is.
+    // The repeated request may have become too long; a compaction handles that as usual.
     let can_make_room = failure.kind == FailureKind::Overflow && compaction.enabled;
     (ended.attempt > 0 && !can_make_room).then_some(Then::GiveUp { attempt: ended.attempt })
 }
 
-/// A compaction of a conversation that does not fit, or hardly.
+/// Compacts a conversation that does not fit, or nearly fills the context.
 fn make_room(ended: &Ended<'_>, _: &RetrySettings, compaction: &CompactionSettings) -> Option<Then> {
     if !compaction.enabled {
         return None;
@@ -130,13 +131,13 @@ fn make_room(ended: &Ended<'_>, _: &RetrySettings, compaction: &CompactionSettin
     }
 }
 
-/// Whether the answer was cut off below what it was given room for: the conversation may have left it no more.
+/// Returns `true` if the answer was cut off below its own output limit: the conversation may have left too few tokens.
 fn was_cut(ended: &Ended<'_>) -> bool {
     let (answer, most) = (ended.answer, most_tokens(ended.model));
     ended.mends_cuts && answer.stop_reason == StopReason::Length && answer.usage.output < most
 }
 
-/// Whether the conversation did not fit: the provider said so, or it took more than the model has.
+/// Returns `true` if the conversation did not fit: the provider reported it, or it exceeds the context of the model.
 fn overflowed(ended: &Ended<'_>) -> bool {
     if let Some(failure) = ended.failure {
         return failure.kind == FailureKind::Overflow;

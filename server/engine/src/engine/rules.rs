@@ -1,5 +1,5 @@
-//! Rules that look at what a model says while it says it. One that matches stops the answer, or waits for its end; then
-//! the model is told of the rule and goes on.
+//! Rules that watch the output of a model while it grows. A matching rule stops the answer, or waits for its end. The
+//! model then receives the rule and continues.
 
 mod scope;
 
@@ -20,24 +20,25 @@ use crate::session::{Body, Entry, Role, Session};
 use crate::world::Clock;
 use scope::{Scope, Stream, named};
 
-/// What the messages are called that tell a model of rules.
+/// Custom type of the messages that contain rules for a model.
 const INJECTION: &str = "ttsr-injection";
 
-/// Watches what a model says.
+/// Watches the output of a model.
 pub struct Rules {
     cwd: PathBuf,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
 }
 
-/// A rule, ready to be looked for.
+/// A rule with its compiled pattern and scope.
 struct Watched {
     rule: Rule,
     pattern: StreamPattern,
     scope: Scope,
 }
 
-/// A stream of one turn. Text is one, in however many blocks it comes, and so is thinking; each call is one.
+/// A stream of one turn. All text blocks form one stream, and so do all thinking blocks. Each call is a stream of its
+/// own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Part {
     Text,
@@ -48,19 +49,19 @@ enum Part {
 struct State {
     rules: Arc<[Watched]>,
     settings: RuleSettings,
-    /// How far each rule has looked at the streams of the turn.
+    /// Position of each rule in the streams of the turn.
     positions: HashMap<(Part, usize), Position>,
-    /// The rules that were run into and that the model has not been told of.
+    /// Indices of matched rules that the model has not received.
     pending: Vec<usize>,
-    /// This is what stopped the answer.
+    /// `true` if this hook stopped the answer.
     stopped: bool,
-    /// The turns at which models were told of rules, by name.
+    /// Number of the turn in which the model received each rule, by name.
     told: HashMap<String, u64>,
     turns: u64,
 }
 
 impl Rules {
-    /// Watches for those rules; paths in arguments of tools are seen from `cwd`.
+    /// Creates the hook for those rules. Paths in arguments of tools are relative to `cwd`.
     pub fn new(rules: &[Rule], settings: RuleSettings, cwd: PathBuf, clock: Arc<dyn Clock>) -> Self {
         Self { cwd, clock, state: Mutex::new(State::new(watched(rules), settings)) }
     }
@@ -69,7 +70,7 @@ impl Rules {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The message that tells a model of rules.
+    /// Returns the message that contains rules for a model.
     fn injection(&self, all: &[Watched], indices: &[usize]) -> AgentMessage {
         let rules = || indices.iter().map(|index| &all[*index].rule);
         let text = rules().map(|rule| {
@@ -95,7 +96,7 @@ impl Rules {
     }
 }
 
-/// The rules that can be looked for.
+/// Returns the watching rules, compiled.
 fn watched(rules: &[Rule]) -> Arc<[Watched]> {
     let watched = |rule: &Rule| {
         let pattern = StreamPattern::new(&rule.conditions).ok()?;
@@ -110,7 +111,7 @@ impl State {
         Self { rules, settings, positions, pending: Vec::new(), stopped: false, told, turns: 0 }
     }
 
-    /// Whether a model may be told of a rule, perhaps again.
+    /// Returns `true` if a model may receive a rule, perhaps again.
     fn may_tell(&self, name: &str) -> bool {
         match (self.told.get(name), self.settings.repeat) {
             (None, _) => true,
@@ -129,7 +130,7 @@ impl State {
     }
 }
 
-/// The rules that a model was told of in a session.
+/// Returns the names of the rules that the model received in a session.
 fn told_in(session: &Session) -> impl Iterator<Item = String> {
     let may_be =
         |entry: &&Entry| matches!(entry.body(), Body::CustomMessage { .. } | Body::Message(Role::Other));
@@ -228,7 +229,7 @@ impl Hooks for Rules {
 impl Afterwards for Rules {
     fn after(&self, run: &RunOver<'_>, _: &dyn EventSink) -> Option<GoOn> {
         let mut state = self.state();
-        // What somebody else has stopped is not this one's.
+        // An answer that another hook stopped is not handled here.
         if state.pending.is_empty() || run.stopped != state.stopped {
             return None;
         }

@@ -1,4 +1,4 @@
-//! The shell around [`AgentLoop`]: carries its steps out, up to the end of the run.
+//! The shell around [`AgentLoop`]: carries out its steps, up to the end of the run.
 
 use std::sync::Arc;
 
@@ -18,48 +18,49 @@ use crate::providers::{Answer, Assembler, Failure, FailureKind, Provider};
 use crate::roles;
 use crate::session::EntryId;
 
-/// What an answer that was aborted says, as pi 0.55 does.
+/// Error text of an aborted answer, as in pi 0.55.
 pub(super) const ABORTED: &str = "Request was aborted.";
 
-/// One run, from its first event to the last but one: its end is told by whoever knows what follows.
+/// One run, from its first event to the last but one. The caller emits its end, because it decides about the work after
+/// it.
 pub(super) struct Run {
     pub(super) shared: Arc<Shared>,
     steps: AgentLoop,
     pub(super) model: Model,
     pub(super) provider: Arc<dyn Provider>,
     pub(super) thinking: ThinkingLevel,
-    /// What the model is told beforehand; the same for the whole run, so that caches hold.
+    /// System prompt; constant for the whole run, so that caches stay valid.
     pub(super) system_prompt: String,
     pub(super) abort: CancellationToken,
-    /// The answer of the turn that is going on, and the results of its calls.
+    /// Results of the calls in the current turn.
     results: Vec<ToolResultMessage>,
     outcome: Outcome,
-    /// What the user said to begin it.
+    /// Original input of the user that starts the run.
     said: Option<Said>,
-    /// No turn has begun.
+    /// `true` before the first turn.
     fresh: bool,
 }
 
-/// How a run went.
+/// Outcome of a run.
 pub(super) struct Outcome {
     /// All messages of the run.
     pub messages: Vec<Arc<AgentMessage>>,
-    /// Its last answer.
+    /// The last answer of the run.
     pub answer: Option<Arc<AgentMessage>>,
-    /// Why that one failed, where it did.
+    /// Failure of the last answer, if it failed.
     pub failure: Option<Failure>,
-    /// Retries before this run that no answer came of yet.
+    /// Number of retries before this run that led to no answer yet.
     pub attempt: u64,
-    /// A message of the user is among its messages.
+    /// `true` if a message of the user is among the messages.
     pub user_spoke: bool,
-    /// A hook stopped the last answer.
+    /// `true` if a hook stopped the last answer.
     pub stopped: bool,
-    /// The model that was asked.
+    /// The model of the run.
     pub model: Model,
 }
 
 impl Run {
-    /// A run with the model and the level that are set; none without a model.
+    /// Creates a run with the current model and thinking level. Returns `None` without a model.
     pub fn new(
         shared: &Arc<Shared>,
         state: &State,
@@ -92,19 +93,18 @@ impl Run {
         })
     }
 
-    /// The run begins with what the user said.
+    /// Sets the original input of the user that starts the run.
     pub fn begins_with(mut self, said: Option<Said>) -> Self {
         self.said = said;
         self
     }
 
-    /// Carries out step after step until the run is over. `attempt` is the number of retries that
-    /// led to it.
+    /// Carries out all steps of the run. `attempt` is the number of retries before it.
     pub async fn drive(mut self, attempt: u64) -> Outcome {
         self.outcome.attempt = attempt;
         loop {
             self.room().await;
-            // A run that never has to wait would keep everything else on its thread from working.
+            // A run that never waits would block all other work on its thread.
             tokio::task::consume_budget().await;
             let stopped = self.abort.is_cancelled() || self.may_not_go_on();
             let step = self.steps.next(&mut self.shared.state().queues, stopped);
@@ -148,7 +148,7 @@ impl Run {
                 Step::Call(calls) => self.calls(calls).await,
                 Step::EndTurn => {
                     if let Some(answer) = &self.outcome.answer {
-                        // A turn counts when it is over.
+                        // A turn is counted at its end.
                         if let AgentMessage::Assistant(answer) = &**answer {
                             self.shared.options.ledger.answered(&answer.usage);
                         }
@@ -161,8 +161,8 @@ impl Run {
         }
     }
 
-    /// Returns whether a limit keeps the run from its next step. Calls of an answer that is there are still carried out,
-    /// unless one of them was called too often. A run that ends in its last permitted turn has reached no limit.
+    /// Returns `true` if a limit prevents the next step of the run. Calls of a complete answer are still carried out,
+    /// unless one of them has failed too often. A run that ends in its last permitted turn has reached no limit.
     fn may_not_go_on(&self) -> bool {
         let ledger = &self.shared.options.ledger;
         match self.steps.is_calling() {
@@ -172,14 +172,15 @@ impl Run {
         }
     }
 
-    /// Returns the limit that ends the run, as the failure of its last answer; `None` if it goes on, or was aborted.
+    /// Returns the limit that ends the run, as the failure of its last answer. Returns `None` if the run continues or
+    /// was aborted.
     pub(super) fn limit_reached(&self) -> Option<Failure> {
         let reached = self.shared.options.ledger.reached()?;
         let is_its_end = !self.abort.is_cancelled() || matches!(reached, RunLimitError::Time(_));
         is_its_end.then(|| Failure::new(FailureKind::Limit, reached.to_string()))
     }
 
-    /// Gives the empty answer of a run that was aborted before the model was asked, and tells of its beginning.
+    /// Returns the empty answer of a run that was aborted before the request to the model, and emits its start.
     fn aborted_unasked(&self, entry: &EntryId) -> Answer {
         let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
         let begun = assembler.message().clone();
@@ -190,7 +191,7 @@ impl Run {
         answer
     }
 
-    /// Ends an answer in the middle: the run was aborted, or has no more time.
+    /// Ends an answer in the middle, after an abort or because the time of the run has elapsed.
     pub(super) fn cut(&self, assembler: Assembler) -> Answer {
         match self.limit_reached() {
             Some(failure) => assembler.failed(failure),
@@ -198,7 +199,7 @@ impl Run {
         }
     }
 
-    /// What a client has chosen meanwhile counts from here on.
+    /// Adopts the model and the thinking level that a client has selected meanwhile.
     fn follow_choice(&mut self) {
         let state = self.shared.state();
         let Some(model) = state.model.clone() else { return };
@@ -209,7 +210,7 @@ impl Run {
         (self.model, self.provider) = (model, provider);
     }
 
-    /// Before its first event: what others add to it.
+    /// Adds the messages and the system prompt of hooks, before the first event of the run.
     async fn open(&mut self) {
         let Some(said) = self.said.take() else { return };
         let opening = self.shared.options.hooks.before_run(&said.text, &said.images, &self.system_prompt);
@@ -224,7 +225,8 @@ impl Run {
         }
     }
 
-    /// Says what the model is told beforehand, where agents do so and the conversation does not say it yet.
+    /// Adds a message with the system prompt and the tools, if the customs enable it and the conversation has no such
+    /// message.
     async fn instruct(&mut self) {
         if !self.shared.options.customs.tells_instructions {
             return;
@@ -234,7 +236,7 @@ impl Run {
         }
         let sections = match self.shared.system_prompt() == self.system_prompt {
             true => self.shared.prompt_sections(),
-            // A hook wrote another one.
+            // A hook replaced the system prompt.
             false => vec![("preamble", self.system_prompt.clone())],
         };
         let tools = self.shared.tools();
@@ -246,12 +248,12 @@ impl Run {
         self.add(roles::told_beforehand(sections, declared.collect(), now)).await;
     }
 
-    /// What a hook says; none where the run is aborted before.
+    /// Returns the result of a hook; `None` if the run is aborted first.
     pub(super) async fn unless_aborted<T>(&self, hook: impl Future<Output = T>) -> Option<T> {
         unless(&self.abort, hook).await
     }
 
-    /// Waits until events are wanted; an abort ends the waiting.
+    /// Waits until events are wanted; an abort ends the wait.
     pub(super) async fn room(&self) {
         tokio::select! {
             biased;
@@ -264,7 +266,7 @@ impl Run {
         self.shared.sink.push(event);
     }
 
-    /// An identifier for a message that is on its way.
+    /// Reserves the entry id of a future message.
     fn reserve(&self) -> EntryId {
         self.shared.state().session.reserve()
     }
@@ -275,7 +277,7 @@ impl Run {
         self.keep(None, message);
     }
 
-    /// Tells of a message that is complete from the start.
+    /// Emits a message that is complete from the start.
     pub(super) async fn tell(&self, message: AgentMessage) -> Arc<AgentMessage> {
         let entry = self.reserve();
         self.push(Event::MessageStarted { entry: &entry, message: &message });
@@ -285,7 +287,8 @@ impl Run {
         message
     }
 
-    /// A message is complete: it stands in the session's file before anybody is told, unless the run is aborted.
+    /// Stores a complete message and emits its end. The message reaches the session file before the event, unless the
+    /// run is aborted.
     async fn commit(&self, entry: EntryId, message: &Arc<AgentMessage>) {
         self.shared.state().session.append_as(entry.clone(), message.clone());
         let _ = self.unless_aborted(self.shared.written()).await;
@@ -293,18 +296,18 @@ impl Run {
         self.shared.tell_of_storage(&mut self.shared.state());
     }
 
-    /// The last word of the run is said.
+    /// Marks the run as finished: no further request to the model follows.
     pub(super) fn finish(&mut self) {
         self.steps.finish();
     }
 
-    /// A message belongs to the run, and to the turn where it is a result.
+    /// Adds a message to the run, and its result, if it is one, to the turn.
     pub(super) fn keep(&mut self, result: Option<ToolResultMessage>, message: Arc<AgentMessage>) {
         self.results.extend(result);
         self.outcome.messages.push(message);
     }
 
-    /// The answer with how long it took, where agents keep that.
+    /// Returns the answer with its duration and thinking level, if the customs enable it.
     pub(super) fn timed(&self, mut answer: Answer) -> Answer {
         if self.shared.options.customs.notes_times {
             let message = &mut answer.message;
@@ -366,7 +369,7 @@ impl Run {
     }
 }
 
-/// What a hook says; none where somebody stops it before.
+/// Returns the result of a hook; `None` if `stop` is cancelled first.
 pub(super) async fn unless<T>(stop: &CancellationToken, hook: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;

@@ -1,4 +1,4 @@
-//! Stopping what is going on and beginning something else, without a gap in between.
+//! Replacement of the current work without a gap.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use super::shared::Work;
 use super::state::{Kind, Phase};
 use super::{Begun, Engine, Input, PromptError, Shared};
 
-/// The engine, reserved for a prompt: what was going on is over, and nobody else can begin. Dropping it gives the
-/// reservation up.
+/// An engine reserved for a prompt: the previous work has ended, and no other work can start. Dropping the value ends
+/// the reservation.
 #[must_use = "the engine waits for a prompt"]
 pub struct Seat {
     shared: Arc<Shared>,
@@ -23,9 +23,8 @@ impl std::fmt::Debug for Seat {
 }
 
 impl Engine {
-    /// Stops what is going on and takes its place in the same moment; returns when its closing events are sent. From the
-    /// call on the engine counts as busy, and an abort is one of whatever is begun with the seat. Refused while the engine
-    /// is shut down.
+    /// Stops the current work and reserves the engine in the same moment. Returns after the closing events. From the
+    /// call on, the engine is busy, and an abort applies to the work of the reservation. Fails during a shutdown.
     pub async fn take_over(&self) -> Result<Seat, PromptError> {
         let (work, before) = {
             let mut state = self.shared.state();
@@ -47,12 +46,12 @@ impl Engine {
 }
 
 impl Seat {
-    /// Is cancelled when somebody stops what has not begun yet.
+    /// Returns a token that an abort before the start cancels.
     pub fn aborted(&self) -> CancellationToken {
         self.work.aborted()
     }
 
-    /// Accepts a prompt. Refused without a model or its key, and if it is blank.
+    /// Accepts a prompt. Fails without a model or its key, and for a blank prompt.
     pub fn begin(self, input: Input) -> Result<Begun, PromptError> {
         let Self { shared, work } = self;
         input.check()?;

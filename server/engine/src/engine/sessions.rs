@@ -1,4 +1,4 @@
-//! Moving between sessions.
+//! Changes of session.
 
 use std::path::Path;
 use std::sync::MutexGuard;
@@ -11,10 +11,10 @@ use super::{Branching, Engine, Options, Selection, Switch};
 use crate::session::{EntryId, ForkError, OpenError, Session, Start};
 
 impl Engine {
-    /// Starts a fresh session. `parent` is the session that it comes from, in the words of whoever
-    /// says so. What is going on is aborted first, with its closing events; the queues are emptied.
-    /// The modes, the model and, where the agent is so, commands that are running stay.
-    /// False where a hook stopped it; nothing has changed then.
+    /// Starts a fresh session. `parent` is the origin of the session, in the form of the client. Current work is
+    /// aborted first, with its closing events, and the queues are emptied. The modes and the model stay; running
+    /// commands of the user stay, unless the customs end them. Returns `false` if a hook cancelled the change; the
+    /// state is then unchanged.
     pub async fn new_session(&self, parent: Option<String>) -> bool {
         if let Some(led) = &self.shared.led {
             return self.new_session_there(led, parent).await;
@@ -35,10 +35,10 @@ impl Engine {
         true
     }
 
-    /// Goes on with the session of a file. What is going on is aborted first; the queues are emptied.
-    /// The model and the level that the session names are restored, where the model is there. A file
-    /// that is no session, or that is not there, is refused and changes nothing.
-    /// False where a hook stopped it; nothing has changed then.
+    /// Opens the session of a file. Current work is aborted first, and the queues are emptied. The model and the level
+    /// that the session names are restored, if the model is available. Fails if the file does not exist or is not a
+    /// session; the state is then unchanged. Returns `false` if a hook cancelled the change; the state is then
+    /// unchanged, too.
     pub async fn switch_session(&self, path: &Path) -> Result<bool, OpenError> {
         if let Some(led) = &self.shared.led {
             return self.switch_session_there(led, path).await.map_err(OpenError::Elsewhere);
@@ -59,7 +59,7 @@ impl Engine {
         Ok(true)
     }
 
-    /// Gives the model that is in use then.
+    /// Opens the session of a file and returns the model in use.
     async fn open(&self, path: &Path) -> Result<Option<Model>, OpenError> {
         let is_open = self.shared.state().session.is_at(path);
         if blocking(is_open).await {
@@ -70,7 +70,7 @@ impl Engine {
             self.shared.restore(&mut state, restored);
             return Ok(state.model.clone());
         }
-        // Opening comes first: a refusal disturbs nothing.
+        // Opening comes first, because a failure must change nothing.
         let (path, start) = (path.to_owned(), self.shared.options.start());
         let session = blocking(move || Session::open(&path, start)).await?;
         let (model, left) = {
@@ -84,15 +84,14 @@ impl Engine {
         Ok(model)
     }
 
-    /// Makes a fork that ends before one of the user's messages, and goes on with it; gives the text
-    /// of that message. What is going on is aborted first, or goes along, as the customs have it; the queues are emptied.
-    /// The model and the level stay as they are.
-    /// False where a hook stopped it; nothing has changed then.
+    /// Opens a fork that ends before a message of the user. Returns the text of that message. Current work is aborted
+    /// first, or continues in the fork, as the customs define; the queues are emptied. The model and the level stay
+    /// unchanged. The second value is `false` if a hook cancelled the fork; the state is then unchanged.
     pub async fn fork(&self, entry: &str) -> Result<(String, bool), ForkError> {
         if let Some(led) = &self.shared.led {
             return self.fork_there(led, entry).await;
         }
-        // An unknown entry disturbs nothing.
+        // An unknown entry must change nothing.
         let said = self.fork_messages().into_iter().find(|(id, _)| id.as_str() == entry);
         let Some((_, said)) = said else { return Err(ForkError::Unknown) };
         let hooks = &self.shared.options.hooks;
@@ -112,8 +111,9 @@ impl Engine {
         Ok((text, true))
     }
 
-    /// Makes a copy of the session that ends where it stands, and goes on with it. What is going on is aborted first; the
-    /// queues are emptied. False where a hook stopped it; nothing has changed then. Fails where nothing was said.
+    /// Opens a copy of the session up to its current entry. Current work is aborted first, and the queues are emptied.
+    /// Returns `false` if a hook cancelled the copy; the state is then unchanged. Fails if the session has no messages,
+    /// and with a remote agent.
     pub async fn copy(&self) -> Result<bool, ForkError> {
         if self.is_led() {
             return Err(ForkError::Elsewhere("the agent behind this one cannot copy its session".to_owned()));
@@ -144,8 +144,9 @@ impl Engine {
         Ok(true)
     }
 
-    /// Goes back to an entry of the session, in place: what is said next follows it. What is going on is aborted first;
-    /// the queues are emptied. Fails for an unknown entry; false where a hook stopped it. Nothing has changed then.
+    /// Returns to an entry in the same session: later messages follow that entry. Current work is aborted first, and
+    /// the queues are emptied. Fails if the entry is unknown. Returns `false` if a hook cancelled the return. In both
+    /// cases the state is unchanged.
     pub async fn go_to(&self, entry: &str) -> Result<bool, ForkError> {
         if self.shared.state().session.entry(entry).is_none() {
             return Err(ForkError::Unknown);
@@ -167,16 +168,16 @@ impl Engine {
         Ok(true)
     }
 
-    /// The messages of the user from which a fork can be made.
+    /// Returns the messages of the user before which a fork can end.
     pub fn fork_messages(&self) -> Vec<(EntryId, String)> {
         self.shared.state().session.fork_messages()
     }
 
-    /// The state in which a fork can take the place of the session.
+    /// Returns the locked state, ready for a fork to replace the session.
     async fn ready_to_branch(&self) -> MutexGuard<'_, State> {
         if self.shared.options.customs.branching == Branching::TakesItAlong {
             let state = self.shared.state();
-            // A summary that is being made is one of the session that is left.
+            // A summary in progress belongs to the previous session.
             if state.phase() != Some(Phase::Compacting) {
                 return state;
             }
@@ -184,12 +185,12 @@ impl Engine {
         self.idle().await
     }
 
-    /// Aborts what is going on, and gives the state of the idle engine.
+    /// Aborts the current work, and returns the locked state of the idle engine.
     pub(super) async fn idle(&self) -> MutexGuard<'_, State> {
         loop {
             self.abort().await;
             let state = self.shared.state();
-            // A prompt of somebody else may have come in between.
+            // Another prompt may have started meanwhile.
             if state.work.is_none() {
                 return state;
             }
@@ -198,7 +199,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Goes on with another session; gives the one before.
+    /// Replaces the session, and returns the previous one.
     fn move_to(&self, state: &mut State, session: Session) -> Session {
         if self.shared.options.customs.commands_end_with_session {
             std::mem::take(&mut state.bash).cancel();
@@ -208,15 +209,14 @@ impl Engine {
 }
 
 impl State {
-    /// Goes on with another session; gives the one before, to which what waits belongs.
+    /// Replaces the session, and returns the previous one, which receives the deferred messages.
     pub(super) fn move_to(&mut self, session: Session) -> Session {
         self.forget_what_waits();
         self.told_of_storage = false;
         std::mem::replace(&mut self.session, session)
     }
 
-    /// Has a session say what is set now, where it says something else: whoever opens it later goes on
-    /// with that.
+    /// Writes the current settings to a session that names others. Opening the session later restores them.
     fn write_settings(&self, session: &mut Session) {
         let said = session.restored();
         if let (Some((provider, id)), Some(model)) = (&said.model, &self.model)
@@ -229,7 +229,7 @@ impl State {
         }
     }
 
-    /// Empties the queues. Commands that ended during a run belong to the session that is left.
+    /// Empties the queues. Commands that ended during a run join the session that is being left.
     fn forget_what_waits(&mut self) {
         self.queues.clear();
         self.keep_deferred();
@@ -237,13 +237,13 @@ impl State {
 }
 
 impl Options {
-    /// What a session begins with.
+    /// Returns the initial values of a session.
     pub(super) fn start(&self) -> Start {
         let start = Start::new(&self.context.cwd, self.clock.clone(), self.ids.clone()).beside();
         start.needing_directory(self.customs.needs_directory)
     }
 
-    /// A session in which nothing was said.
+    /// Creates a session without messages.
     pub(super) fn fresh_session(&self, parent: Option<String>) -> Session {
         let start = self.start().parent(parent);
         match &self.store {
@@ -253,7 +253,7 @@ impl Options {
     }
 }
 
-/// Work that may block, on a thread for it.
+/// Runs blocking work on a blocking thread.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))

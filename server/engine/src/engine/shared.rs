@@ -1,4 +1,4 @@
-//! An engine and its work: types that name each other.
+//! An engine and its work: types that refer to each other.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,40 +18,40 @@ use super::overlay::Overlay;
 use super::state::{State, Working};
 use crate::tools::{KeptShell, ToolSet};
 
-/// One agent with one conversation. Dropping it aborts what it does.
+/// One agent with one conversation. Dropping it aborts its work.
 pub struct Engine {
     pub(super) shared: Arc<Shared>,
-    /// Whether the work ends with this value.
+    /// `true` if dropping this value ends the work.
     pub(super) owner: bool,
 }
 
-/// What an engine and its run have in common.
+/// State that an engine shares with its run.
 pub(super) struct Shared {
     pub(super) options: Options,
     pub(super) sink: Arc<dyn EventSink>,
     pub(super) state: Mutex<State>,
-    /// What counts in place of the options, once the working directory is trusted.
+    /// Replacement for a part of the options, set once the working directory is trusted.
     pub(super) overlay: OnceLock<Overlay>,
-    /// Skills and templates that extensions bring.
+    /// Skills and templates of extensions.
     pub(super) extra: Extra,
-    /// What commands of the user leave to the next one.
+    /// Shell state that commands of the user leave for the next one.
     pub(super) shell: KeptShell,
-    /// The agent that does the work, where that is another one.
+    /// The state of the remote agent, if there is one.
     pub(super) led: Option<Led>,
 }
 
 impl Shared {
-    /// The state. Held for moments only, and never across an await.
+    /// Locks the state. Held only briefly, and never across an await.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells what is due of the budget, after something was used.
+    /// Emits the budget notices that are due after usage.
     pub(super) fn tell_what_is_due(&self) {
         self.options.ledger.tell_what_is_due(self.options.clock.now_ms());
     }
 
-    /// The tools that there are now.
+    /// Returns the current tools.
     pub(super) fn tools(&self) -> ToolSet {
         match self.options.only_these_tools {
             true => self.options.tools.clone(),
@@ -66,39 +66,40 @@ impl Listener for Shared {
     }
 }
 
-/// The other agent, and what is going on with it.
+/// The remote agent and its state.
 pub(super) struct Led {
     pub lead: Arc<dyn Lead>,
-    /// Held while words are handed over.
+    /// The delivery lock, held while input is forwarded.
     pub floor: Arc<tokio::sync::Mutex<()>>,
-    /// The work of words that were taken, until the task looks.
+    /// Work of accepted input, until the task takes it.
     pub(super) begun: Mutex<Option<(Work, Vec<AgentMessage>)>>,
-    /// Words with which the agent begins a run by itself: they had waited, and it tells of them before that run.
+    /// Queued input with which the remote agent itself starts a run, and which it reports before that run.
     pub(super) begins: Mutex<Vec<AgentMessage>>,
-    /// Work was begun.
+    /// Notification about newly started work.
     pub changed: Notify,
-    /// A run is told of. What was begun and is no run does not keep others out: the other agent decides.
+    /// `true` while events of a run are emitted. Work without a run does not block other prompts: the remote agent
+    /// decides about them.
     pub(super) on: AtomicBool,
     pub(super) task: Mutex<Option<AbortHandle>>,
-    /// Why there is nobody any more.
+    /// Reason for the disconnection of the remote agent.
     pub(super) gone: Mutex<Option<String>>,
 }
 
-/// The work that is going on.
+/// The current work.
 pub(super) struct Work {
     pub(super) shared: Arc<Shared>,
     pub(super) abort: CancellationToken,
-    /// Ends the pause before a retry, and nothing else.
+    /// Ends only the pause before a retry.
     pub(super) give_up: CancellationToken,
-    /// Retries since the last answer that was one.
+    /// Number of retries since the last successful answer.
     pub(super) attempt: u64,
-    /// The context was compacted because it did not fit, since the user said something.
+    /// `true` if the context was compacted because of an overflow since the last input of the user.
     pub(super) made_room: bool,
-    /// Last, so that nobody hears of the end before everything else is put away.
+    /// The last field: its drop signals the end, after everything else has been dropped.
     pub(super) end: End,
 }
 
-/// Makes the engine idle when the work ends, however it ends.
+/// Marks the engine as idle when the work ends in any way.
 pub(super) struct End {
     pub(super) shared: Arc<Shared>,
     pub(super) number: u64,
@@ -114,7 +115,7 @@ impl End {
 impl Drop for End {
     fn drop(&mut self) {
         let mut state = self.shared.state();
-        // Work that ended in good order is gone already, and other work may have begun.
+        // Work that ended regularly is no longer the current work, and other work may have started.
         if state.working(self.number).is_some() {
             state.queues.put_back();
             state.end(self.number);

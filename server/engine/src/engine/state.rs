@@ -1,4 +1,4 @@
-//! What an engine knows besides the run that is going on.
+//! State of an engine outside the current run.
 
 use std::sync::Arc;
 
@@ -11,44 +11,44 @@ use super::queue::Queues;
 use crate::config::{CompactionSettings, RetrySettings};
 use crate::session::Session;
 
-/// What set the work going.
+/// Origin of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A prompt.
     Prompt,
-    /// A compaction that was asked for.
+    /// A requested compaction.
     Compaction,
 }
 
-/// What the work is doing.
+/// Phase of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// A run is reserved or going on.
+    /// A run is reserved or in progress.
     Running,
     /// The pause before a retry.
     Waiting,
-    /// A summary is being made.
+    /// A summary is in progress.
     Compacting,
 }
 
-/// The work that is going on, as others see it.
+/// The current work, for other components.
 pub(super) struct Working {
-    /// Tells it from all other work of the engine.
+    /// Number of the work, unique within the engine.
     pub number: u64,
     pub kind: Kind,
     pub phase: Phase,
-    /// Cancelled when the work is to stop.
+    /// Cancelled to stop the work.
     pub abort: CancellationToken,
-    /// Cancelled when the pause before a retry is to end without one.
+    /// Cancelled to end the pause before a retry without the retry.
     pub give_up: CancellationToken,
-    /// Cancelled when it has ended.
+    /// Cancelled when the work has ended.
     pub ended: CancellationToken,
-    /// Its task, once it was started.
+    /// The task of the work, once started.
     pub task: Option<AbortHandle>,
 }
 
 impl Working {
-    /// Gives the task up, however far it is.
+    /// Aborts the task at any stage.
     pub fn detach(self) {
         if let Some(task) = self.task {
             task.abort();
@@ -65,25 +65,25 @@ pub(super) struct State {
     pub retry: RetrySettings,
     pub compaction: CompactionSettings,
     pub work: Option<Working>,
-    /// How much work there was.
+    /// Number of works so far.
     pub works: u64,
-    /// Commands of the user that ended during a run: they join the session before the next prompt,
-    /// so that they never stand between a call and its result.
+    /// Messages of user commands that ended during a run. They join the session before the next prompt, so they never
+    /// separate a call from its result.
     pub deferred: Vec<Arc<AgentMessage>>,
-    /// Messages of extensions that go with the next prompt.
+    /// Messages of extensions that are delivered with the next prompt.
     pub next_prompt: Vec<AgentMessage>,
-    /// Stops all commands of the user that are running.
+    /// Stops all running commands of the user.
     pub bash: CancellationToken,
     pub closing: bool,
-    /// Whether the client was told that the session does not reach its file.
+    /// `true` if an event reported that the session does not reach its file.
     pub told_of_storage: bool,
-    /// Why a part of a session that was left is in no file.
+    /// Reason why a part of a previous session is in no file.
     pub lost: Option<String>,
 }
 
 impl State {
-    /// Goes on with a session, or begins a fresh one, which keeps the model and the level from its
-    /// first entries on.
+    /// Creates the state with a session or a fresh one. A fresh session contains the model and the level from its first
+    /// entries on.
     pub fn new(options: &Options, session: Option<Session>) -> Self {
         let chosen = options.model.as_ref();
         let asked = options.thinking.or(chosen.and_then(|chosen| chosen.thinking));
@@ -93,7 +93,7 @@ impl State {
             .or(options.settings.default_thinking_level)
             .unwrap_or(options.customs.thinking);
         let thinking = options.nearest_level(chosen.map(|chosen| &chosen.model), wanted);
-        // A name is the first that a fresh session says, as in pi 1.5.
+        // The name is the first entry of a fresh session, as in pi 1.5.
         let named = |mut session: Session| {
             if let Some(name) = &options.session_name
                 && session.rename(name).is_err()
@@ -146,46 +146,46 @@ impl State {
         })
     }
 
-    /// Work whose run was over goes on.
+    /// Continues work whose run has ended.
     pub fn again(&mut self, number: u64, phase: Phase, abort: CancellationToken, ended: CancellationToken) {
         let (kind, give_up) = (Kind::Prompt, CancellationToken::new());
         self.work = Some(Working { number, kind, phase, abort, give_up, ended, task: None });
     }
 
-    /// Commands that ended during a run join the session.
+    /// Adds the commands that ended during a run to the session.
     pub fn keep_deferred(&mut self) {
         for message in std::mem::take(&mut self.deferred) {
             self.session.append(message);
         }
     }
 
-    /// The work of that number, while it is the one that is going on: other work may have taken its place.
+    /// Returns the work of that number if it is still the current work.
     pub fn working(&mut self, number: u64) -> Option<&mut Working> {
         self.work.as_mut().filter(|work| work.number == number)
     }
 
-    /// That work does something else from now on.
+    /// Changes the phase of that work.
     pub fn enter(&mut self, number: u64, phase: Phase) {
         if let Some(working) = self.working(number) {
             working.phase = phase;
         }
     }
 
-    /// That work is over.
+    /// Ends that work.
     pub fn end(&mut self, number: u64) {
         if self.working(number).is_some() {
             self.work = None;
-            // Nobody looks at them until somebody says something.
+            // Decoded messages are not needed before the next prompt.
             self.session.forget_decoded();
         }
     }
 
-    /// Whether something is going on that a prompt has begun.
+    /// Returns `true` during work that a prompt started.
     pub fn is_working(&self) -> bool {
         self.work.as_ref().is_some_and(|work| work.kind == Kind::Prompt)
     }
 
-    /// What the work is doing, where there is any.
+    /// Returns the phase of the current work; `None` without work.
     pub fn phase(&self) -> Option<Phase> {
         self.work.as_ref().map(|work| work.phase)
     }

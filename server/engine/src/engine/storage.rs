@@ -1,4 +1,4 @@
-//! What is said where the session does not reach its file.
+//! Notices about a session that does not reach its file.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use super::state::State;
 use super::{Event, Shared};
 use crate::session::Session;
 
-/// How long the disk is waited for. Longer counts as trouble, and what is going on goes on.
+/// Time limit for the disk. A longer wait is a storage error, and the work continues.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 const NO_ANSWER: &str = "the disk does not answer";
 
 impl Shared {
-    /// Looks at the session. What that decodes is not kept while nothing goes on.
+    /// Reads the session. If no work is in progress, messages decoded for this are dropped afterwards.
     pub(super) fn look<T>(&self, look: impl FnOnce(&Session) -> T) -> T {
         let mut state = self.state();
         let seen = look(&state.session);
@@ -22,8 +22,8 @@ impl Shared {
         seen
     }
 
-    /// Waits until what was said so far is handed to the system, or could not be. A disk that does not answer is waited
-    /// for once, and not for long; it is told of then.
+    /// Waits until the conversation so far has been handed to the system, or the write has failed. If the disk does not
+    /// respond in time, emits a storage error; later calls do not wait.
     pub(super) async fn written(&self) {
         let (written, id) = {
             let state = self.state();
@@ -37,7 +37,7 @@ impl Shared {
             () = written => {}
             () = self.options.clock.sleep(PATIENCE) => {
                 let mut state = self.state();
-                // Another one may have taken its place meanwhile.
+                // Another session may have replaced it meanwhile.
                 if state.session.id() == id {
                     state.session.note_late();
                     self.tell_of_storage(&mut state);
@@ -46,8 +46,8 @@ impl Shared {
         }
     }
 
-    /// Ends a session that was left, and waits until its file can be opened again; not for ever, where the disk does not
-    /// answer. Takes down what its file lacks.
+    /// Closes a previous session, and waits until its file can be opened again, within the time limit for the disk.
+    /// Records the reason if its file is incomplete.
     pub(super) async fn leave(&self, session: Session) {
         let lost = tokio::select! {
             biased;
@@ -59,7 +59,7 @@ impl Shared {
         }
     }
 
-    /// Waits until what was said is safe on the disk; not for ever, where the disk does not answer.
+    /// Waits until the conversation is safely on the disk, within the time limit for the disk.
     pub(super) async fn flush(&self) {
         let flushed = {
             let mut state = self.state();
@@ -96,8 +96,8 @@ impl Shared {
         self.options.unsaved.set(state.unsaved());
     }
 
-    /// Says that something that was said is not in the session's file, and why: once. Says once that all of it is
-    /// there again.
+    /// Emits a storage error if a part of the conversation is missing from the session file, once. Emits one event when
+    /// the file is complete again.
     pub(super) fn tell_of_storage(&self, state: &mut State) {
         let trouble = state.session.unsaved().map(|trouble| trouble.to_string());
         if trouble.is_some() == state.told_of_storage {
@@ -112,7 +112,7 @@ impl Shared {
 }
 
 impl State {
-    /// Why something is in no file: of this session, or of one that was left.
+    /// Returns the reason why data of this session or of a previous one is in no file.
     pub(super) fn unsaved(&self) -> Option<String> {
         self.lost.clone().or_else(|| self.session.unsaved().map(|trouble| trouble.to_string()))
     }

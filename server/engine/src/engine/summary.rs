@@ -1,4 +1,4 @@
-//! Asking the model for a summary, and asking again where that fails for now.
+//! Requests to a model for a summary, and their retries after transient failures.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use super::{Event, Shared};
 use crate::config::RetrySettings;
 use crate::providers::{Assembler, Failure, FailureKind, Provider, Request, StreamEvent, sum_of};
 
-/// Why an answer is no summary.
+/// Reasons why an answer is not a summary.
 const CUT_SHORT: &str = "the summary was cut off at the output limit";
 const CALLED: &str = "the model called a tool instead of writing a summary";
 const WORDLESS: &str = "the model's answer has no text";
 
-/// Everything that a compaction needs, taken from the state in one moment.
+/// Input of a compaction, taken from the state in one moment.
 pub(super) struct Job {
     pub plan: Plan,
     pub model: Model,
@@ -36,11 +36,11 @@ pub(super) struct Job {
 /// A summary.
 pub(super) struct Summary {
     pub text: String,
-    /// What it took; none where the model was not asked.
+    /// Usage of the requests; `None` if no request was made.
     pub usage: Option<Usage>,
 }
 
-/// Asks the model for the parts of the summary, side by side or one after the other.
+/// Requests the parts of the summary from the model, side by side or one after the other.
 pub(super) async fn summarize(
     shared: &Shared,
     job: &Job,
@@ -76,7 +76,7 @@ pub(super) async fn summarize(
     }
 }
 
-/// Ends the telling of retries, however the asking ends.
+/// Emits the end of retries on drop.
 struct Told<'a> {
     shared: &'a Shared,
     began: bool,
@@ -90,8 +90,8 @@ impl Drop for Told<'_> {
     }
 }
 
-/// One part of the summary. Where the agent tells of repeats, a request that failed for now is made again as often, and
-/// after such pauses, as one for an answer; elsewhere the provider repeats it, and nobody is told.
+/// Returns one part of the summary. If the agent has events about retries, a transient failure is retried with the
+/// limit and the pauses for an answer. Otherwise the provider repeats the request without events.
 async fn again_and_again(
     shared: &Shared,
     job: &Job,
@@ -117,7 +117,7 @@ async fn again_and_again(
     Err(CompactError::Cancelled)
 }
 
-/// The summary that an answer is; fails with the reason why it is none.
+/// Returns the summary in an answer. Fails with the reason if the answer is not a summary.
 fn summary_of(answer: AssistantMessage, part: Part) -> Result<Summary, CompactError> {
     let is_call = |block: &AssistantBlock| matches!(block, AssistantBlock::ToolCall(_));
     let texts = answer.content.iter().filter_map(|block| match block {
@@ -134,7 +134,7 @@ fn summary_of(answer: AssistantMessage, part: Part) -> Result<Summary, CompactEr
     Err(CompactError::Failed(format!("{}: {unusable}", part.failure())))
 }
 
-/// One request: its answer, or how it failed.
+/// Makes one request, and returns its answer or its failure.
 async fn ask(
     shared: &Shared,
     job: &Job,
@@ -159,7 +159,7 @@ async fn ask(
         match next {
             Ok(Some(StreamEvent::Done(reason))) => {
                 let answer = assembler.done(reason).message;
-                // Also one that is no summary was paid for.
+                // An answer that is not a summary has a cost, too.
                 shared.options.ledger.answered(&answer.usage);
                 shared.tell_what_is_due();
                 return Ok(answer);

@@ -1,4 +1,4 @@
-//! Reminding a model of what it wanted to do.
+//! Reminders of a model about unfinished todos.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,8 +11,8 @@ use crate::roles::instruction;
 use crate::tools::{Todo, TodoList};
 use crate::world::Clock;
 
-/// Sends a model back to work that stops with things left on its list: so often as the settings say, counted anew from
-/// each prompt of the user.
+/// Reminds a model that stops with unfinished todos, up to the limit in the settings. Each prompt of the user resets
+/// the count.
 pub struct Reminders {
     state: Mutex<State>,
     clock: Arc<dyn Clock>,
@@ -20,12 +20,12 @@ pub struct Reminders {
 
 struct State {
     settings: TodoSettings,
-    /// Reminders since the user said something.
+    /// Number of reminders since the last input of the user.
     given: u32,
 }
 
 impl Reminders {
-    /// Reminds as the settings say.
+    /// Creates the policy with those settings.
     pub fn new(settings: TodoSettings, clock: Arc<dyn Clock>) -> Self {
         Self { state: Mutex::new(State { settings, given: 0 }), clock }
     }

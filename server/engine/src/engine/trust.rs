@@ -1,4 +1,4 @@
-//! What changes when a working directory turns out to be trusted.
+//! Changes after the decision to trust a working directory.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,41 +10,41 @@ use crate::prompt::{Date, SystemPrompt};
 use crate::resources::Resources;
 use crate::tools::{ShellSettings, ToolContext};
 
-/// What counts in a directory that is trusted, in place of what the options say.
+/// Configuration of a trusted directory, in place of a part of the options.
 #[derive(Debug, Clone)]
 pub struct Granted {
-    /// The user's settings, with those of the directory over them.
+    /// Settings of the user, overridden by the settings of the directory.
     pub settings: Settings,
-    /// How commands are run.
+    /// Settings for the execution of commands.
     pub shell: ShellSettings,
-    /// What models are told beforehand.
+    /// The system prompt of models.
     pub system_prompt: SystemPrompt,
     /// Skills and prompt templates.
     pub resources: Arc<Resources>,
 }
 
 impl Shared {
-    /// What surrounds each call of a tool.
+    /// Returns the context of each tool call.
     pub(super) fn context(&self) -> &ToolContext {
         self.overlay.get().map_or(&self.options.context, |overlay| &overlay.context)
     }
 
-    /// Skills and prompt templates without those that extensions bring.
+    /// Returns skills and prompt templates without those of extensions.
     pub(super) fn own_resources(&self) -> &Arc<Resources> {
         self.overlay.get().map_or(&self.options.resources, |overlay| &overlay.resources)
     }
 
-    /// The parts of what a model is told beforehand.
+    /// Returns the parts of the system prompt.
     pub(super) fn prompt(&self) -> &SystemPrompt {
         self.overlay.get().map_or(&self.options.system_prompt, |overlay| &overlay.system_prompt)
     }
 
-    /// What a model is told beforehand, as of now.
+    /// Returns the current system prompt.
     pub(super) fn system_prompt(&self) -> String {
         self.prompt_of_now().text(&self.tools(), self.today())
     }
 
-    /// That, as sections with names.
+    /// Returns the current system prompt as sections with names.
     pub(super) fn prompt_sections(&self) -> Vec<(&'static str, String)> {
         self.prompt_of_now().sections(&self.tools(), self.today())
     }
@@ -63,8 +63,8 @@ impl Shared {
 }
 
 impl Engine {
-    /// From now on the working directory is trusted; only the first call counts. Of the settings those change that no
-    /// client has changed meanwhile; model and thinking level stay as they are.
+    /// Trusts the working directory from now on; only the first call has an effect. A setting that a client has changed
+    /// meanwhile stays. Model and thinking level stay, too.
     pub fn grant(&self, granted: Granted) {
         let Granted { settings, shell, system_prompt, resources } = granted;
         let mut context = self.shared.options.context.clone();

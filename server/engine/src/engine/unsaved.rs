@@ -1,20 +1,20 @@
-//! Reasons for what is in no file.
+//! Reasons why data is in no file.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Why something that was said is in no file, as of the last time when everything was to be brought to one. Whoever
-/// has put engines together keeps a clone.
+/// Reasons why a part of a conversation is in no file, as of the last flush. All engines of a program report here; the
+/// program keeps a clone.
 #[derive(Debug, Clone, Default)]
 pub struct Unsaved {
     reasons: Arc<Mutex<BTreeMap<u64, String>>>,
-    /// The engine that this clone belongs to.
+    /// Number of the engine of this clone.
     engine: u64,
 }
 
 impl Unsaved {
-    /// A reason, of whichever engine; none where everything is in its file.
+    /// Returns the reason of one of the engines; `None` if all data is in files.
     pub fn reason(&self) -> Option<String> {
         let reasons = self.reasons();
         let more = reasons.len().saturating_sub(1);
@@ -22,7 +22,7 @@ impl Unsaved {
         Some(if more == 0 { first.clone() } else { format!("{first} (and {more} other sessions)") })
     }
 
-    /// One for another engine.
+    /// Returns a clone for another engine.
     pub(super) fn fresh(&self) -> Self {
         static ENGINES: AtomicU64 = AtomicU64::new(1);
         Self { reasons: self.reasons.clone(), engine: ENGINES.fetch_add(1, Ordering::Relaxed) }

@@ -1,11 +1,11 @@
-//! What a prompt sets going, from its first event to its last: a run, and what follows it.
+//! The work of a prompt, from its first event to its last: a run, and the work after it.
 //!
 //! ```text
-//! work = [compaction] run { retry | compaction | messages that waited | what a policy wants  run }
+//! work = [compaction] run { retry | compaction | queued messages | run of a policy  run }
 //! ```
 //!
-//! The end of a run is told and what follows is decided in one moment, under the lock of the state:
-//! whoever hears of the end finds the engine in the state that belongs to it.
+//! The end of a run is emitted, and the decision about further work made, in one moment under the lock of the state.
+//! When `RunEnded` is emitted, the engine has the state that belongs to it.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ use super::{Event, GoOn, RunOver, Shared};
 use crate::providers::{FailureKind, tokens};
 use crate::session::{Body, Session};
 
-/// What ends a pause before a retry says, as pi 0.55 does.
+/// Error text of a cancelled pause before a retry, as in pi 0.55.
 const RETRY_CANCELLED: &str = "Retry cancelled";
-/// What ends work that failed inside the agent.
+/// Error text of work that failed inside the agent.
 const PANICKED: &str = "Internal error in the agent.";
-/// What is said where compacting did not help.
+/// Error text if a conversation is too long even after a compaction.
 const STILL_TOO_LONG: &str = "The conversation is too long for the model even after it was compacted.";
 
 impl Work {
@@ -54,7 +54,7 @@ impl Work {
         }
     }
 
-    /// Leaves the work to the other agent: words were handed over to it.
+    /// Leaves the work to the remote agent, which has received the input.
     pub fn start_led(self, said: Vec<AgentMessage>) {
         let shared = self.shared.clone();
         shared.options.ledger.begin(shared.options.clock.now_ms());
@@ -63,7 +63,7 @@ impl Work {
         }
     }
 
-    /// Drives the work; where a part of it panics, what was begun is ended for those who listen.
+    /// Drives the work. If a part of it panics, emits the end of the interrupted phase.
     async fn drive_to_the_end(mut self, run: Run) {
         let shared = self.shared.clone();
         let now = shared.options.clock.now_ms();
@@ -100,7 +100,7 @@ impl Work {
 
     async fn drive(&mut self, mut run: Run) {
         if self.is_full() {
-            // Whatever comes of it: the prompt was accepted. After an abort its run ends at once.
+            // The result is ignored: the prompt was accepted. After an abort its run ends at once.
             self.compact(CompactionReason::Threshold, false).await;
         }
         self.enter(Phase::Running);
@@ -111,17 +111,17 @@ impl Work {
         }
     }
 
-    /// Tells it from all other work of the engine.
+    /// Returns the number of the work, unique within the engine.
     pub fn number(&self) -> u64 {
         self.end.number
     }
 
-    /// Cancelled when the work is to stop.
+    /// Returns the token that stops the work.
     pub fn aborted(&self) -> CancellationToken {
         self.abort.clone()
     }
 
-    /// Cancelled when the work has ended.
+    /// Returns the token that is cancelled when the work has ended.
     pub fn ended(&self) -> CancellationToken {
         self.end.ended.clone()
     }
@@ -130,9 +130,8 @@ impl Work {
         self.shared.state().enter(self.end.number, phase);
     }
 
-    /// Whether the conversation needs to be compacted before anything is added. Also an answer that
-    /// was aborted counts here; one that a compaction left does not, for its figures are of the context
-    /// before.
+    /// Returns `true` if the conversation must be compacted before the next message. Aborted answers are included. An
+    /// answer that a compaction kept is ignored, because its counts are of the context before.
     fn is_full(&self) -> bool {
         let state = self.shared.state();
         let Some(model) = &state.model else { return false };
@@ -145,8 +144,7 @@ impl Work {
         };
         let AgentMessage::Assistant(answer) = &*message else { return false };
         let is_before = later >= session.message_count() - session.compacted_messages();
-        // Right behind a compaction there is nothing that another one could do: pi 0.55 tells of one that
-        // does nothing, and so does this.
+        // Directly after a compaction another one has nothing to do. pi 0.55 emits such a compaction, and so does this.
         let right_behind = || {
             self.shared.options.customs.tells_of_idle_compactions
                 && session.leaf().is_some_and(|leaf| matches!(leaf.body(), Body::Compaction(_)))
@@ -159,7 +157,7 @@ impl Work {
         tokens.is_some_and(|tokens| is_due(&state.compaction, tokens, model))
     }
 
-    /// Ends a run, and does what follows it. Gives the next run, where there is one.
+    /// Ends a run, and starts the work after it. Returns the next run, if there is one.
     async fn follow(&mut self, outcome: Outcome) -> Option<Run> {
         self.attempt = outcome.attempt;
         if outcome.user_spoke {
@@ -177,7 +175,7 @@ impl Work {
             Then::Compact { reason, again } => {
                 self.made_room |= again;
                 let compacted = self.compact(reason.clone(), again).await;
-                // The retry that the overflow came of ends with the answer after the compaction, or here.
+                // The retry that led to the overflow ends with the answer after the compaction, or here.
                 if !(again && compacted) && self.attempt > 0 {
                     let attempt = std::mem::take(&mut self.attempt);
                     self.shared.sink.push(Event::RetryEnded { success: false, attempt, error: Some(&error) });
@@ -198,7 +196,7 @@ impl Work {
         }
     }
 
-    /// Tells of the end of a run, and of what follows. Gives what that is, and the text of the failure.
+    /// Emits the end of a run and the start of the work after it. Returns the decision, and the text of the failure.
     fn end_run(&mut self, outcome: &Outcome) -> (Then, String) {
         let mut state = self.shared.state();
         let number = self.end.number;
@@ -251,7 +249,7 @@ impl Work {
         (decision, error)
     }
 
-    /// Writes down and tells what was taken from the context, where agents do so.
+    /// Records the messages removed from the context, with events, if the customs enable it.
     fn note_edits(&self, state: &mut State) {
         if self.shared.options.customs.notes_edits {
             for entry in state.session.note_edits() {
@@ -260,7 +258,7 @@ impl Work {
         }
     }
 
-    /// What the policies want to follow a run.
+    /// Returns the run that a policy requests after a run.
     fn afterwards(&self, outcome: &Outcome, session: &Session) -> Option<GoOn> {
         let answer = match outcome.answer.as_deref() {
             Some(AgentMessage::Assistant(answer)) => Some(answer),
@@ -271,7 +269,7 @@ impl Work {
         shared.options.afterwards.iter().find_map(|policy| policy.after(&over, shared.sink.as_ref()))
     }
 
-    /// What the policies want to follow a compaction, where the user has said nothing meanwhile.
+    /// Returns the run that a policy requests after a compaction, unless messages are queued.
     fn after_compaction(&self, reason: &CompactionReason) -> Option<GoOn> {
         let shared = &self.shared;
         let state = shared.state();
@@ -282,8 +280,8 @@ impl Work {
         policies.find_map(|policy| policy.after_compaction(reason, shared.sink.as_ref()))
     }
 
-    /// What follows a run: the first that wants something has it. The agent's own policies are asked first; those of
-    /// others behind what the user has said meanwhile, or before it where a hook has stopped the answer.
+    /// Decides about the work after a run; the first request wins. The agent's own policies come first, then queued
+    /// messages, then other policies. If a hook stopped the answer, other policies precede queued messages.
     fn decide(&self, own: Option<Then>, state: &State, outcome: &Outcome) -> Then {
         if self.abort.is_cancelled() {
             return Then::Rest;
@@ -297,7 +295,7 @@ impl Work {
         next.unwrap_or(Then::Rest)
     }
 
-    /// What the agent's own policies want.
+    /// Returns the decision of the agent's own policies.
     fn own(&self, state: &State, outcome: &Outcome) -> Option<Then> {
         let Some(AgentMessage::Assistant(answer)) = outcome.answer.as_deref() else { return None };
         if answer.stop_reason == StopReason::Aborted {
@@ -312,7 +310,7 @@ impl Work {
             attempt: self.attempt,
             made_room: self.made_room,
             tokens: match outcome.failure {
-                // A failure counts nothing itself: only an answer since the last compaction can.
+                // A failure has no token count: only an answer since the last compaction has one.
                 Some(_) => counted_tokens(&state.session).unwrap_or_default(),
                 None => context_tokens(&state.session),
             },
@@ -320,7 +318,7 @@ impl Work {
             mends_cuts: self.shared.options.customs.takes_back_first,
             repeats_begun: self.shared.options.customs.repeats_begun,
         };
-        // Another model may have more room: what was said by the one before does not count.
+        // Another model may have a larger context, so the result of the previous model does not apply.
         let same = state
             .model
             .as_ref()
@@ -333,7 +331,8 @@ impl Work {
         }
     }
 
-    /// Waits before a retry. Gives the run that tries again, unless somebody gave up.
+    /// Waits before a retry. Returns the run of the retry; `None` if the retry was cancelled and no messages are
+    /// queued.
     async fn pause(&mut self, attempt: u64, pause: Duration, error: &str) -> Option<Run> {
         tracing::info!(attempt, ?pause, error, "trying again after a pause");
         let gone_by = tokio::select! {
@@ -349,7 +348,7 @@ impl Work {
         let limit = self.shared.options.ledger.reached().map(|reached| reached.to_string());
         let error = Some(limit.as_deref().unwrap_or(RETRY_CANCELLED));
         self.shared.sink.push(Event::RetryEnded { success: false, attempt, error });
-        // A prompt that was accepted in the pause is not lost with the retry, unless all work is.
+        // A prompt that was accepted during the pause is not lost with the cancelled retry, unless all work is aborted.
         if !self.abort.is_cancelled() && state.queues.pending() > 0 {
             return self.next_run(&mut state, AgentLoop::with_what_waits());
         }
@@ -357,7 +356,7 @@ impl Work {
         None
     }
 
-    /// A run that a policy wants.
+    /// Starts a run that a policy requests.
     fn go_on(&mut self, go_on: GoOn) -> Option<Run> {
         let mut state = self.shared.state();
         if go_on.forgets_answer && last_answer(&state).is_some() {
@@ -369,7 +368,7 @@ impl Work {
         self.next_run(&mut state, AgentLoop::new(go_on.messages))
     }
 
-    /// What was queued meanwhile starts a run of its own.
+    /// Starts a run with the messages queued meanwhile, if there are any.
     fn go_on_with_what_waits(&mut self) -> Option<Run> {
         let mut state = self.shared.state();
         if state.queues.pending() == 0 {
@@ -379,7 +378,7 @@ impl Work {
         self.next_run(&mut state, AgentLoop::with_what_waits())
     }
 
-    /// The work is over: nothing follows on its own.
+    /// Ends the work: no automatic work follows.
     fn over(&self, state: &mut State) {
         state.end(self.end.number);
         if self.shared.options.customs.runs_until_settled {
@@ -394,7 +393,7 @@ impl Work {
         run
     }
 
-    /// The next run, with the model and the level that are set by now.
+    /// Returns the next run, with the current model and level.
     fn next_run(&self, state: &mut State, steps: AgentLoop) -> Option<Run> {
         let run = Run::new(&self.shared, state, steps, self.abort.clone());
         match run {
@@ -404,17 +403,17 @@ impl Work {
         run
     }
 
-    /// Compacts and tells of it; says whether it did. An abort stops it.
+    /// Compacts the conversation with its events. Returns `true` if it was compacted. An abort stops it.
     async fn compact(&self, reason: CompactionReason, will_retry: bool) -> bool {
         self.enter(Phase::Compacting);
         super::compact::compact_on_its_own(&self.shared, &reason, will_retry, &self.abort).await
     }
 }
 
-/// Tells what time alone makes due of the budget, while the work goes on.
+/// Emits the budget notices that become due by time alone, while the work lasts.
 async fn watch_time(shared: &Shared) -> std::convert::Infallible {
     let options = &shared.options;
-    // The time of children is that of the first agent, who looks at it.
+    // The budget of the first agent covers its children, so it alone watches the time.
     while let Some(pause) =
         options.ledger.until_due(options.clock.now_ms()).filter(|_| options.ledger.is_root())
     {
@@ -424,7 +423,7 @@ async fn watch_time(shared: &Shared) -> std::convert::Infallible {
     std::future::pending().await
 }
 
-/// Stops a run that has no more time.
+/// Stops a run whose time has elapsed.
 async fn end_in_time(shared: &Shared, abort: &CancellationToken) -> std::convert::Infallible {
     let options = &shared.options;
     if let Some(left) = options.ledger.until_end(options.clock.now_ms()) {
@@ -437,14 +436,14 @@ async fn end_in_time(shared: &Shared, abort: &CancellationToken) -> std::convert
     std::future::pending().await
 }
 
-/// The failed answer leaves the context; the session's file keeps it.
+/// Removes the failed last answer from the context; the session file keeps it.
 pub(super) fn forget_failed_answer(state: &mut State) {
     if last_answer(state) == Some(StopReason::Error) {
         state.session.forget_last_answer();
     }
 }
 
-/// Why the last answer ended; none where there is no answer.
+/// Returns the stop reason of the last answer; `None` if there is no answer.
 fn last_answer(state: &State) -> Option<StopReason> {
     state.session.messages_back().find_map(|message| match &*message {
         AgentMessage::Assistant(answer) => Some(answer.stop_reason),

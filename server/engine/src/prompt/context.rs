@@ -1,70 +1,70 @@
-//! AGENTS.md and CLAUDE.md: what people write down for agents. Reading them needs no trust; they are
-//! text for the model and nothing else.
+//! AGENTS.md and CLAUDE.md: instructions of people for agents. Reading them needs no trust, because they are only text
+//! for the model.
 
 use std::path::{Path, PathBuf};
 
 use crate::config::{TextFileError, read_text};
 
-/// The files that are looked for in each directory.
+/// The names of context files to search in each directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextNames {
-    /// Their names, below the directory.
+    /// Names of the files, relative to the directory.
     pub names: &'static [&'static str],
-    /// Whether all of them count; else the first one that is there does.
+    /// `true` if all of them apply; otherwise only the first existing one.
     pub all: bool,
 }
 
 impl ContextNames {
-    /// Those of pi.
+    /// The names of pi.
     pub const PI: Self = Self { names: &["AGENTS.md", "CLAUDE.md"], all: false };
 }
 
-/// What counts of one file, in bytes.
+/// Maximum length of the text from one file, in bytes.
 const LIMIT: u64 = 256 << 10;
 
-/// One file for the model.
+/// One context file for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it says.
+    /// Content of the file.
     pub content: String,
 }
 
-/// A file that does not count, or not as a whole.
+/// Warning about a file that is omitted or cut.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextComplaint {
-    /// It is there and cannot be read.
+    /// The file exists but cannot be read.
     #[error("{path}: {source}; the file is left out", path = path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: TextFileError,
     },
-    /// It is a link out of the directory that it stands in.
+    /// The file is a link to a target outside its directory.
     #[error("{path}: it is a link out of its directory, to {target}; the file is left out", path = path.display(), target = target.display())]
     LeadsOut {
         /// The link.
         path: PathBuf,
-        /// Where it leads.
+        /// The target of the link.
         target: PathBuf,
     },
-    /// Its end is left out.
+    /// The end of the file is omitted.
     #[error("{path}: only the first {kilobytes} KB of it count", path = .0.display(), kilobytes = LIMIT >> 10)]
     TooLong(PathBuf),
 }
 
-/// The context files for a working directory: that of the agent directory first, then those from the
-/// root of the file system down. A file that is met twice counts where it is met first. Links may not lead out of the
-/// directory that they stand in, for whoever made them may not be who reads what the model is told; in the agent
-/// directory, which is the user's own, they may. Never fails.
+/// Returns the context files for a working directory: first the file of the agent directory, then the files from the
+/// root of the file system down. A file that is found twice has its first position. Links may not lead out of their
+/// directory, because their author may not be permitted to read the content that the model receives. In the agent
+/// directory, which belongs to the user, they may. Never fails: problems become warnings.
 pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>, Vec<ContextComplaint>) {
     named_context_files(&ContextNames::PI, agent_dir, cwd)
 }
 
-/// As [`context_files`], of other names.
+/// Works like [`context_files`], with other names.
 pub fn named_context_files(
     wanted: &ContextNames,
     agent_dir: Option<&Path>,
@@ -90,8 +90,8 @@ pub fn named_context_files(
     (files, complaints)
 }
 
-/// The file of a directory, and where it really is. Links of the user's own directory may lead anywhere; others only to
-/// what is in the directory, and to what was `seen` before.
+/// Returns the file of a directory, and its canonical path. Links in the agent directory may lead anywhere. Other links
+/// may only lead to files in their directory, and to files in `seen`.
 fn first_in(
     directory: &Path,
     names: &[&str],
@@ -102,11 +102,11 @@ fn first_in(
     let inside = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     for name in names {
         let path = directory.join(name);
-        // Nothing there, or a directory that happens to have the name.
+        // The file does not exist, or a directory has the name.
         if path.is_dir() {
             continue;
         }
-        // What is looked at is what is read, whatever the link becomes meanwhile.
+        // The checked path is the path that is read, even if the link changes meanwhile.
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         if !is_own && !real.starts_with(&inside) && !seen.contains(&real) {
             complaints.push(ContextComplaint::LeadsOut { path, target: real });
@@ -131,7 +131,7 @@ fn first_in(
 mod tests {
     use super::*;
 
-    /// Directories `agent` and `root/a/b`, and the files that the model gets to see of them.
+    /// The directories `agent` and `root/a/b`, and the model's view of their files.
     struct Place(tempfile::TempDir);
 
     impl Place {
@@ -150,7 +150,7 @@ mod tests {
             std::fs::write(self.path(path), content).unwrap();
         }
 
-        /// Paths and contents below this place; files of the machine do not count.
+        /// Returns paths and contents below this place, without files of the machine.
         fn found(&self) -> (Vec<String>, Vec<String>) {
             let root = format!("{}/", self.0.path().display());
             let (files, complaints) = context_files(Some(&self.path("agent")), &self.path("root/a/b"));
@@ -206,10 +206,10 @@ mod tests {
         link(&place, "root/a/b/AGENTS.md", "home/.ssh/id");
         place.write("root/a/b/CLAUDE.md", "instead");
         link(&place, "root/a/AGENTS.md", "root/a/docs.md");
-        // Through a directory, and out of the project.
+        // A link through a directory, out of the project.
         link(&place, "root/linked", "home/.ssh");
         link(&place, "root/AGENTS.md", "root/linked/id");
-        // The user's own links are the user's.
+        // The user's own links may lead anywhere.
         link(&place, "agent/AGENTS.md", "root/a/b/CLAUDE.md");
         let (files, complaints) = place.found();
         assert_eq!(files, ["agent/AGENTS.md: instead", "root/a/AGENTS.md: inside"]);

@@ -21,7 +21,7 @@ pub enum CommandSource {
 pub struct CommandInfo {
     /// The name, without the slash.
     pub name: String,
-    /// Its description, or `None` if its source has none.
+    /// Its description; `None` if its source has no description.
     pub description: Option<String>,
     /// Its source.
     pub source: CommandSource,

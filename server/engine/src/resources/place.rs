@@ -145,7 +145,7 @@ fn user(path: PathBuf, loose_files: bool) -> Place {
     Place { path, location: Location::User, loose_files, inside: None }
 }
 
-/// Returns the root of the repository around a directory, or the directory itself if there is none.
+/// Returns the root of the repository around a directory, or the directory itself without a repository.
 fn project_root(cwd: &Path) -> &Path {
     cwd.ancestors().find(|directory| directory.join(".git").exists()).unwrap_or(cwd)
 }

@@ -7,8 +7,8 @@ fn message(text: &str) -> UserMessage {
     UserMessage::new(InputContent::Text(text.to_owned()), 0)
 }
 
-/// Plays a run and writes a line per step. Each answer is a stop reason and the ids of its
-/// calls (`!` after one that was cut, `&` after one that may run beside others); `at` runs before the step of that number.
+/// Plays a run and writes a line per step. Each answer is a stop reason and the ids of its calls. `!` marks a call with
+/// incomplete arguments, `&` a shared call. `at` runs before the step of that number.
 fn play(
     queues: &mut Queues,
     answers: &[(StopReason, &[&str])],
@@ -110,7 +110,7 @@ fn what_waits_can_begin_a_run() {
 fn steering_skips_the_remaining_calls() {
     let answers: &[(StopReason, &[&str])] = &[(StopReason::ToolUse, &["a", "b", "c"])];
     let steer = |step: usize, queues: &mut Queues| {
-        // While the first tool runs.
+        // During the first tool.
         if step == 5 {
             queues.steer(message("s1")).unwrap();
             queues.steer(message("s2")).unwrap();
@@ -159,7 +159,7 @@ fn a_failed_answer_ends_the_run_and_keeps_the_queues() {
     let mut queues = Queues::default();
     queues.follow_up(message("f")).unwrap();
     check(&play(&mut queues, &[(StopReason::Error, &[])], NEVER), "run | turn | +p | ask | /turn | /run");
-    // Its calls have errors as their results, where they are to have any.
+    // Its calls have errors as their results, if they have results at all.
     let answers: &[(StopReason, &[&str])] = &[(StopReason::Error, &["a"])];
     check(&play(&mut queues, answers, NEVER), "run | turn | +p | ask | a Abort | /turn | /run");
     assert_eq!(queues.pending(), 1);
@@ -200,15 +200,15 @@ fn an_abort_before_any_step_ends_well_and_loses_nothing() {
             !lines[abort.min(lines.len())..].iter().any(|line| line == "ask" || line.ends_with("Execute")),
             "{at}"
         );
-        // Every call of every answer that was given is dealt with.
+        // Every call of every answer has a result.
         let calls = lines.iter().filter(|line| line.contains(' ')).count();
         let expected = [0, 2, 3, 3][count("ask").min(3)];
         assert_eq!(calls, expected, "{at}");
-        // Results are never the last word.
+        // A result is never the last message.
         let last = lines.iter().rposition(|line| line.contains(' '));
         let closing = lines.iter().rposition(|line| line == "ask" || line == "closed");
         assert!(last <= closing, "{at}");
-        // What was not delivered waits still.
+        // Undelivered messages are still queued.
         let delivered = lines.iter().filter(|line| matches!(line.as_str(), "+s1" | "+s2" | "+f")).count();
         let queued = if lines.len() > 5 { 3 } else { 1 };
         assert_eq!(queues.pending(), queued - delivered, "{at}");

@@ -1,4 +1,4 @@
-//! Where the kept part of a conversation begins.
+//! The start of the kept part of a conversation.
 
 use agentese::types::AgentMessage;
 
@@ -6,27 +6,26 @@ use super::estimate::message_tokens;
 use super::item::{Item, Kind};
 use crate::session::Role;
 
-/// A place between two entries.
+/// A position between two entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// The first entry that is kept.
+    /// Index of the first entry that is kept.
     pub kept: usize,
-    /// Where the turn begins in whose middle the cut is.
+    /// Index of the first entry of the turn that the cut splits; `None` if it splits no turn.
     pub turn: Option<usize>,
 }
 
-/// How much of the newest messages is kept, in tokens.
+/// Amount of the newest messages that is kept, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum Keep {
-    /// Those that together take so many, the one with which they do among them.
+    /// At least that many tokens: the message that reaches the number is kept too.
     Around(u64),
-    /// As many as fit; the last one in any case.
+    /// At most that many tokens; the last message in any case.
     Within(u64),
 }
 
-/// Finds the cut among the entries after the last compaction: the newest entries are kept, as `keep`
-/// says. A call never loses its result: a cut stands before a message of
-/// the user, an answer, or a note, never before a result.
+/// Finds the cut among the entries after the last compaction: the newest entries are kept, according to `keep`. A call
+/// never loses its result: a cut precedes a message of the user, an answer, or a note, never a result.
 pub(super) fn find(items: &[Item], start: usize, keep: Keep) -> Cut {
     let mut places = (start..items.len()).filter(|index| may_begin(&items[*index].kind));
     let Some(first) = places.clone().next() else { return Cut { kept: start, turn: None } };
@@ -41,7 +40,7 @@ pub(super) fn find(items: &[Item], start: usize, keep: Keep) -> Cut {
             _ => continue,
         };
         let fits = (from..items.len()).find(|index| may_begin(&items[*index].kind));
-        // Where nothing fits, the last place does.
+        // If nothing fits, the last position applies.
         let last = || places.next_back().filter(|_| matches!(keep, Keep::Within(_)));
         cut = fits.or_else(last).unwrap_or(first);
         break;
@@ -51,7 +50,7 @@ pub(super) fn find(items: &[Item], start: usize, keep: Keep) -> Cut {
     } else {
         (start..=cut).rev().find(|index| begins_a_turn(&items[*index].kind))
     };
-    // What was set right before the cut belongs to what comes after it.
+    // Settings directly before the cut belong to the entries after it.
     let settings = items[start..cut].iter().rev().take_while(|item| matches!(item.kind, Kind::Other)).count();
     Cut { kept: cut - settings, turn: turn.filter(|turn| *turn < cut) }
 }
@@ -91,8 +90,8 @@ mod tests {
     use super::super::plan::tests::items;
     use super::*;
 
-    /// Each letter is an entry: `u` user, `a` answer, `r` result, `b` bash, `n` note, `-` a setting.
-    /// Messages take ten tokens each.
+    /// Each letter is an entry: `u` user, `a` answer, `r` result, `b` bash, `n` note, `-` a setting. Each message is
+    /// ten tokens long.
     #[track_caller]
     fn check(entries: &str, keep: u64, kept: usize, turn: Option<usize>) {
         assert_eq!(find(&items(entries), 0, Keep::Around(keep)), Cut { kept, turn }, "{entries} {keep}");
@@ -112,10 +111,10 @@ mod tests {
     #[test]
     fn a_result_stays_with_its_call() {
         check("uarara", 10, 5, Some(0));
-        // The budget ends at a result: the cut moves to the next place that may begin.
+        // The budget ends at a result: the cut moves to the next valid position.
         check("uarara", 20, 5, Some(0));
         check("uarara", 30, 3, Some(0));
-        // No place after the result: the first of all.
+        // Without a position after the result, the first one applies.
         check("uar", 5, 0, None);
     }
 

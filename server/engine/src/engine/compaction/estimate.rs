@@ -1,4 +1,4 @@
-//! How many tokens a conversation takes: what the provider counted, and a guess for the rest.
+//! Number of tokens in a conversation: the count of the provider, and an estimate for the rest.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use crate::providers::tokens;
 use crate::roles;
 use crate::session::{Session, Transcript};
 
-/// Characters of a token, on average and for want of the tokenizer.
+/// Average number of characters per token, used without a tokenizer.
 const CHARACTERS_PER_TOKEN: usize = 4;
-/// What an image counts, in characters.
+/// Length of an image for the estimate, in characters.
 const IMAGE: usize = 4800;
 
-/// Whether that many tokens leave less room in the model's context than is to be kept free.
+/// Returns `true` if `tokens` exceed the model's context without the reserved part.
 pub(crate) fn is_due(settings: &CompactionSettings, tokens: u64, model: &Model) -> bool {
     settings.enabled && tokens > model.context_window.saturating_sub(settings.reserve_tokens)
 }
 
-/// A conversation, each message of it decoded when it is reached.
+/// A conversation whose messages are decoded one by one.
 pub(crate) trait Conversation {
-    /// The messages from the last one back.
+    /// Returns the messages, the newest first.
     fn back(&self) -> impl Iterator<Item = Arc<AgentMessage>>;
 
     /// Returns the number of messages since the newest compaction. The older messages are the ones that the
@@ -42,7 +42,7 @@ impl Conversation for Session {
     }
 }
 
-/// The conversation of a session as it was at one moment, for work that goes on without the session.
+/// The conversation of a session at one moment, for work that no longer holds the session.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     messages: Transcript,
@@ -50,12 +50,12 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Takes the conversation as it is now.
+    /// Takes a snapshot of the conversation.
     pub fn of(session: &mut Session) -> Self {
         Self { fresh: session.fresh(), messages: session.transcript() }
     }
 
-    /// Returns whether reading all of it takes so long that other work should not wait for it.
+    /// Returns `true` if reading the whole conversation takes so long that other work should not wait for it.
     pub fn is_long(&self) -> bool {
         self.messages.is_long()
     }
@@ -71,14 +71,14 @@ impl Conversation for Snapshot {
     }
 }
 
-/// The tokens that the conversation takes, as [`counted_tokens`] has them; where nothing was counted,
-/// an estimate of all of it.
+/// Returns the number of tokens in the conversation, as in [`counted_tokens`]; without a count, an estimate of all
+/// messages.
 pub(crate) fn context_tokens(conversation: &impl Conversation) -> u64 {
     counted_tokens(conversation).unwrap_or_else(|| estimate(conversation.back()))
 }
 
-/// The count of the last answer that has one, and an estimate of what came after it. None where nothing was counted since the
-/// newest compaction.
+/// Returns the count of the last answer that has one, plus an estimate of the later messages. Returns `None` if there
+/// is no count since the newest compaction.
 pub(crate) fn counted_tokens(conversation: &impl Conversation) -> Option<u64> {
     let mut later = 0_u64;
     for message in conversation.back().take(conversation.fresh()) {
@@ -90,8 +90,8 @@ pub(crate) fn counted_tokens(conversation: &impl Conversation) -> Option<u64> {
     None
 }
 
-/// How many estimated tokens to keep where so many counted ones are wanted: fewer, where the provider counted more for
-/// the newest answer's request than an estimate finds.
+/// Converts a number of tokens to keep from the provider's count to the estimate. The result is smaller if the provider
+/// counted more tokens for the request of the newest answer than the estimate.
 pub(crate) fn kept_by_count(wanted: u64, conversation: &impl Conversation) -> u64 {
     let newest = conversation.back().find_map(|message| match &*message {
         AgentMessage::Assistant(answer) if counted(&message).is_some() => {
@@ -108,12 +108,12 @@ pub(crate) fn kept_by_count(wanted: u64, conversation: &impl Conversation) -> u6
     u64::try_from(kept).unwrap_or(wanted).max(1)
 }
 
-/// An estimate for messages.
+/// Returns an estimate for messages, in tokens.
 pub(crate) fn estimate(messages: impl Iterator<Item = Arc<AgentMessage>>) -> u64 {
     messages.fold(0, |sum: u64, message| sum.saturating_add(message_tokens(&message)))
 }
 
-/// What the provider counted for an answer that is complete; none where it counted nothing.
+/// Returns the provider's count for a complete answer; `None` without a count.
 fn counted(message: &AgentMessage) -> Option<u64> {
     match message {
         AgentMessage::Assistant(answer)
@@ -129,7 +129,7 @@ fn total(usage: &Usage) -> u64 {
     usage.total_tokens.filter(|total| *total > 0).unwrap_or_else(|| tokens(usage))
 }
 
-/// An estimate for one message, rounded up.
+/// Returns an estimate for one message, in tokens, rounded up.
 pub(super) fn message_tokens(message: &AgentMessage) -> u64 {
     characters(message).div_ceil(CHARACTERS_PER_TOKEN) as u64
 }
@@ -198,7 +198,7 @@ mod tests {
 
     use super::*;
 
-    /// Messages, the first of which a compaction left.
+    /// Messages, with the number of the first ones that a compaction kept.
     struct Left<'a>(&'a [Arc<AgentMessage>], usize);
 
     impl Conversation for Left<'_> {
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(context_tokens(&[]), 0);
         assert_eq!(context_tokens(&[user("12345")]), 2);
         assert_eq!(context_tokens(&[user("12345"), answer("x", "stop", 700), user("1234")]), 701);
-        // A failed answer and one without figures say nothing.
+        // A failed answer and one without counts are ignored.
         assert_eq!(context_tokens(&[answer("x", "stop", 700), answer("12345678", "error", 900)]), 702);
         assert_eq!(context_tokens(&[answer("12345678", "stop", 0)]), 2);
     }

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use agentese::types::{AgentMessage, AssistantBlock};
 use serde_json::{Value, json};
 
-/// Paths as the model named them.
+/// Paths as named by the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Files {
     read: BTreeSet<String>,
     changed: BTreeSet<String>,
 }
 
-/// Tools whose `path` is read, and those whose `path` is changed.
+/// Tools that read their `path`, and tools that change it.
 const READERS: &[&str] = &["read"];
 const CHANGERS: &[&str] = &["edit", "write"];
 
 impl Files {
-    /// What the `details` of an earlier compaction list.
+    /// Reads the lists in the `details` of an earlier compaction.
     pub fn from_details(details: &Value) -> Self {
         let list = |name: &str| {
             let paths = details.get(name).and_then(Value::as_array).into_iter().flatten();
@@ -26,7 +26,7 @@ impl Files {
         Self { read: list("readFiles"), changed: list("modifiedFiles") }
     }
 
-    /// Adds what the calls of a message name.
+    /// Adds the paths in the calls of a message.
     pub fn add(&mut self, message: &AgentMessage) {
         let AgentMessage::Assistant(answer) = message else { return };
         for block in &answer.content {
@@ -44,12 +44,12 @@ impl Files {
         self.read.difference(&self.changed)
     }
 
-    /// As the `details` of a compaction.
+    /// Returns the files as the `details` of a compaction.
     pub fn details(&self) -> Value {
         json!({"readFiles": self.only_read().collect::<Vec<_>>(), "modifiedFiles": self.changed})
     }
 
-    /// As the end of a summary; empty where there are none.
+    /// Returns the files as the end of a summary; empty if there are no files.
     pub fn written(&self) -> String {
         let element = |name: &str, paths: Vec<&String>| {
             let lines: Vec<&str> = paths.into_iter().map(String::as_str).collect();

@@ -1,15 +1,15 @@
-//! The entries of a branch, as far as compaction cares.
+//! The entries of a branch, in the form for compaction.
 
 use serde_json::Value;
 
 use crate::session::StoredMessage;
 
-/// An entry of the active branch, as far as compaction cares.
+/// An entry of the active branch, in the form for compaction.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
-    /// Its id.
+    /// Id of the entry.
     pub id: String,
-    /// What it is.
+    /// Kind of the entry.
     pub kind: Kind,
 }
 
@@ -17,21 +17,21 @@ pub(crate) struct Item {
 pub(crate) enum Kind {
     /// A message.
     Message(StoredMessage),
-    /// Something else that the model gets to see as a message: of an extension, of another branch.
+    /// Another entry that the model receives as a message: of an extension, or of another branch.
     Note(StoredMessage),
     /// An earlier compaction.
     Compaction(Previous),
-    /// A setting, a name, and the like.
+    /// A setting, a name, or a similar entry.
     Other,
 }
 
-/// What matters of an earlier compaction.
+/// The relevant members of an earlier compaction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Previous {
-    /// Its summary.
+    /// The summary.
     pub summary: String,
-    /// Its details, where the agent itself made them.
+    /// The details, if the agent itself made them.
     pub details: Option<Value>,
-    /// The first entry that it kept; there may be no such entry.
+    /// Id of the first entry that the compaction kept; the entry may not exist.
     pub first_kept: String,
 }

@@ -1,4 +1,4 @@
-//! What a compaction summarises and what it keeps.
+//! The plan of a compaction: the part to summarise and the part to keep.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::item::{Item, Kind, Previous};
 use super::written::written;
 use crate::session::Transcript;
 
-/// Why there is no plan.
+/// Reason for the absence of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NothingToDo {
     // The texts are pi's.
@@ -21,30 +21,30 @@ pub(crate) enum NothingToDo {
     Empty,
 }
 
-/// What a compaction does.
+/// The plan of a compaction.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    /// The first entry that is kept.
+    /// Id of the first entry that is kept.
     pub first_kept: String,
-    /// Tokens in the context before.
+    /// Number of tokens in the context before the compaction.
     pub tokens_before: u64,
-    /// The messages that the summary stands for; may be none.
+    /// The messages that the summary replaces; may be empty.
     pub history: Transcript,
-    /// The beginning of the turn in whose middle the cut is.
+    /// The beginning of the turn that the cut splits.
     pub turn: Option<Transcript>,
-    /// The summary that this one goes on from.
+    /// The previous summary, which the new one updates.
     pub previous: Option<String>,
     files: Files,
 }
 
-/// What the summary says of a history that is empty, as pi 0.55 does.
+/// Summary of an empty history, as in pi 0.55.
 const NO_HISTORY: &str = "No prior history.";
-/// What stands between the summary of the history and that of the turn's beginning; pi's front ends
-/// know it.
+/// Separator between the summary of the history and the summary of the turn's beginning; pi's user interfaces parse it.
 const TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
-/// Plans the compaction of a branch, root to leaf: from the first entry that an earlier compaction
-/// kept, so that nothing falls between the two. `tokens_before` is what the model's context takes.
+/// Plans the compaction of a branch, root to leaf. The plan begins at the first entry that an earlier compaction kept,
+/// so no message is lost between the two. `tokens_before` returns the number of tokens in the model's context. Fails if
+/// there is nothing to summarise.
 pub(crate) fn plan(
     items: &[Item],
     tokens_before: impl FnOnce() -> u64,
@@ -66,7 +66,7 @@ pub(crate) fn plan(
     let cut = cut::find(items, start, keep);
     let history = messages(&items[start..cut.turn.unwrap_or(cut.kept)]);
     let turn = cut.turn.map(|turn| messages(&items[turn..cut.kept]));
-    // A model that is given nothing makes something up, and that would take the place of what is there.
+    // A model without input invents a summary, which would replace the existing messages.
     if is_wordless(&history) && turn.as_ref().is_none_or(is_wordless) {
         return Err(NothingToDo::Empty);
     }
@@ -98,7 +98,7 @@ fn messages(items: &[Item]) -> Transcript {
 }
 
 impl Plan {
-    /// The plan, as others are told of it. All of its messages are decoded.
+    /// Returns the plan in the form for hooks. Decodes all of its messages.
     pub fn public(&self) -> CompactionPlan {
         let messages = |messages: &Transcript| messages.iter().map(Arc::unwrap_or_clone).collect();
         let mut plan = CompactionPlanBuilder {
@@ -113,13 +113,12 @@ impl Plan {
         plan
     }
 
-    /// Whether the model has to be asked about the history: only the beginning of a turn may be
-    /// there.
+    /// Returns `true` if the model summarises the history. Returns `false` if there is only the beginning of a turn.
     pub fn asks_for_history(&self) -> bool {
         self.turn.is_none() || !is_wordless(&self.history)
     }
 
-    /// The whole summary, from the answers of the model.
+    /// Returns the whole summary, composed from the answers of the model.
     pub fn summary(&self, history: Option<String>, turn: Option<String>) -> String {
         let mut summary = history.unwrap_or_else(|| NO_HISTORY.to_owned());
         if let Some(turn) = turn {
@@ -130,7 +129,7 @@ impl Plan {
         summary
     }
 
-    /// The files that were read and changed, as the `details` of the compaction.
+    /// Returns the files that were read and changed, as the `details` of the compaction.
     pub fn details(&self) -> Value {
         self.files.details()
     }
@@ -144,7 +143,7 @@ pub(super) mod tests {
     use super::*;
     use crate::session::StoredMessage;
 
-    /// Entries by letter; see the tests of `cut`. `c` is a compaction.
+    /// Returns entries by letter; see the tests of `cut`. `c` is a compaction.
     pub(in super::super) fn items(letters: &str) -> Vec<Item> {
         let text = "x".repeat(40);
         let usage = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
@@ -174,7 +173,7 @@ pub(super) mod tests {
                 details: Some(json!({"readFiles": ["r"], "modifiedFiles": []})),
                 first_kept: String::new(),
             }),
-            // It kept the entry before it.
+            // A compaction that kept the entry before it.
             'C' => Kind::Compaction(Previous { summary: "before".to_owned(), ..Previous::default() }),
             _ => Kind::Other,
         };
@@ -205,10 +204,10 @@ pub(super) mod tests {
 
     #[test]
     fn a_second_compaction_begins_with_what_the_first_one_kept() {
-        // The answer that the first one kept is summarised by the second.
+        // The second compaction summarises the answer that the first one kept.
         assert_eq!(outline("uaCuaua", 20), Ok(("5".into(), 3, None, true)));
         assert_eq!(outline("uaCuaua", 40), Ok(("3".into(), 1, None, true)));
-        // Or kept by both.
+        // Or both keep it.
         assert_eq!(outline("uauauaC-", 1000).unwrap_err(), NothingToDo::Empty);
     }
 

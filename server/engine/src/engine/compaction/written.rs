@@ -1,4 +1,4 @@
-//! A conversation as text, for a model that is to summarise it and not to go on with it.
+//! A conversation as text, for a model that summarises it and does not continue it.
 
 use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent};
 
@@ -6,10 +6,10 @@ use crate::providers::history;
 use crate::session::Transcript;
 use crate::tools::as_terminal_shows;
 
-/// How much of a tool's result is shown, in characters.
+/// Maximum length of a tool result in the text, in characters.
 const RESULT_LIMIT: usize = 2000;
 
-/// The conversation, a paragraph per item, each when it is reached. Images are left out.
+/// Returns the conversation, one paragraph per item, composed on demand. Images are left out.
 pub(super) fn written(messages: &Transcript) -> impl Iterator<Item = String> + Send + use<> {
     history::for_model(messages.iter()).flat_map(|message| paragraphs(&message))
 }

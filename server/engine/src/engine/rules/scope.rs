@@ -1,11 +1,11 @@
-//! Which streams a rule looks at.
+//! The streams that a rule watches.
 
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::{Map, Value};
 
-/// A part of an answer while it grows.
+/// A stream of a growing answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream<'a> {
     Text,
@@ -14,28 +14,28 @@ pub(super) enum Stream<'a> {
     Tool(&'a str),
 }
 
-/// Calls of a tool that a rule looks at.
+/// Calls that a rule watches.
 #[derive(Debug)]
 struct Calls {
-    /// None: of every tool.
+    /// Name of the tool; `None` for every tool.
     tool: Option<String>,
-    /// None: whatever files they are about.
+    /// Files that the calls name; `None` for all calls.
     files: Option<GlobSet>,
 }
 
-/// The streams that a rule looks at.
+/// The streams that a rule watches.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     text: bool,
     thinking: bool,
     calls: Vec<Calls>,
-    /// The files that it is about, whatever the stream; none: it does not matter.
+    /// Files that a match requires in any stream; `None` without that condition.
     files: Option<GlobSet>,
 }
 
 impl Scope {
-    /// Reads the tokens of a rule; empty ones mean text and all tools. What is no token is left out. None where nothing
-    /// is left that it could look at.
+    /// Parses the tokens of a rule. An empty list means text and all tools. Invalid tokens are ignored. Returns `None`
+    /// if no stream is left.
     pub fn new(tokens: &[String], globs: &[String]) -> Option<Self> {
         let mut scope = Self { files: files(globs), ..Self::default() };
         if tokens.is_empty() {
@@ -53,7 +53,7 @@ impl Scope {
         (scope.text || scope.thinking || !scope.calls.is_empty()).then_some(scope)
     }
 
-    /// Whether it may look at that stream, whatever files that is about.
+    /// Returns `true` if the scope includes that stream for at least some files.
     pub fn reaches(&self, stream: Stream<'_>) -> bool {
         match stream {
             Stream::Text => self.text,
@@ -62,7 +62,7 @@ impl Scope {
         }
     }
 
-    /// Whether it looks at that stream, which is about those files.
+    /// Returns `true` if the scope includes that stream with those files.
     pub fn includes(&self, stream: Stream<'_>, files: &[String]) -> bool {
         let of = |globs: &Option<GlobSet>| globs.as_ref().is_none_or(|globs| any(globs, files));
         of(&self.files)
@@ -80,7 +80,7 @@ impl Calls {
     }
 }
 
-/// `tool:edit(*.rs)`, `tool:edit`, `tool(*.rs)`, `edit(*.rs)`, `edit`.
+/// Parses `tool:edit(*.rs)`, `tool:edit`, `tool(*.rs)`, `edit(*.rs)` or `edit`.
 fn calls(token: &str) -> Option<Calls> {
     let (name, glob) = match token.split_once('(') {
         Some((name, rest)) => (name, Some(rest.strip_suffix(')')?.trim())),
@@ -98,7 +98,7 @@ fn calls(token: &str) -> Option<Calls> {
     }
 }
 
-/// None where there is no glob that can be used.
+/// Compiles globs. Returns `None` if there is no valid glob.
 fn files(globs: &[String]) -> Option<GlobSet> {
     let globs = globs.iter().filter_map(|glob| GlobBuilder::new(glob).literal_separator(true).build().ok());
     let globs: Vec<_> = globs.collect();
@@ -112,7 +112,7 @@ fn files(globs: &[String]) -> Option<GlobSet> {
     set.build().ok()
 }
 
-/// Whether one of the files, or its name alone, is among them.
+/// Returns `true` if the globs match one of the files, or its name alone.
 fn any(globs: &GlobSet, files: &[String]) -> bool {
     files.iter().any(|file| {
         let name = Path::new(file).file_name();
@@ -120,7 +120,8 @@ fn any(globs: &GlobSet, files: &[String]) -> bool {
     })
 }
 
-/// The files that arguments of a call name, each as it is given, in full, and as seen from the working directory.
+/// Returns the files that the arguments of a call name: as given, as absolute paths, and relative to the working
+/// directory.
 pub(super) fn named(arguments: &Map<String, Value>, cwd: &Path) -> Vec<String> {
     let mut given = Vec::new();
     for (key, value) in arguments {
