@@ -34,10 +34,15 @@
 //! | [`export`] | sessions as readable pages |
 //! | [`world`] | time and chance |
 
+#[doc(inline)]
 pub use agentese_server_base::{config, ui, world};
+#[doc(inline)]
 pub use agentese_server_dialects::{desk, fronts, server};
+#[doc(inline)]
 pub use agentese_server_engine::{engine, prompt, resources};
+#[doc(inline)]
 pub use agentese_server_extensions::{extensions, mcp};
+#[doc(inline)]
 pub use agentese_server_sessions::{export, session};
 #[doc(inline)]
 pub use agentese_server_subagents as subagents;
