@@ -423,7 +423,7 @@ fn the_layers_of_the_server_know_only_those_below_them() {
         ("base/src/replace", vec![]),
         ("base/src/config", vec!["encoding", "replace"]),
         ("sessions/src/session", vec!["replace", "world"]),
-        ("sessions/src/export", vec!["replace"]),
+        ("sessions/src/export", vec!["clean", "os_error", "replace"]),
         ("engine/src/prompt", vec!["config", "tools"]),
         ("engine/src/resources", vec!["config", "prompt"]),
         ("engine/src/engine", below.to_vec()),
