@@ -150,7 +150,7 @@ def test_repr_shows_members_and_stays_short():
 
 def test_help_has_the_members():
     text = pydoc.render_doc(pi.ToolExecutionStart, renderer=pydoc.plaintext)
-    assert "tool_name\n |      str: The tool's name." in text
+    assert "tool_name\n |      str: Name of the tool." in text
     text = pydoc.render_doc(pi.Client, renderer=pydoc.plaintext)
     assert "ask(self, message" in text and "set_steering_mode(self, mode" in text
 
