@@ -249,9 +249,28 @@ impl Page {
         self.above.push_str(text);
         if self.above.len() > 2 * self.keep {
             let from = self.above.len() - (self.keep + MARGIN).min(self.above.len());
+            let from = from.min(self.reach());
             self.above.drain(..char_boundary_from(&self.above, from));
             self.above.shrink_to(2 * self.keep);
         }
+    }
+
+    /// Returns the start of the lines above that a cursor can still reach.
+    fn reach(&self) -> usize {
+        // The last line may still lack its newline.
+        let mut start = memchr::memrchr(b'\n', self.above.as_bytes()).map_or(0, |newline| newline + 1);
+        if self.above.len() - start > LONGEST_ROW {
+            return self.above.len();
+        }
+        for _ in 0..ROWS {
+            let Some(lines) = self.above[..start].strip_suffix('\n') else { break };
+            let line = memchr::memrchr(b'\n', lines.as_bytes()).map_or(0, |before| before + 1);
+            if lines.len() - line > LONGEST_ROW {
+                break;
+            }
+            start = line;
+        }
+        start
     }
 
     /// Moves the last line above back into the reach of the cursor. Returns false if a cursor cannot reach it.
@@ -432,6 +451,14 @@ mod tests {
             assert!(matches!(render(text), Cow::Borrowed(_)));
             check(text, text);
         }
+    }
+
+    #[test]
+    fn lines_that_a_cursor_reaches_are_kept_although_they_are_long() {
+        let mut screen = Screen::new(20);
+        screen.push(&format!("{}\n", "a long line ".repeat(30)));
+        screen.push("\x1bcend\n");
+        assert_eq!(screen.text(), "end\n");
     }
 
     #[test]
