@@ -137,8 +137,8 @@ test-pages-setup: sdk-ts/$(NPM_HAS) ## What drives the browser that opens export
 test-pages: test-pages-setup ## Of test-rust, the exported page and the suite's report in Chromium. Says so where there is none; REQUIRE_BROWSER=1 makes that a failure.
 	$(CARGO) test --workspace --test export --test run -- --nocapture browser
 
-lint: ## Format and lints, also of the clients for Windows and macOS; warnings are errors. No test measures time.
-	$(PART) sh -ec 'tools/ci/test_clocks.py --quiet; tools/ci/clocks.py; $(CARGO) fmt --all --check; $(CARGO) clippy --workspace --all-targets -- -D warnings; tools/ci/other-systems'
+lint: docs/site/$(NPM_HAS) ## Format and lints, also of the clients for Windows and macOS; warnings are errors. No test measures time. The prose of the docs.
+	$(PART) sh -ec 'tools/ci/test_clocks.py --quiet; tools/ci/clocks.py; $(CARGO) fmt --all --check; $(CARGO) clippy --workspace --all-targets -- -D warnings; tools/ci/other-systems; docs/site/prose'
 
 made-up-revision: ## A revision that nobody speaks, one file: clients, schemas, pages and the list of missing cases follow.
 	./tools/ci/made-up-revision
